@@ -1,0 +1,1 @@
+"""Load generators of the client role: loop probe, fast requests, bulk downloads. Standard library only."""

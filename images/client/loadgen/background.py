@@ -1,0 +1,44 @@
+"""A load in a process of its own, so that the interpreter's lock does not make one load the other's noise."""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+
+class Background:
+    """A forked child that runs one function and hands its JSON-able result back through a pipe."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        reader, writer = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            os.close(reader)
+            os._exit(_run(work, writer))
+        os.close(writer)
+        self._reader = reader
+
+    def result(self) -> Any:
+        """Wait for the child and return its result.
+
+        Raises:
+            ChildProcessError: The child failed; its traceback is on standard error.
+        """
+        with os.fdopen(self._reader, "rb") as stream:
+            raw = stream.read()
+        _, status = os.waitpid(self._pid, 0)
+        if status:
+            raise ChildProcessError(f"a load's process ended with status {os.waitstatus_to_exitcode(status)}")
+        return json.loads(raw)
+
+
+def _run(work: Callable[[], Any], writer: int) -> int:
+    try:
+        with os.fdopen(writer, "wb") as stream:
+            stream.write(json.dumps(work()).encode())
+    except Exception:  # noqa: BLE001 - whatever it is, the parent must hear of it and not hang
+        traceback.print_exc(file=sys.stderr)
+        return 1
+    return 0

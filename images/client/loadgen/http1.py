@@ -1,0 +1,81 @@
+"""As much HTTP/1.1 (RFC 9112) as the load generators need: a GET, and the head of its response."""
+
+import socket
+from dataclasses import dataclass
+
+_HEAD_END = b"\r\n\r\n"
+_MAX_HEAD_BYTES = 16384
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """Status line and headers of a response; header names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+
+    @property
+    def worker_pid(self) -> int:
+        """Process id of the nginx worker that answered, from the subject's X-Worker header."""
+        return int(self.headers["x-worker"])
+
+    @property
+    def content_length(self) -> int:
+        """Length of the body in bytes, as announced."""
+        return int(self.headers["content-length"])
+
+
+def get(path: str, *, host: str, trial: str, keep_alive: bool = True) -> bytes:
+    """Return the bytes of a GET request; ``trial`` travels in X-Trial so that the access log can be joined."""
+    connection = "keep-alive" if keep_alive else "close"
+    lines = (f"GET {path} HTTP/1.1", f"Host: {host}", f"X-Trial: {trial}", f"Connection: {connection}")
+    return "\r\n".join(lines).encode("ascii") + _HEAD_END
+
+
+def parse_head(raw: bytes) -> Head:
+    """Parse the bytes before the empty line.
+
+    Raises:
+        ValueError: The bytes are not an HTTP response head.
+    """
+    status_line, *header_lines = raw.decode("latin-1").split("\r\n")
+    protocol, _, rest = status_line.partition(" ")
+    if not protocol.startswith("HTTP/"):
+        raise ValueError(f"not an HTTP response: {status_line[:80]!r}")
+    headers = {}
+    for line in header_lines:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
+    return Head(status=int(rest[:3]), headers=headers)
+
+
+def receive_head(connection: socket.socket) -> tuple[Head, bytes]:
+    """Read one response head from a blocking socket; return it with the body bytes that came along.
+
+    Raises:
+        ConnectionError: The peer closed before the head was complete.
+        ValueError: The head is not HTTP, or too long.
+    """
+    received = b""
+    while _HEAD_END not in received:
+        chunk = connection.recv(4096)
+        if not chunk:
+            raise ConnectionError(f"connection closed after {len(received)} bytes of the response head")
+        received += chunk
+        if len(received) > _MAX_HEAD_BYTES:
+            raise ValueError(f"response head longer than {_MAX_HEAD_BYTES} bytes")
+    head, _, body = received.partition(_HEAD_END)
+    return parse_head(head), body
+
+
+def exchange(connection: socket.socket, request: bytes) -> Head:
+    """Send a request on a kept-alive connection and read the whole response, whose body must be short."""
+    connection.sendall(request)
+    head, body = receive_head(connection)
+    missing = head.content_length - len(body)
+    while missing > 0:
+        chunk = connection.recv(min(missing, 65536))
+        if not chunk:
+            raise ConnectionError(f"connection closed with {missing} bytes of the body missing")
+        missing -= len(chunk)
+    return head

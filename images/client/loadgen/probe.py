@@ -1,0 +1,94 @@
+"""The loop probe: how long a worker's event loop takes to come round.
+
+One kept-alive connection per worker, one small request per tick. A worker answers it as soon as its loop reaches the
+connection, so the time from the actual sending to the answer is the loop's lag. The loop is closed: while an answer
+is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
+"""
+
+import select
+import socket
+import time
+from dataclasses import dataclass, field
+
+from . import http1
+
+
+@dataclass(kw_only=True)
+class ProbeSamples:
+    """Samples of one worker, in order. All times in milliseconds.
+
+    Attributes:
+        at_ms: Actual sending, from the start of the window.
+        late_ms: Actual minus intended sending: the generator's own lag.
+        lag_ms: Answer minus actual sending: the worker's loop lag.
+        missed_ticks: Ticks that passed while an answer was outstanding.
+    """
+
+    at_ms: list[float] = field(default_factory=list)
+    late_ms: list[float] = field(default_factory=list)
+    lag_ms: list[float] = field(default_factory=list)
+    missed_ticks: int = 0
+
+
+@dataclass(kw_only=True)
+class _Probe:
+    connection: socket.socket
+    next_tick_s: float
+    samples: ProbeSamples = field(default_factory=ProbeSamples)
+    sent_s: float | None = None
+    intended_s: float = 0.0
+
+
+def probe(
+    connections: dict[int, socket.socket], *, start_s: float, end_s: float, interval_s: float, request: bytes
+) -> dict[int, ProbeSamples]:
+    """Probe each worker from ``start_s`` to ``end_s`` (CLOCK_MONOTONIC seconds); return samples by worker process id.
+
+    A probe that is outstanding at the end is waited for (at most two seconds) and counts, for the longest stalls would
+    be lost otherwise.
+
+    Raises:
+        ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
+    """
+    stagger_s = interval_s / len(connections)
+    probes = {
+        pid: _Probe(connection=connection, next_tick_s=start_s + index * stagger_s)
+        for index, (pid, connection) in enumerate(connections.items())
+    }
+    while True:
+        now_s = time.monotonic()
+        for item in probes.values():
+            if item.sent_s is None and item.next_tick_s <= now_s < end_s:
+                item.intended_s = item.next_tick_s
+                item.connection.sendall(request)
+                item.sent_s = time.monotonic()
+        waiting = [item.connection for item in probes.values() if item.sent_s is not None]
+        if now_s >= end_s:
+            if not waiting:
+                return {pid: item.samples for pid, item in probes.items()}
+            if now_s > end_s + 2.0:
+                raise ConnectionError("a worker left a probe unanswered for two seconds after the trial's window")
+        idle = [item.next_tick_s for item in probes.values() if item.sent_s is None]
+        wake_s = min([*idle, end_s]) if now_s < end_s else now_s + 0.05
+        readable, _, _ = select.select(waiting, [], [], max(0.0, wake_s - time.monotonic()))
+        answered_s = time.monotonic()
+        for item in probes.values():
+            if item.connection in readable:
+                _record(item, answered_s=answered_s, start_s=start_s, interval_s=interval_s)
+
+
+def _record(item: _Probe, *, answered_s: float, start_s: float, interval_s: float) -> None:
+    head, body = http1.receive_head(item.connection)
+    if len(body) != head.content_length:
+        raise ConnectionError("a probe's answer did not arrive in one piece")
+    if item.sent_s is None:
+        raise ConnectionError("a probe was answered twice")
+    samples = item.samples
+    samples.at_ms.append((item.sent_s - start_s) * 1e3)
+    samples.late_ms.append((item.sent_s - item.intended_s) * 1e3)
+    samples.lag_ms.append((answered_s - item.sent_s) * 1e3)
+    item.sent_s = None
+    item.next_tick_s += interval_s
+    while item.next_tick_s <= answered_s:
+        item.next_tick_s += interval_s
+        samples.missed_ticks += 1

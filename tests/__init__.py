@@ -1,0 +1,1 @@
+"""Tuneproof's claims, and the tests of its own parts."""

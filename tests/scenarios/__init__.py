@@ -1,0 +1,1 @@
+"""The product: claims as tests."""

@@ -1,0 +1,276 @@
+"""The reuseport stall: its subjects, arms and claims, declared before anything is measured.
+
+Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its repost. The article pins two workers to
+one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fixtures.inference.intervals import Scale
+from fixtures.inference.verdicts import Verdict
+from fixtures.load.observation import FastRequest, Observation, percentile
+from fixtures.load.trial import TrialPlan
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.subject.config import SubjectConfig
+
+SCENARIO: Final = "reuseport_stall"
+ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
+TCP_RMEM: Final = "net.ipv4.tcp_rmem"
+
+SMALLEST_RMEM_BYTES: Final = 40960
+DOSES: Final = 5
+BULK_DOWNLOADS: Final = 4
+FAST_RATE_HZ: Final = 15.0
+# A fast request is slow when it takes this many times the unloaded median of the same trial.
+SLOW_FACTOR: Final = 5.0
+
+# What would matter in practice, per claim.
+STALL_THRESHOLD: Final = 10.0
+RELIEF_THRESHOLD: Final = 5.0
+CONTROL_THRESHOLD: Final = 5.0
+CONCORDANCE_THRESHOLD: Final = 0.75
+SLOW_SHARE_THRESHOLD: Final = 0.1
+CURE_THRESHOLD: Final = 0.25
+# The article's own price: bulk downloads took 53 s instead of 46 s.
+BULK_PRICE_THRESHOLD: Final = 53 / 46
+FAST_PRICE_THRESHOLD: Final = 1.5
+
+ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0))
+ONE_LOADED_AFTER_BASELINE: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), baseline_s=0.3)
+ONE_LOADED_WITH_FAST: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25)
+ALL_LOADED_WITH_FAST: Final = TrialPlan(
+    bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25
+)
+
+
+def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
+    """Return receive-buffer maxima in bytes from the host's default down to the article's 40960, evenly in logarithm.
+
+    Raises:
+        ValueError: The host's default is no larger than the article's remedy: there is no dose to vary.
+    """
+    if default_max_bytes <= SMALLEST_RMEM_BYTES:
+        raise ValueError(f"tcp_rmem's default maximum is {default_max_bytes} bytes: nothing to shrink")
+    step = (SMALLEST_RMEM_BYTES / default_max_bytes) ** (1 / (DOSES - 1))
+    between = [round(default_max_bytes * step**index) for index in range(1, DOSES - 1)]
+    return (default_max_bytes, *between, SMALLEST_RMEM_BYTES)
+
+
+def slow_share(observation: Observation) -> float:
+    """Return the share of fast requests that took more than SLOW_FACTOR times the trial's own unloaded median.
+
+    Raises:
+        ValueError: The trial had no fast requests, or no unloaded ones.
+    """
+    limit_ms = SLOW_FACTOR * median_total_ms(observation.baseline)
+    if not observation.fast:
+        raise ValueError("no fast request in the window")
+    return statistics.fmean(request.total_ms > limit_ms for request in observation.fast)
+
+
+def median_total_ms(requests: Sequence[FastRequest]) -> float:
+    """Return the median duration in milliseconds.
+
+    Raises:
+        ValueError: There are no requests.
+    """
+    return percentile([request.total_ms for request in requests], 50)
+
+
+def concordance(lags_ms: Sequence[float]) -> float:
+    """Return the share of dose pairs in which the smaller dose had the smaller lag; chance gives one half.
+
+    Args:
+        lags_ms: Loop lag by dose, the largest dose first.
+    """
+    pairs = [(lags_ms[i], lags_ms[j]) for i in range(len(lags_ms)) for j in range(i + 1, len(lags_ms))]
+    return statistics.fmean(smaller < larger for larger, smaller in pairs)
+
+
+def folded(ratio: float) -> float:
+    """Return a ratio or its inverse, whichever is above 1: for a difference in either direction."""
+    return max(ratio, 1 / ratio)
+
+
+def loaded_lag_ms(observation: Observation) -> float:
+    """Return the median loop lag of worker 1, which carries the bulk downloads of "one worker"."""
+    return observation.workers[0].lag_p50_ms
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReuseportStall:
+    """The scenario for one host: its subjects, arms and claims.
+
+    Attributes:
+        default_rmem: tcp_rmem of a new network namespace on this host: minimum, default, maximum in bytes.
+        bulk: Whether the bulk downloads run; without them the pathology is taken away, and claim 1 must fall.
+        remedy: Whether tcp_rmem is made small; without it the remedy is taken away, and claim 2 must fall.
+        upstream: Host and port of the backend.
+    """
+
+    default_rmem: tuple[int, int, int]
+    bulk: bool = True
+    remedy: bool = True
+    upstream: str = "backend:8000"
+
+    @property
+    def _reuseport(self) -> SubjectConfig:
+        return SubjectConfig(upstream=self.upstream, reuseport=True)
+
+    def _arm(self, name: str, subject: Subject, plan: TrialPlan) -> Arm:
+        return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk())
+
+    def _dose_subject(self, max_bytes: int) -> Subject:
+        low, default, _ = self.default_rmem
+        # As in the article, the smallest dose fixes all three values; elsewhere no value exceeds the maximum.
+        triple = (
+            (max_bytes,) * 3
+            if max_bytes == SMALLEST_RMEM_BYTES
+            else (min(low, max_bytes), min(default, max_bytes), max_bytes)
+        )
+        if not self.remedy:
+            triple = self.default_rmem
+        return Subject(
+            name=f"rmem-{max_bytes}",
+            config=self._reuseport,
+            sysctls={TCP_RMEM: " ".join(str(value) for value in triple)},
+        )
+
+    def dose_arms(self) -> tuple[Arm, ...]:
+        """Return one arm per dose, the largest first; the first and the last have an unloaded phase."""
+        subjects = [self._dose_subject(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2])]
+        plans = [ONE_LOADED_AFTER_BASELINE, *[ONE_LOADED] * (len(subjects) - 2), ONE_LOADED_AFTER_BASELINE]
+        return tuple(self._arm(subject.name, subject, plan) for subject, plan in zip(subjects, plans, strict=True))
+
+    def arms(self) -> tuple[Arm, ...]:
+        """Return all arms."""
+        doses = self.dose_arms()
+        reuseport = doses[0].subject
+        shared = Subject(name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False))
+        twin = Subject(name="twin", config=self._reuseport)
+        return (
+            *doses,
+            self._arm("twin", twin, ONE_LOADED),
+            self._arm("reuseport-one-loaded", reuseport, ONE_LOADED_WITH_FAST),
+            self._arm("shared-one-loaded", shared, ONE_LOADED_WITH_FAST),
+            self._arm("reuseport-all-loaded", reuseport, ALL_LOADED_WITH_FAST),
+            self._arm("shared-all-loaded", shared, ALL_LOADED_WITH_FAST),
+        )
+
+    def claims(self) -> dict[str, Claim]:
+        """Return the claims by name."""
+        doses = [arm.name for arm in self.dose_arms()]
+        default, smallest = doses[0], doses[-1]
+
+        def stall(block: Mapping[str, Observation]) -> float:
+            loaded, idle = block[default].workers
+            return loaded.lag_p50_ms / idle.lag_p50_ms
+
+        control = Claim(
+            name="stall_is_there",
+            sentence="the default arm's loaded worker stalls",
+            source=ARTICLE,
+            arms=(default,),
+            effect=stall,
+            effect_name="median loop lag, loaded ÷ idle worker",
+            scale=Scale.RATIO,
+            threshold=CONTROL_THRESHOLD,
+        )
+        claims = (
+            Claim(
+                name="loaded_worker_stalls",
+                sentence="A worker that carries bulk downloads stalls, while the idle worker beside it does not",
+                source=f"{ARTICLE}: fast requests jump between 38 ms and 1010 ms",
+                arms=(default,),
+                effect=stall,
+                effect_name="median loop lag, loaded ÷ idle worker",
+                scale=Scale.RATIO,
+                threshold=STALL_THRESHOLD,
+            ),
+            Claim(
+                name="small_rmem_restores_loop",
+                sentence="tcp_rmem = 40960 restores the event loop of a worker that carries bulk downloads",
+                source=f"{ARTICLE}: no more stalls of 1 s",
+                arms=(default, smallest),
+                effect=lambda block: loaded_lag_ms(block[default]) / loaded_lag_ms(block[smallest]),
+                effect_name="median loop lag, default ÷ small tcp_rmem",
+                scale=Scale.RATIO,
+                threshold=RELIEF_THRESHOLD,
+                control=control,
+            ),
+            Claim(
+                name="lag_follows_rmem",
+                sentence="The smaller the maximum of tcp_rmem, the shorter the loop lag",
+                source=f"{ARTICLE}: the receive buffer is never drained",
+                arms=tuple(doses),
+                effect=lambda block: concordance([loaded_lag_ms(block[dose]) for dose in doses]),
+                effect_name="dose pairs in the claimed order",
+                scale=Scale.DIFFERENCE,
+                threshold=CONCORDANCE_THRESHOLD,
+                control=control,
+            ),
+            Claim(
+                name="reuseport_feeds_loaded_worker",
+                sentence="With bulk downloads on one worker, reuseport keeps feeding it, a shared queue does not",
+                source=f"{ARTICLE}: in production all time-outs came from one worker",
+                arms=("reuseport-one-loaded", "shared-one-loaded"),
+                effect=lambda block: slow_share(block["reuseport-one-loaded"]) - slow_share(block["shared-one-loaded"]),
+                effect_name="slow fast-requests, reuseport - shared queue",
+                scale=Scale.DIFFERENCE,
+                threshold=SLOW_SHARE_THRESHOLD,
+                control=control,
+            ),
+            Claim(
+                name="reuseport_off_cures_loaded_workers",
+                sentence="With bulk downloads on every worker, switching reuseport off is a cure",
+                source=f"{ARTICLE}: its own experiment, whose logs show no difference",
+                arms=("reuseport-all-loaded", "shared-all-loaded"),
+                effect=lambda block: slow_share(block["reuseport-all-loaded"]) - slow_share(block["shared-all-loaded"]),
+                effect_name="slow fast-requests, reuseport - shared queue",
+                scale=Scale.DIFFERENCE,
+                threshold=CURE_THRESHOLD,
+                expected=Verdict.REFUTED,
+                control=control,
+            ),
+            Claim(
+                name="small_rmem_slows_bulk",
+                sentence="tcp_rmem = 40960 costs bulk downloads as much throughput as in the article",
+                source=f"{ARTICLE}: 46 s became 53 s",
+                arms=(default, smallest),
+                effect=lambda block: sum(block[default].bulk_bytes_per_s) / sum(block[smallest].bulk_bytes_per_s),
+                effect_name="bulk bytes per second, default ÷ small tcp_rmem",
+                scale=Scale.RATIO,
+                threshold=BULK_PRICE_THRESHOLD,
+                expected=Verdict.REFUTED,
+                control=control,
+            ),
+            Claim(
+                name="small_rmem_slows_fast",
+                sentence="tcp_rmem = 40960 makes an unloaded fast request half as long again",
+                source=f"{ARTICLE}: 25 to 50 ms became 50 to 120 ms, under load",
+                arms=(default, smallest),
+                effect=lambda block: (
+                    median_total_ms(block[smallest].baseline) / median_total_ms(block[default].baseline)
+                ),
+                effect_name="unloaded fast request, small ÷ default tcp_rmem",
+                scale=Scale.RATIO,
+                threshold=FAST_PRICE_THRESHOLD,
+                expected=Verdict.REFUTED,
+            ),
+            Claim(
+                name="identical_subjects_differ",
+                sentence="Two identical subjects differ (A/A control)",
+                source="control of the method",
+                arms=(default, "twin"),
+                effect=lambda block: folded(loaded_lag_ms(block[default]) / loaded_lag_ms(block["twin"])),
+                effect_name="median loop lag, larger ÷ smaller of twins",
+                scale=Scale.RATIO,
+                threshold=RELIEF_THRESHOLD,
+                expected=Verdict.REFUTED,
+            ),
+        )
+        return {claim.name: claim for claim in claims}

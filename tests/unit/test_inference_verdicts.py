@@ -1,0 +1,26 @@
+"""How an interval becomes a verdict."""
+
+import pytest
+
+from fixtures.inference.intervals import Interval
+from fixtures.inference.verdicts import Verdict, decide
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        pytest.param(10.5, 20.0, Verdict.HOLDS, id="above"),
+        pytest.param(2.0, 9.5, Verdict.REFUTED, id="below"),
+        pytest.param(9.0, 11.0, Verdict.INCONCLUSIVE, id="around"),
+        pytest.param(10.0, 11.0, Verdict.INCONCLUSIVE, id="touching-from-above"),
+        pytest.param(9.0, 10.0, Verdict.INCONCLUSIVE, id="touching-from-below"),
+    ],
+)
+def test_only_an_interval_beyond_the_threshold_decides(low: float, high: float, expected: Verdict) -> None:
+    """The whole interval has to lie on one side of the threshold of 10."""
+    assert decide(Interval(value=(low + high) / 2, low=low, high=high), threshold=10.0) is expected
+
+
+def test_verdicts_read_as_their_words() -> None:
+    """The words are those of the results file."""
+    assert [str(verdict) for verdict in Verdict] == ["holds", "refuted", "inconclusive", "unsupported"]

@@ -1,0 +1,72 @@
+"""A cell is checked when it is made, and survives the way through JSON."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from fixtures.report.cells import Cell, Effect
+
+EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
+CELL: dict[str, Any] = {
+    "id": "stall[1.22]",
+    "scenario": "reuseport_stall",
+    "claim": "A loaded worker stalls.",
+    "source": "seed 000",
+    "nginx": "1.22.1",
+    "network": "bare",
+    "verdict": "holds",
+    "expected": "holds",
+    "threshold": 5.0,
+    "effect": EFFECT,
+    "arms": {"idle": {"lag_p99_ms": 0.5, "requests": 100, "rss_bytes": None}},
+    "blocks": 6,
+    "void_blocks": 1,
+    "seconds": 31.5,
+    "measuring_seconds": 24.0,
+    "evidence": ["evidence/stall/access.log"],
+    "reason": "",
+}
+
+
+def test_cell_is_the_same_after_json() -> None:
+    """Writing a cell as JSON text and reading it back loses nothing."""
+    cell = Cell.from_json(CELL)
+    assert json.loads(json.dumps(cell.to_json())) == CELL
+    assert Cell.from_json(cell.to_json()) == cell
+    assert cell.effect == Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0)
+    assert cell.evidence == ("evidence/stall/access.log",)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "true"}, "verdict: 'true' is none of holds, refuted, inconclusive, unsupported"),
+        ({"expected": ""}, "expected: '' is none of"),
+        ({"threshold": math.nan}, "threshold: nan is not a plain finite number"),
+        ({"seconds": math.inf}, "seconds: inf is not a plain finite number"),
+        ({"seconds": 10**400}, "seconds: 1000000000"),
+        ({"measuring_seconds": -0.1}, "measuring_seconds: -0.1 is below zero"),
+        ({"blocks": -1}, "blocks: -1 is below zero"),
+        ({"blocks": True}, "blocks: True is not a plain finite number"),
+        ({"arms": {"idle": {"lag_p99_ms": math.nan}}}, "arms.idle.lag_p99_ms: nan is not a plain finite number"),
+        ({"effect": None}, "effect: a cell that is 'holds' has an effect"),
+        ({"verdict": "inconclusive"}, "reason: a cell that is 'inconclusive' says why"),
+        ({"verdict": "unsupported", "reason": " "}, "reason: a cell that is 'unsupported' says why"),
+        ({"effect": EFFECT | {"unit": "ms"}}, "unit: 'ms' is none of ratio, share"),
+        ({"effect": EFFECT | {"value": math.nan}}, "value: nan is not a plain finite number"),
+        ({"effect": EFFECT | {"ci_high": math.inf}}, "ci_high: inf is not a plain finite number"),
+        ({"effect": EFFECT | {"ci_low": 181.0}}, "ci_low: 181.0 is above ci_high 180.0"),
+    ],
+)
+def test_cell_that_contradicts_the_contract_names_the_field(change: dict[str, Any], message: str) -> None:
+    """Neither a wrong word nor a number that JSON cannot hold gets into a cell."""
+    with pytest.raises(ValueError, match="^" + message.replace("[", r"\[")):
+        Cell.from_json(CELL | change)
+
+
+def test_unsupported_cell_needs_no_effect() -> None:
+    """Where the question could not be put, there is a reason instead of an effect."""
+    cell = Cell.from_json(CELL | {"verdict": "unsupported", "effect": None, "reason": "no netem on this host"})
+    assert cell.to_json()["effect"] is None

@@ -1,0 +1,179 @@
+"""A results file that cannot be used is refused with its name, the place in it, and no traceback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.errors import BadInputError
+from fixtures.report.results import load
+from fixtures.report.schema import _schema, document_violation
+
+CELL: dict[str, Any] = {
+    "id": "stall",
+    "scenario": "reuseport_stall",
+    "claim": "A loaded worker stalls.",
+    "source": "",
+    "nginx": "1.22.1",
+    "network": "bare",
+    "verdict": "holds",
+    "expected": "holds",
+    "threshold": None,
+    "effect": {"name": "lag", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0},
+    "arms": {"a/b~c": {"lag_p99_ms": 1}},
+    "blocks": 6,
+    "void_blocks": 0,
+    "seconds": 3,
+    "measuring_seconds": 2,
+    "evidence": [],
+    "reason": "",
+}
+
+
+def a_document(**changes: Any) -> dict[str, Any]:
+    """Return a valid document with one cell, and with ``changes`` to the cell."""
+    return {
+        "schema": 1,
+        "started": "2026-11-20T09:36:16Z",
+        "host": {},
+        "seed": 1,
+        "options": {},
+        "cells": [CELL | changes],
+    }
+
+
+def refusal(tmp_path: Path, text: str) -> BadInputError:
+    """Return the error that a results file with this text meets."""
+    path = tmp_path / "results.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError) as raised:
+        load(path)
+    assert str(path) in raised.value.where
+    assert raised.value.remedy
+    return raised.value
+
+
+def test_valid_document_is_accepted(tmp_path: Path) -> None:
+    """The document that the other tests damage is itself in order, given as file and as folder."""
+    (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
+    assert load(tmp_path) == load(tmp_path / "results.json")
+    assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"verdict": "maybe"}, "/cells/0/verdict"),
+        ({"expected": "maybe"}, "/cells/0/expected"),
+        ({"effect": None}, "/cells/0/effect"),
+        ({"effect": {**CELL["effect"], "unit": "ms"}}, "/cells/0/effect/unit"),
+        ({"effect": {**CELL["effect"], "value": "134"}}, "/cells/0/effect/value"),
+        ({"verdict": "inconclusive"}, "/cells/0/reason"),
+        ({"verdict": "unsupported", "effect": None}, "/cells/0/reason"),
+        ({"arms": {"a/b~c": {"lag_p99_ms": "fast"}}}, "/cells/0/arms/a~1b~0c/lag_p99_ms"),
+        ({"blocks": 1.5}, "/cells/0/blocks"),
+        ({"void_blocks": -1}, "/cells/0/void_blocks"),
+        ({"evidence": ["/etc/passwd"]}, "/cells/0/evidence/0"),
+        ({"evidence": ["ok", "evidence/../.."]}, "/cells/0/evidence/1"),
+        ({"surprise": 1}, "/cells/0"),
+        # What a schema cannot say is checked by the cell itself.
+        ({"effect": {**CELL["effect"], "ci_low": 200}}, "/cells/0"),
+        ({"verdict": "inconclusive", "reason": "  "}, "/cells/0"),
+        ({"seconds": 10**400}, "/cells/0"),
+    ],
+)
+def test_broken_cell_is_refused_at_its_pointer(tmp_path: Path, changes: dict[str, Any], pointer: str) -> None:
+    """The JSON pointer leads to the very value that breaks the contract."""
+    error = refusal(tmp_path, json.dumps(a_document(**changes)))
+    assert error.where == f"{tmp_path}/results.json#{pointer}"
+
+
+@pytest.mark.parametrize(
+    ("damage", "pointer"),
+    [
+        (lambda document: document.pop("seed"), ""),
+        (lambda document: document.pop("schema"), ""),
+        (lambda document: document.update(extra=1), ""),
+        (lambda document: document.update(started="yesterday"), "/started"),
+        (lambda document: document.update(cells={}), "/cells"),
+        (lambda document: document["cells"][0].pop("claim"), "/cells/0"),
+        (lambda document: document.update(seconds=10**400), "/seconds"),
+        (lambda document: document.update(schema=2), "/schema"),
+        (lambda document: document.update(schema=[1]), "/schema"),
+        (lambda document: document.update(schema=True), "/schema"),
+    ],
+)
+def test_broken_document_is_refused_at_its_pointer(
+    tmp_path: Path, damage: Callable[[dict[str, Any]], object], pointer: str
+) -> None:
+    """A missing, a foreign and a misshapen key are each refused where they are."""
+    document = a_document()
+    damage(document)
+    error = refusal(tmp_path, json.dumps(document))
+    assert error.where == f"{tmp_path}/results.json#{pointer}"
+
+
+def test_other_version_is_told_apart_from_damage(tmp_path: Path) -> None:
+    """Results of a later Tuneproof are not called broken."""
+    error = refusal(tmp_path, json.dumps({"schema": 2, "anything": "else"}))
+    assert error.what == "Results of format version 2 cannot be read: only version 1 is known."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON: Expecting value"),
+        ('{"schema": 1,\n "cells": [', "not JSON"),
+        ("[]", "is not of type 'object'"),
+        ('{"schema": 1, "seconds": NaN}', "NaN is not a JSON number"),
+        ("[" * 100_000, "not usable JSON"),
+        ("9" * 5_000, "not usable JSON"),
+    ],
+)
+def test_text_that_is_no_results_document_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    """A cut-short file, another JSON file and nonsense get one sentence each."""
+    assert message in refusal(tmp_path, text).what
+
+
+def test_syntax_error_is_given_with_line_and_column(tmp_path: Path) -> None:
+    """Where there is no JSON there is no pointer, but there is a line."""
+    assert refusal(tmp_path, '{"schema": 1,\n  oops}').where.endswith("results.json, line 2 column 3")
+
+
+def test_binary_file_is_refused(tmp_path: Path) -> None:
+    """A capture given by mistake is no text."""
+    path = tmp_path / "results.json"
+    path.write_bytes(b"\xd4\xc3\xb2\xa1")
+    with pytest.raises(BadInputError, match="not UTF-8 text"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["missing", "", "file/below"])
+def test_missing_results_are_bad_input(tmp_path: Path, name: str) -> None:
+    """A wrong path, a folder without results, and a path through a file say what could be named instead."""
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInputError, match=r"(?s)cannot be read.*\./lab run"):
+        load(tmp_path / name)
+
+
+def test_message_about_a_large_value_is_short() -> None:
+    """A validator that quotes the whole document would bury its own message."""
+    violation = document_violation(["x" * 10_000])
+    assert violation is not None
+    assert len(violation.message) < 250
+
+
+def test_every_key_of_the_format_is_described() -> None:
+    """The schema is the format's documentation: no property without a description of its own or of its type."""
+    schema = _schema()
+    objects = (schema, schema["$defs"]["cell"], schema["$defs"]["effect"])
+    undescribed = [
+        name
+        for described in objects
+        for name, definition in described["properties"].items()
+        if "description" not in definition and "description" not in schema["$defs"][definition["$ref"].split("/")[-1]]
+    ]
+    assert undescribed == []
+    assert all(described["additionalProperties"] is False for described in objects)
