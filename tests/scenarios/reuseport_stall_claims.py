@@ -35,12 +35,12 @@ CONTROL_THRESHOLD: Final = 5.0
 CONCORDANCE_THRESHOLD: Final = 0.75
 SLOW_SHARE_THRESHOLD: Final = 0.1
 CURE_THRESHOLD: Final = 0.25
-# The article's own price: bulk downloads took 53 s instead of 46 s.
-BULK_PRICE_THRESHOLD: Final = 53 / 46
-FAST_PRICE_THRESHOLD: Final = 1.5
+# A price matters from a quarter on. (The article saw bulk downloads of 46 s take 53 s, and fast requests twice as long.)
+PRICE_THRESHOLD: Final = 1.25
 
 ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0))
-ONE_LOADED_AFTER_BASELINE: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), baseline_s=0.3)
+# Throughput needs a longer look than lag: it swings with every temporary file that nginx fills.
+PRICED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), baseline_s=0.3, measure_s=1.2)
 ONE_LOADED_WITH_FAST: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25)
 ALL_LOADED_WITH_FAST: Final = TrialPlan(
     bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25
@@ -143,7 +143,7 @@ class ReuseportStall:
     def dose_arms(self) -> tuple[Arm, ...]:
         """Return one arm per dose, the largest first; the first and the last have an unloaded phase."""
         subjects = [self._dose_subject(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2])]
-        plans = [ONE_LOADED_AFTER_BASELINE, *[ONE_LOADED] * (len(subjects) - 2), ONE_LOADED_AFTER_BASELINE]
+        plans = [PRICED, *[ONE_LOADED] * (len(subjects) - 2), PRICED]
         return tuple(self._arm(subject.name, subject, plan) for subject, plan in zip(subjects, plans, strict=True))
 
     def arms(self) -> tuple[Arm, ...]:
@@ -238,19 +238,19 @@ class ReuseportStall:
             ),
             Claim(
                 name="small_rmem_slows_bulk",
-                sentence="tcp_rmem = 40960 costs bulk downloads as much throughput as in the article",
+                sentence="tcp_rmem = 40960 costs bulk downloads a quarter of their throughput",
                 source=f"{ARTICLE}: 46 s became 53 s",
                 arms=(default, smallest),
                 effect=lambda block: sum(block[default].bulk_bytes_per_s) / sum(block[smallest].bulk_bytes_per_s),
                 effect_name="bulk bytes per second, default ÷ small tcp_rmem",
                 scale=Scale.RATIO,
-                threshold=BULK_PRICE_THRESHOLD,
+                threshold=PRICE_THRESHOLD,
                 expected=Verdict.REFUTED,
                 control=control,
             ),
             Claim(
                 name="small_rmem_slows_fast",
-                sentence="tcp_rmem = 40960 makes an unloaded fast request half as long again",
+                sentence="tcp_rmem = 40960 makes an unloaded fast request a quarter longer",
                 source=f"{ARTICLE}: 25 to 50 ms became 50 to 120 ms, under load",
                 arms=(default, smallest),
                 effect=lambda block: (
@@ -258,8 +258,7 @@ class ReuseportStall:
                 ),
                 effect_name="unloaded fast request, small ÷ default tcp_rmem",
                 scale=Scale.RATIO,
-                threshold=FAST_PRICE_THRESHOLD,
-                expected=Verdict.REFUTED,
+                threshold=PRICE_THRESHOLD,
             ),
             Claim(
                 name="identical_subjects_differ",

@@ -73,7 +73,7 @@ def test_switching_reuseport_off_is_no_cure_when_every_worker_is_loaded(
 
 
 @pytest.mark.claim("small_rmem_slows_bulk")
-def test_a_small_tcp_rmem_costs_bulk_downloads_less_than_claimed(
+def test_a_small_tcp_rmem_does_not_cost_bulk_downloads_a_quarter(
     measures: Measures, claims: dict[str, Claim], prove: Prove
 ) -> None:
     """Bytes per second, where the article compared the durations of truncated downloads."""
@@ -81,7 +81,7 @@ def test_a_small_tcp_rmem_costs_bulk_downloads_less_than_claimed(
 
 
 @pytest.mark.claim("small_rmem_slows_fast")
-def test_a_small_tcp_rmem_costs_unloaded_fast_requests_less_than_claimed(
+def test_a_small_tcp_rmem_costs_unloaded_fast_requests_a_quarter(
     measures: Measures, claims: dict[str, Claim], prove: Prove
 ) -> None:
     """The price that everybody pays, stall or not."""

@@ -53,9 +53,16 @@ def test_a_rise_within_the_tolerance_is_no_reversal() -> None:
 
 
 def test_one_wild_block_is_no_reversal() -> None:
-    """A rise by a factor of 1000 in one of six blocks moves the geometric mean, not the sign test."""
-    rows = [[400.0, 200.0, 50.0, 40.0, 25.0] for _ in range(6)]
+    """A rise by a factor of 1000 in one of six blocks, and within the tolerance in the others, fails the sign test."""
+    rows = [[400.0, 200.0, 50.0, 60.0, 25.0] for _ in range(6)]
     rows[3][3] = 50_000.0
+    assert page_trend(rows).reversals == ()
+
+
+def test_many_small_rises_outweighed_by_one_deep_fall_are_no_reversal() -> None:
+    """Nine of ten blocks rise by 40 %, which passes the sign test; the geometric mean falls."""
+    rows = [[400.0, 200.0, 50.0, 70.0, 25.0] for _ in range(10)]
+    rows[3][3] = 0.05
     assert page_trend(rows).reversals == ()
 
 

@@ -79,6 +79,7 @@ def run(spec: TrialSpec) -> dict[str, Any]:
     # A worker that drops a bulk download's temporary file is busy for a while: the next trial must not pay for it.
     for connection in probes.values():
         http1.exchange(connection, request)
+        connection.close()
     return {
         "trial": spec.trial,
         "workers": list(placed),

@@ -47,8 +47,10 @@ def download(connections: list[socket.socket], *, request: bytes, start_s: float
             else:
                 # Whoever answers first is read at once: waiting for the others would make it a slow reader.
                 count = connections[index].recv_into(sink)
-                if not sink.startswith(_STATUS_LINE):
-                    raise ConnectionError(f"bulk download answered with {bytes(sink[:64])!r}")
+                # No further than it was filled: behind that stands another connection's answer.
+                answer = bytes(sink[: min(count, 64)])
+                if not answer.startswith(_STATUS_LINE):
+                    raise ConnectionError(f"bulk download answered with {answer!r}")
                 answered.add(index)
             if count == 0:
                 poller.unregister(fd)

@@ -109,8 +109,9 @@ class FastClient:
             error = transfer.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
                 raise OSError(error, "connect")
-            record.connect_ms = elapsed_ms
+            # A connection that failed on the spot (no route, say) has no pending error; sending finds it out.
             transfer.connection.send(self._request)
+            record.connect_ms = elapsed_ms
             self._poller.modify(transfer.connection, select.EPOLLIN)
             return
         if transfer.expected_bytes is None:

@@ -5,9 +5,11 @@ answered, and keep what fits. Connections come in bursts: with a shared accept q
 newcomer to the same worker again and again, and only several newcomers at once wake the others.
 """
 
+import itertools
 import socket
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 
 from . import http1
 
@@ -29,11 +31,13 @@ def place(
         PlacementError: After ``timeout_s`` seconds a worker still lacks connections.
     """
     found: defaultdict[int, list[socket.socket]] = defaultdict(list)
+    most = max(per_worker) + 1
     deadline = time.monotonic() + timeout_s
     ask = http1.get("/probe", host=address, trial=trial)
     while not _complete(found, workers, per_worker):
         if time.monotonic() > deadline:
             counts = {pid: len(connections) for pid, connections in found.items()}
+            _close(itertools.chain.from_iterable(found.values()))
             raise PlacementError(f"after {timeout_s} s connections per worker: {counts}, wanted {per_worker} + 1 each")
         burst = [_connect(address, port) for _ in range(_BURST)]
         for connection in burst:
@@ -43,12 +47,15 @@ def place(
             if len(body) != head.content_length:
                 raise PlacementError("the probe location's answer did not arrive in one piece")
             found[head.worker_pid].append(connection)
+        # Only as many as any worker may need: all that are found in a long search would use up nginx's connections.
+        for pid in found:
+            _close(found[pid][most:])
+            del found[pid][most:]
     chosen = {}
     for index, pid in enumerate(sorted(found)):
         wanted = per_worker[index] + 1
         chosen[pid] = found[pid][:wanted]
-        for surplus in found[pid][wanted:]:
-            surplus.close()
+        _close(found[pid][wanted:])
     return chosen
 
 
@@ -62,3 +69,8 @@ def _connect(address: str, port: int) -> socket.socket:
     connection = socket.create_connection((address, port), timeout=2.0)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
+
+
+def _close(connections: Iterable[socket.socket]) -> None:
+    for connection in connections:
+        connection.close()

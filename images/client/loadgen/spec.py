@@ -1,6 +1,6 @@
 """What one trial is asked to do: the JSON object given on the command line."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -43,4 +43,5 @@ class TrialSpec:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "TrialSpec":
         """Build from a decoded JSON object; unknown or missing fields raise TypeError."""
-        return cls(**{**fields, "bulk_per_worker": tuple(fields["bulk_per_worker"])})
+        spec = cls(**fields)
+        return replace(spec, bulk_per_worker=tuple(spec.bulk_per_worker))

@@ -4,10 +4,11 @@ import json
 import signal
 import sys
 
+from .listeners import listener_backlogs
 from .snapshot import take
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{json.dumps(take())}\n")
+    sys.stdout.write(f"{json.dumps(take(listener_backlogs=listener_backlogs()))}\n")
     sys.stdout.flush()
     if sys.argv[1:] == ["stay"]:
         signal.pause()

@@ -1,11 +1,8 @@
 """Sysctls, listening sockets and counters of this network namespace."""
 
-import socket
-from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from pyroute2 import DiagSocket
 
 _SYSCTLS = (
     "net.core.somaxconn",
@@ -15,15 +12,17 @@ _SYSCTLS = (
     "net.ipv4.tcp_syncookies",
     "net.ipv4.tcp_wmem",
 )
-# States are a bit mask of the kernel's TCP states; TCP_LISTEN is number 10 (include/net/tcp_states.h).
-_LISTEN = 1 << 10
 
 
-def take() -> dict[str, Any]:
-    """Return the snapshot as a JSON-able object."""
+def take(*, listener_backlogs: Mapping[int, list[int]]) -> dict[str, Any]:
+    """Return the snapshot as a JSON-able object.
+
+    Args:
+        listener_backlogs: Backlogs of the listening sockets by port, from :mod:`netadmin.listeners`.
+    """
     return {
         "sysctls": {name: _sysctl(name) for name in _SYSCTLS},
-        "listener_backlogs": _listener_backlogs(),
+        "listener_backlogs": dict(listener_backlogs),
         "counters": {**_counters(Path("/proc/net/netstat")), **_counters(Path("/proc/net/snmp"))},
         "cpu_model": _cpu_model(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
     }
@@ -33,17 +32,6 @@ def _sysctl(name: str) -> str | None:
     """Return a value; None where this kernel does not show it inside a namespace."""
     path = Path("/proc/sys") / name.replace(".", "/")
     return " ".join(path.read_text(encoding="ascii").split()) if path.exists() else None
-
-
-def _listener_backlogs() -> dict[int, list[int]]:
-    """For a listening socket, sock_diag(7) gives the backlog as the send queue (``ss -ltn`` shows the same)."""
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    with DiagSocket() as diag:
-        diag.bind()
-        for family in (socket.AF_INET, socket.AF_INET6):
-            for entry in diag.get_sock_stats(family=family, states=_LISTEN):
-                found[entry["idiag_sport"]].append(entry["idiag_wqueue"])
-    return found
 
 
 def _counters(path: Path) -> dict[str, int]:

@@ -1,0 +1,69 @@
+"""A pytest of its own as a child process, and what of it is still there afterwards."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import docker
+
+from fixtures.engine.labels import OWNER, PROJECT_FILTER, Owner
+
+CHECKOUT: Final = Path(__file__).parents[2]
+# One claim with one arm: the shortest run that uses everything.
+SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
+GONE_WITHIN_S: Final = 30.0
+
+
+def start_pytest(*arguments: str, results: Path, environment: Mapping[str, str] | None = None, **options: Any) -> Any:
+    """Start a child; its output is one text stream."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--results", str(results), *arguments],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **(environment or {})},
+        **options,
+    )
+
+
+def resources_of(client: docker.DockerClient, pid: int) -> list[str]:
+    """Return the containers, networks and volumes that a process's session made."""
+    api = client.api
+    filters = {"label": PROJECT_FILTER}
+    found = [(item["Labels"], f"container {item['Names'][0]}") for item in api.containers(all=True, filters=filters)]
+    found += [(item["Labels"], f"network {item['Name']}") for item in api.networks(filters=filters)]
+    found += [(item["Labels"], f"volume {item['Name']}") for item in api.volumes(filters=filters)["Volumes"] or []]
+    return [name for labels, name in found if OWNER in labels and Owner.from_label(labels[OWNER]).pid == pid]
+
+
+def reapers() -> set[int]:
+    """Return the process ids of all reapers on this machine."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"fixtures.engine.reaper" in command:
+                found.add(int(entry.name))
+    return found
+
+
+def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
+    """Wait for something; return the seconds that it took.
+
+    Raises:
+        TimeoutError: It did not come true in time.
+    """
+    began_s = time.monotonic()
+    while not is_true():
+        if time.monotonic() - began_s > within_s:
+            raise TimeoutError(f"not within {within_s:g} s")
+        time.sleep(0.2)
+    return time.monotonic() - began_s

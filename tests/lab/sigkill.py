@@ -1,0 +1,80 @@
+"""Kills pytest at random instants and looks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
+
+The instants are spread evenly over the life of the shortest run, from the interpreter's start to the end of clean-up.
+"""
+
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import docker
+
+from fixtures.engine.reach import connect
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, reapers, resources_of, start_pytest, wait_until
+
+# A run takes about 14 s on two cores; later instants would hit nothing.
+LATEST_S: Final = 14.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kill:
+    """One kill.
+
+    Attributes:
+        after_s: Life of the process until it was killed.
+        alive: Whether it was still running then.
+        resources: Containers and networks that it had at that instant.
+        gone_after_s: Time until nothing was left.
+    """
+
+    after_s: float
+    alive: bool
+    resources: int
+    gone_after_s: float
+
+
+def kill_once(client: docker.DockerClient, *, after_s: float, results: Path) -> Kill:
+    """Start a run, kill it, and wait until nothing is left of it.
+
+    Raises:
+        TimeoutError: Something was left after 30 s.
+    """
+    before = reapers()
+    child = start_pytest(*SHORTEST_RUN, results=results)
+    try:
+        child.wait(timeout=after_s)
+    except subprocess.TimeoutExpired:
+        alive = True
+    else:
+        alive = False
+    resources = len(resources_of(client, child.pid))
+    child.kill()
+    child.communicate()
+    gone_after_s = wait_until(
+        lambda: not resources_of(client, child.pid) and not reapers() - before, within_s=GONE_WITHIN_S
+    )
+    return Kill(after_s=after_s, alive=alive, resources=resources, gone_after_s=gone_after_s)
+
+
+def main(times: int, seed: int) -> None:
+    """Kill so many times, print each, and fail on the first that leaves something."""
+    instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    client = connect()
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        for number in range(1, times + 1):
+            kill = kill_once(client, after_s=instants.uniform(0, LATEST_S), results=Path(folder))
+            sys.stdout.write(
+                f"{number:3}: killed after {kill.after_s:5.2f} s, {'alive' if kill.alive else 'ended'}, "
+                f"{kill.resources} resources; nothing left after {kill.gone_after_s:.1f} s\n"
+            )
+            sys.stdout.flush()
+    client.close()
+
+
+if __name__ == "__main__":
+    arguments = [int(argument) for argument in sys.argv[1:]]
+    main(*arguments, *(50, 1)[len(arguments) :])

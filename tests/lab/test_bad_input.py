@@ -1,0 +1,90 @@
+"""What goes wrong outside gets one clear message, an exit status other than 0, and no traceback."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from fixtures.engine.images import ImageSpec, ensure_images
+from fixtures.engine.labels import Session
+from fixtures.engine.reach import find_endpoint
+from fixtures.errors import LabError
+from fixtures.pytest_plugin.engine import EnsureImages
+from fixtures.subject.config import CONFIG_PATH
+from fixtures.subject.versions import SUITES
+from fixtures.topology.lab import Lab
+from fixtures.topology.roles import Role, RoleSpec
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
+from tests.lab.engine_proxy import EngineProxy
+
+pytestmark = pytest.mark.engine
+
+
+def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Session, ensure: EnsureImages) -> None:
+    """The message has the line that nginx complains about."""
+    image = ImageSpec(name="subject", suite=SUITES["1.22"])
+    ensure([image])
+    broken = RoleSpec(
+        name="subject", role=Role.SUBJECT, image=image.tag, files={CONFIG_PATH: b"events {}\nno_such_directive on;\n"}
+    )
+    with Lab(lab_session) as lab:
+        lab.start([broken])
+        with pytest.raises(LabError, match="subject did not start") as raised:
+            lab["subject"].wait_for_log("start worker process")
+    assert 'unknown directive "no_such_directive"' in raised.value.tail
+
+
+def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.DockerClient, tmp_path: Path) -> None:
+    """The failing command's output is in the message."""
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    dockerfile = 'ARG BASE\nFROM ${BASE}\nLABEL io.tuneproof.project="tuneproof"\nRUN echo about to fail && false\n'
+    (folder / "Dockerfile").write_text(dockerfile, encoding="utf-8")
+    spec = ImageSpec(name="broken", suite=SUITES["1.22"], root=tmp_path)
+    with pytest.raises(LabError, match=r"building tuneproof/broken.* failed") as raised:
+        ensure_images(engine, [spec], report=lambda _: None)
+    assert "about to fail" in raised.value.tail
+    assert raised.value.where == str(folder / "Dockerfile")
+
+
+def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.DockerClient, tmp_path: Path) -> None:
+    """The message says what happened; when the engine is back, the reaper removes what the run had started."""
+    address = find_endpoint().address
+    if not address.startswith("unix://"):
+        pytest.skip(f"needs a local engine behind a Unix socket, this one is at {address}")
+    with EngineProxy(tmp_path / "engine.sock", address.removeprefix("unix://")) as proxy:
+        child = start_pytest(*SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
+        for line in child.stdout:
+            if "block 2 done" in line:
+                break
+        proxy.stop()
+        output, _ = child.communicate(timeout=GONE_WITHIN_S)
+        assert child.returncode != 0
+        assert "the Docker engine stopped answering while" in output
+        assert "Traceback" not in output
+        assert resources_of(engine, child.pid)
+        proxy.start()
+        wait_until(lambda: not resources_of(engine, child.pid), within_s=GONE_WITHIN_S)
+
+
+def test_an_engine_that_does_not_answer_is_one_message(tmp_path: Path) -> None:
+    """Nothing listens at this address."""
+    child = start_pytest(
+        *SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
+    )
+    output, _ = child.communicate(timeout=GONE_WITHIN_S)
+    assert child.returncode != 0
+    assert "The Docker engine does not answer" in output
+    assert f"{tmp_path}/nobody.sock, from DOCKER_HOST" in output
+    assert "Traceback" not in output
+
+
+def test_a_results_folder_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
+    """A file stands where the folder should be."""
+    taken = tmp_path / "taken"
+    taken.touch()
+    child = start_pytest(*SHORTEST_RUN, results=taken)
+    output, _ = child.communicate(timeout=GONE_WITHIN_S)
+    assert child.returncode != 0
+    assert "The results folder cannot be used: not a folder" in output
+    assert "Traceback" not in output

@@ -1,0 +1,111 @@
+"""Nothing survives a session, however it ends, and nobody else's containers are touched."""
+
+import json
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from fixtures.engine.labels import Owner, Session
+from fixtures.engine.sweep import remove_dead_sessions, remove_session
+from fixtures.errors import LabError
+from fixtures.pytest_plugin.run_state import RunState
+from fixtures.topology.lab import Lab
+from fixtures.topology.roles import Role, RoleSpec
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
+from tests.lab.sigkill import LATEST_S, kill_once
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def other_session(engine: docker.DockerClient) -> Iterator[Session]:
+    """A session beside the run's own; its process is this one unless a test says otherwise."""
+    session = Session()
+    yield session
+    remove_session(engine, session.id)
+
+
+def _ids(engine: docker.DockerClient, session: Session) -> list[str]:
+    return [
+        item["Id"] for item in engine.api.containers(all=True, filters={"label": f"io.tuneproof.session={session.id}"})
+    ]
+
+
+def test_a_lab_leaves_nothing_at_its_end(
+    engine: docker.DockerClient, other_session: Session, role_images: dict[str, str]
+) -> None:
+    """Containers and network go with the context."""
+    client = RoleSpec(name="client", role=Role.CLIENT, image=role_images["client"])
+    with Lab(other_session) as lab:
+        lab.start([client])
+        assert len(_ids(engine, other_session)) == 1
+    assert not _ids(engine, other_session)
+    assert not engine.networks.list(filters={"label": f"io.tuneproof.session={other_session.id}"})
+
+
+def test_a_failed_start_leaves_nothing(
+    engine: docker.DockerClient, other_session: Session, role_images: dict[str, str]
+) -> None:
+    """One of three containers is refused by the engine: the others go, too, and the error says why."""
+    good = [RoleSpec(name=f"client-{index}", role=Role.CLIENT, image=role_images["client"]) for index in range(2)]
+    bad = RoleSpec(name="bad", role=Role.CLIENT, image=role_images["client"], sysctls={"net.ipv4.no_such_thing": "1"})
+    with pytest.raises(LabError, match=r"starting bad.*no_such_thing"), Lab(other_session) as lab:
+        lab.start([*good, bad])
+    assert not _ids(engine, other_session)
+
+
+def test_a_live_session_is_never_swept(
+    engine: docker.DockerClient, other_session: Session, role_images: dict[str, str]
+) -> None:
+    """Its process lives, so its containers are somebody's."""
+    with Lab(other_session) as lab:
+        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=role_images["client"])])
+        remove_dead_sessions(engine)
+        assert len(_ids(engine, other_session)) == 1
+
+
+def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, role_images: dict[str, str]) -> None:
+    """No process has this start time: the session that left the container is gone."""
+    alive = Owner.current()
+    dead = Session(owner=Owner(machine=alive.machine, boot=alive.boot, pid=alive.pid, start_ticks=1))
+    with Lab(dead) as lab:
+        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=role_images["client"])])
+        remove_dead_sessions(engine)
+        assert not _ids(engine, dead)
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.timing
+def test_nothing_survives_a_sigkill(
+    engine: docker.DockerClient, tmp_path: Path, run_state: RunState, number: int
+) -> None:
+    """The short version of ``python -m tests.lab.sigkill``: three random instants, one in each third of a run."""
+    instants = random.Random(run_state.options.seed + number)  # noqa: S311 - reproducible, not secret
+    after_s = (number + instants.random()) * LATEST_S / 3
+    kill = kill_once(engine, after_s=after_s, results=tmp_path)
+    assert kill.gone_after_s <= GONE_WITHIN_S
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 2), (signal.SIGTERM, 128 + signal.SIGTERM)])
+@pytest.mark.timing
+def test_an_interrupted_run_cleans_up_and_keeps_its_results(
+    engine: docker.DockerClient, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    """Ctrl-C and SIGTERM in the middle of a measurement: removed at once, results.json valid and unfinished."""
+    child = start_pytest(*SHORTEST_RUN, results=tmp_path)
+    for line in child.stdout:
+        if "block 2 done" in line:
+            break
+    os.kill(child.pid, number)
+    output, _ = child.communicate(timeout=GONE_WITHIN_S)
+    assert child.returncode == status, output
+    assert "Traceback" not in output
+    wait_until(lambda: not resources_of(engine, child.pid), within_s=1.0)
+    document = json.loads((tmp_path / "latest" / "results.json").read_text(encoding="utf-8"))
+    assert document["cells"] == []
+    assert "finished" not in document

@@ -1,0 +1,90 @@
+"""What the containers of a lab may do, as the engine itself tells it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import docker
+import pytest
+
+from fixtures.engine.images import ImageSpec
+from fixtures.engine.labels import Session
+from fixtures.pytest_plugin.engine import EnsureImages
+from fixtures.scenario.arms import Subject
+from fixtures.scenario.bench import Bench, BenchImages
+from fixtures.scenario.placement import CpuPlacement
+from fixtures.subject.config import SubjectConfig
+from fixtures.subject.versions import SUITES
+from fixtures.topology.lab import Lab
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def containers(
+    engine: docker.DockerClient, lab_session: Session, role_images: dict[str, str], ensure: EnsureImages
+) -> Iterator[dict[str, dict[str, Any]]]:
+    """What the engine says of every container of a running scenario's lab, by role."""
+    image = ImageSpec(name="subject", suite=SUITES["1.22"])
+    ensure([image])
+    subject = Subject(
+        name="subject",
+        config=SubjectConfig(upstream="backend:8000"),
+        sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
+    )
+    with Lab(lab_session) as lab:
+        Bench(
+            lab,
+            nginx="1.22",
+            images=BenchImages(subject=image.tag, **role_images),
+            subjects=[subject],
+            placement=CpuPlacement.on(engine.info()["NCPU"]),
+        )
+        yield {container.spec.role.value: container.inspect() for container in lab.containers()}
+
+
+@pytest.fixture(params=["subject", "backend", "client", "netadmin"])
+def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """One role after the other."""
+    return containers[request.param]
+
+
+def test_no_container_mounts_anything_of_the_host(inspected: dict[str, Any]) -> None:
+    """Neither bind mounts nor volumes: files go in with the image or by upload."""
+    assert not inspected["Mounts"]
+    assert not inspected["HostConfig"]["Binds"]
+
+
+def test_no_container_publishes_a_port(inspected: dict[str, Any]) -> None:
+    """All traffic stays in the lab's own network."""
+    assert not inspected["HostConfig"]["PortBindings"]
+    assert not inspected["HostConfig"]["PublishAllPorts"]
+    assert not any((inspected["NetworkSettings"]["Ports"] or {}).values())
+
+
+def test_no_container_is_privileged_or_shares_a_namespace_of_the_host(inspected: dict[str, Any]) -> None:
+    """The host's network, process ids and IPC are out of reach."""
+    host = inspected["HostConfig"]
+    assert host["Privileged"] is False
+    assert "host" not in {host["NetworkMode"], host["PidMode"], host["IpcMode"], host["UTSMode"], host["UsernsMode"]}
+
+
+def test_every_container_drops_all_capabilities_and_only_netadmin_takes_two_back(
+    containers: dict[str, dict[str, Any]],
+) -> None:
+    """NET_ADMIN and NET_RAW for links and captures; nothing for the others."""
+    assert all(item["HostConfig"]["CapDrop"] == ["ALL"] for item in containers.values())
+    kept = {role: set(item["HostConfig"]["CapAdd"] or []) for role, item in containers.items()}
+    assert {name.removeprefix("CAP_") for name in kept.pop("netadmin")} == {"NET_ADMIN", "NET_RAW"}
+    assert not any(kept.values())
+
+
+def test_the_labs_network_has_no_way_out(engine: docker.DockerClient, containers: dict[str, dict[str, Any]]) -> None:
+    """An internal network: no gateway to anywhere else."""
+    (name,) = containers["subject"]["NetworkSettings"]["Networks"]
+    assert engine.networks.get(name).attrs["Internal"] is True
+
+
+def test_the_subject_runs_on_a_cpu_of_its_own(containers: dict[str, dict[str, Any]]) -> None:
+    """What generates load must not compete with what is under test."""
+    assert containers["subject"]["HostConfig"]["CpusetCpus"] == "0"
+    assert all("0" not in containers[role]["HostConfig"]["CpusetCpus"] for role in ("backend", "client", "netadmin"))

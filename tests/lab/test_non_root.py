@@ -1,0 +1,48 @@
+"""A user in the engine's group needs nothing else."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from fixtures.engine.reach import find_endpoint
+from tests.lab.children import CHECKOUT, GONE_WITHIN_S, SHORTEST_RUN, start_pytest
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+_NOBODY = 65534
+
+
+def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> None:
+    """Nobody, with the socket's group and no other: no root, no capabilities."""
+    address = find_endpoint().address
+    if os.geteuid() != 0:
+        pytest.skip("this run is that of a user already; only root can become another one")
+    if not address.startswith("unix://"):
+        pytest.skip(f"the engine at {address} has no socket with a group")
+    if not _readable_by_others(CHECKOUT):
+        pytest.skip(f"other users may not read {CHECKOUT}")
+    socket = Path(address.removeprefix("unix://")).stat()
+    if not socket.st_mode & stat.S_IWGRP or socket.st_gid == 0:
+        pytest.skip("the engine's socket belongs to no group of its own")
+    results = tmp_path / "results"
+    results.mkdir()
+    os.chown(results, _NOBODY, _NOBODY)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    child = start_pytest(
+        *SHORTEST_RUN,
+        results=results,
+        environment={"HOME": "/nonexistent"},
+        user=_NOBODY,
+        group=socket.st_gid,
+        extra_groups=[],
+    )
+    output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
+    assert child.returncode == 0, output
+    assert "1 passed" in output
+
+
+def _readable_by_others(folder: Path) -> bool:
+    return all(part.stat().st_mode & stat.S_IXOTH for part in (folder, *folder.parents))
