@@ -18,10 +18,16 @@ SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
 GONE_WITHIN_S: Final = 30.0
 
 
-def start_pytest(*arguments: str, results: Path, environment: Mapping[str, str] | None = None, **options: Any) -> Any:
+def start_pytest(
+    *arguments: str,
+    results: Path,
+    environment: Mapping[str, str] | None = None,
+    interpreter: Path = Path(sys.executable),
+    **options: Any,
+) -> Any:
     """Start a child; its output is one text stream."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--results", str(results), *arguments],
+        [interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--results", str(results), *arguments],
         cwd=CHECKOUT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

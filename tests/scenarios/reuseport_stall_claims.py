@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fixtures.inference.dose_response import page_trend
 from fixtures.inference.intervals import Scale
 from fixtures.inference.verdicts import Verdict
 from fixtures.load.observation import FastRequest, Observation, percentile
 from fixtures.load.trial import TrialPlan
 from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
+from fixtures.scenario.claims import Claim, Condition
 from fixtures.subject.config import SubjectConfig
 
 SCENARIO: Final = "reuseport_stall"
@@ -35,7 +36,7 @@ CONTROL_THRESHOLD: Final = 5.0
 CONCORDANCE_THRESHOLD: Final = 0.75
 SLOW_SHARE_THRESHOLD: Final = 0.1
 CURE_THRESHOLD: Final = 0.25
-# A price matters from a quarter on. (The article saw bulk downloads of 46 s take 53 s, and fast requests twice as long.)
+# A price matters from a quarter on. (The article: bulk downloads of 46 s took 53 s, fast requests twice as long.)
 PRICE_THRESHOLD: Final = 1.25
 
 ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0))
@@ -89,6 +90,17 @@ def concordance(lags_ms: Sequence[float]) -> float:
     """
     pairs = [(lags_ms[i], lags_ms[j]) for i in range(len(lags_ms)) for j in range(i + 1, len(lags_ms))]
     return statistics.fmean(smaller < larger for larger, smaller in pairs)
+
+
+def monotone(lags_ms: Sequence[Sequence[float]]) -> Condition:
+    """Return whether the lag falls with the dose in all blocks together, and at no step rises.
+
+    Args:
+        lags_ms: One row per block, one column per dose, the largest first.
+    """
+    trend = page_trend(lags_ms)
+    steps = f"reversed between doses {trend.reversals}" if trend.reversals else "no step reversed"
+    return Condition(met=trend.monotone, figures=f"Page's L = {trend.statistic:g}, p = {trend.p_value:.2g}, {steps}")
 
 
 def folded(ratio: float) -> float:
@@ -211,6 +223,7 @@ class ReuseportStall:
                 effect_name="dose pairs in the claimed order",
                 scale=Scale.DIFFERENCE,
                 threshold=CONCORDANCE_THRESHOLD,
+                condition=lambda blocks: monotone([[loaded_lag_ms(block[dose]) for dose in doses] for block in blocks]),
                 control=control,
             ),
             Claim(

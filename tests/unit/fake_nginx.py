@@ -1,9 +1,9 @@
-"""Something like a subject with its backend, in threads on 127.0.0.1: several workers, and switches for what goes wrong."""
+"""A stand-in for the subject with its backend, in threads on 127.0.0.1, with switches for what can go wrong."""
 
 import itertools
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
@@ -20,18 +20,18 @@ _CHUNK = bytes(1 << 16)
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What the fake does; each switch is off unless given.
+    """What the stand-in does; every switch is off unless given.
 
     Attributes:
         worker_pids: Process ids of the workers; connections go to them in turn.
-        delays_s: How long a worker thinks before every answer, by process id.
+        delays_s: How long a worker thinks before each answer, by process id.
         statuses: Answers other than 200, by path.
         small_bytes: Announced length of /small.bin.
-        small_sent_bytes: After how many bytes of it the connection is closed; None: it is complete.
-        bulk_bytes: After how many bytes /bulk.bin ends; None: never.
+        small_sent_bytes: The connection is closed after so many bytes of it; None: it is sent whole.
+        bulk_bytes: /bulk.bin ends after so many bytes; None: it never ends.
         silent_paths: Paths that are never answered.
-        hang_ups: Process ids of workers that close a connection instead of answering /bulk.bin.
-        last_probe: The number of probes that each connection gets answered before it is closed; None: any.
+        hanging_up: Workers that close the connection instead of answering /bulk.bin.
+        probes: Each connection is closed after so many answered probes; None: it is kept.
     """
 
     worker_pids: tuple[int, ...] = (11, 12)
@@ -41,12 +41,21 @@ class Behaviour:
     small_sent_bytes: int | None = None
     bulk_bytes: int | None = None
     silent_paths: tuple[str, ...] = ()
-    hang_ups: tuple[int, ...] = ()
-    last_probe: int | None = None
+    hanging_up: tuple[int, ...] = ()
+    probes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One request as it arrived: at which worker, for what, of which trial."""
+
+    worker_pid: int
+    path: str
+    trial: str
 
 
 class FakeNginx:
-    """A context manager: inside it the server listens on :attr:`port`; at its end no thread and no socket is left."""
+    """A context manager: inside it, it listens on :attr:`port`; at its end no thread and no socket is left."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour
@@ -58,7 +67,7 @@ class FakeNginx:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self.most_open = 0
-        self.requests: list[tuple[int, str]] = []
+        self.requests: list[Request] = []
 
     def __enter__(self) -> Self:
         self._start(self._accept)
@@ -80,17 +89,16 @@ class FakeNginx:
             thread.join()
 
     def wait_for_open(self, count: int) -> None:
-        """Wait until so many connections are open, at most two seconds."""
+        """Wait until exactly so many connections are open, at most two seconds."""
         with self._changed:
             assert self._changed.wait_for(lambda: len(self._connections) == count, timeout=2), len(self._connections)
 
-    def paths(self, path: str) -> dict[int, int]:
-        """Return how often each worker was asked for a path."""
-        asked = [pid for pid, other in self.requests if other == path]
-        return {pid: asked.count(pid) for pid in sorted(set(asked))}
+    def workers_asked_for(self, path: str) -> list[int]:
+        """Return the workers that were asked for a path, one entry per request, in ascending order."""
+        return sorted(request.worker_pid for request in self.requests if request.path == path)
 
-    def _start(self, target: "threading.Thread | object", *arguments: object) -> None:
-        thread = threading.Thread(target=target, args=arguments)  # type: ignore[arg-type]
+    def _start(self, target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments)
         self._threads.append(thread)
         thread.start()
 
@@ -107,8 +115,66 @@ class FakeNginx:
     def _serve(self, connection: socket.socket, pid: int) -> None:
         with connection, suppress(OSError):
             self._answer_all(connection, pid)
-            # A forked load holds a copy of this socket, so that closing it here would tell the client nothing.
+            # A forked load holds a copy of this socket: closing this one alone would tell the client nothing.
             connection.shutdown(socket.SHUT_RDWR)
         with self._changed:
             self._connections.discard(connection)
             self._changed.notify_all()
+
+    def _answer_all(self, connection: socket.socket, pid: int) -> None:
+        received = b""
+        answered = 0
+        while answered != self._behaviour.probes:
+            while b"\r\n\r\n" not in received:
+                chunk = connection.recv(4096)
+                if not chunk:
+                    return
+                received += chunk
+            head, _, received = received.partition(b"\r\n\r\n")
+            request_line, *headers = head.decode("ascii").split("\r\n")
+            path = request_line.split()[1]
+            trial = next(line.removeprefix("X-Trial: ") for line in headers if line.startswith("X-Trial: "))
+            self.requests.append(Request(worker_pid=pid, path=path, trial=trial))
+            if path in self._behaviour.silent_paths:
+                self._ended.wait()
+            self._ended.wait(self._behaviour.delays_s.get(pid, 0))
+            if not self._answer(connection, pid, path):
+                return
+            answered += 1
+
+    def _answer(self, connection: socket.socket, pid: int, path: str) -> bool:
+        """Answer; tell whether the connection is kept."""
+        behaviour = self._behaviour
+        if path in behaviour.statuses:
+            connection.sendall(_head(behaviour.statuses[path], pid, length=4) + b"none")
+            return True
+        if path == "/probe":
+            connection.sendall(_head(200, pid, length=2) + b"ok")
+            return True
+        if path == "/small.bin":
+            connection.sendall(_head(200, pid, length=behaviour.small_bytes))
+            connection.sendall(bytes(behaviour.small_bytes)[: behaviour.small_sent_bytes])
+            return behaviour.small_sent_bytes is None
+        if pid not in behaviour.hanging_up:
+            connection.sendall(_head(200, pid, length=1 << 31))
+            if behaviour.bulk_bytes is not None:
+                connection.sendall(bytes(behaviour.bulk_bytes))
+                return False
+            while not self._ended.is_set():
+                connection.sendall(_CHUNK)
+        return False
+
+
+def _head(status: int, pid: int, *, length: int) -> bytes:
+    return f"HTTP/1.1 {status} X\r\nX-Worker: {pid}\r\nContent-Length: {length}\r\n\r\n".encode("ascii")
+
+
+@contextmanager
+def placed(server: FakeNginx, *per_worker: int) -> Iterator[dict[int, list[socket.socket]]]:
+    """Connections to the workers of a server: the probe's, and so many more of each; closed at the end."""
+    found = place("127.0.0.1", server.port, workers=len(per_worker), per_worker=per_worker, trial="t", timeout_s=2)
+    try:
+        yield found
+    finally:
+        for connection in itertools.chain.from_iterable(found.values()):
+            connection.close()

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from fixtures.inference.intervals import Interval, Scale, bootstrap_interval, mean_intervals
-from fixtures.inference.shares import share_interval
 
 _RATIOS = (8.0, 12.0, 9.5, 14.0, 10.5, 11.0)
 
@@ -125,31 +124,3 @@ def test_each_row_of_samples_is_judged_on_its_own() -> None:
     low, high = mean_intervals(samples[:1], tail=0.05, seed=1)
     assert (lows[0], highs[0]) == pytest.approx((low[0], high[0]))
     assert (lows[1], highs[1]) == (4.0, 4.0)
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [
-        pytest.param(0, 10, 0.0, 0.30850, id="0-of-10"),
-        pytest.param(5, 10, 0.18709, 0.81291, id="5-of-10"),
-        pytest.param(10, 10, 0.69150, 1.0, id="10-of-10"),
-    ],
-)
-def test_the_interval_of_a_share_is_exact(successes: int, trials: int, low: float, high: float) -> None:
-    """None of 10 has the upper end 1 - 0.025 ** (1 / 10) = 0.3085; the others are tabulated."""
-    interval = share_interval(successes, trials)
-    assert (interval.value, interval.low, interval.high) == pytest.approx((successes / trials, low, high), abs=1e-5)
-
-
-def test_more_confidence_widens_the_interval_of_a_share() -> None:
-    """None of 10 at 90 % has the upper end 1 - 0.05 ** (1 / 10) = 0.2589."""
-    assert share_interval(0, 10, confidence=0.9).high == pytest.approx(0.2589, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "confidence"), [(0, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (1, 5, 0.0), (1, 5, 1.0)]
-)
-def test_an_impossible_share_is_refused(successes: int, trials: int, confidence: float) -> None:
-    """Counts and confidence out of range are errors."""
-    with pytest.raises(ValueError, match="must lie between 0 and"):
-        share_interval(successes, trials, confidence=confidence)

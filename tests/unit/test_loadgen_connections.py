@@ -1,0 +1,110 @@
+"""Connections to chosen workers, and bulk downloads on them."""
+
+import itertools
+import socket
+import time
+
+import pytest
+
+from images.client.loadgen.bulk import download
+from images.client.loadgen.http1 import exchange
+from images.client.loadgen.placement import PlacementError, place
+from tests.unit.fake_nginx import BULK, PROBE, Behaviour, FakeNginx, placed
+
+
+def bulk_of(connections: dict[int, list[socket.socket]]) -> list[socket.socket]:
+    """Return the connections that are not a probe's, as a trial does."""
+    return list(itertools.chain.from_iterable(group[1:] for group in connections.values()))
+
+
+def test_every_worker_gets_a_probe_and_the_bulk_downloads_that_were_asked_for() -> None:
+    """Workers come in ascending order of process id, and every connection leads to the worker it is listed under."""
+    with FakeNginx(Behaviour(worker_pids=(31, 7))) as server, placed(server, 3, 0) as found:
+        assert {pid: len(connections) for pid, connections in found.items()} == {7: 4, 31: 1}
+        assert list(found) == [7, 31]
+        for pid, connections in found.items():
+            assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
+
+
+def test_surplus_connections_are_closed() -> None:
+    """An idle connection left open would count against the subject's worker_connections."""
+    with FakeNginx(Behaviour()) as server, placed(server, 2, 1):
+        assert server.most_open > 5
+        server.wait_for_open(5)
+
+
+def test_a_worker_that_cannot_be_reached_ends_the_search_in_time() -> None:
+    """The error counts what was found; nothing stays open."""
+    with FakeNginx(Behaviour(worker_pids=(11,))) as server:
+        began_s = time.monotonic()
+        with pytest.raises(PlacementError, match=r"after 0.1 s connections per worker: \{11: 5\}, wanted \(4, 0\)"):
+            place("127.0.0.1", server.port, workers=2, per_worker=(4, 0), trial="t", timeout_s=0.1)
+        assert 0.1 <= time.monotonic() - began_s < 2
+        server.wait_for_open(0)
+
+
+def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
+    """Only as many connections are kept as a worker may need, however many bursts it takes."""
+    with FakeNginx(Behaviour(worker_pids=(11,))) as server:
+        with pytest.raises(PlacementError):
+            place("127.0.0.1", server.port, workers=2, per_worker=(4, 0), trial="t", timeout_s=0.2)
+        assert len(server.requests) > 200, "too few bursts to tell"
+        assert server.most_open < 100
+
+
+def test_placing_carries_the_trial() -> None:
+    """The access log can tell the search of one trial from that of another."""
+    with FakeNginx(Behaviour()) as server:
+        for connections in place(
+            "127.0.0.1", server.port, workers=2, per_worker=(0, 0), trial="a-b1", timeout_s=2
+        ).values():
+            connections[0].close()
+        assert {request.trial for request in server.requests} == {"a-b1"}
+
+
+def test_a_bulk_download_counts_what_arrives_in_the_window() -> None:
+    """Each connection has its own count; all of them run until the window ends, and are closed then."""
+    with FakeNginx(Behaviour()) as server, placed(server, 2, 0) as found:
+        start_s = time.monotonic() + 0.02
+        samples = download(bulk_of(found), request=BULK, start_s=start_s, end_s=start_s + 0.1)
+        assert time.monotonic() >= start_s + 0.1
+        assert len(samples.window_bytes) == 2
+        assert all(count > 1 << 20 for count in samples.window_bytes)
+        assert samples.ended_early == 0
+        assert server.workers_asked_for("/bulk.bin") == [11, 11]
+        server.wait_for_open(2)
+
+
+def test_bytes_before_the_window_do_not_count() -> None:
+    """What arrives while the receive buffers grow is no throughput of the window."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 1, 0) as found:
+        now_s = time.monotonic()
+        samples = download(bulk_of(found), request=BULK, start_s=now_s + 0.15, end_s=now_s + 0.2)
+        assert samples.window_bytes == [0]
+
+
+def test_downloads_that_end_before_the_window_are_counted() -> None:
+    """All bytes that came are counted, too, and the others are not disturbed."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
+        now_s = time.monotonic()
+        samples = download(bulk_of(found), request=BULK, start_s=now_s, end_s=now_s + 0.15)
+        assert samples.ended_early == 3
+        # The response's head came along with the first bytes.
+        assert all(100_000 < count < 100_200 for count in samples.window_bytes)
+
+
+def test_a_bulk_answer_that_is_no_200_is_an_error_that_shows_it() -> None:
+    """A missing file must not pass for a slow download."""
+    with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, placed(server, 1, 0) as found:
+        now_s = time.monotonic()
+        with pytest.raises(ConnectionError, match="HTTP/1.1 404"):
+            download(bulk_of(found), request=BULK, start_s=now_s, end_s=now_s + 1)
+
+
+def test_a_bulk_connection_that_is_closed_without_an_answer_is_an_error() -> None:
+    """The answer of another connection, which stands in the same buffer, does not count for it."""
+    behaviour = Behaviour(delays_s={12: 0.05}, hanging_up=(12,))
+    with FakeNginx(behaviour) as server, placed(server, 1, 1) as found:
+        now_s = time.monotonic()
+        with pytest.raises(ConnectionError, match="answered with b''"):
+            download(bulk_of(found), request=BULK, start_s=now_s, end_s=now_s + 1)
