@@ -56,7 +56,4 @@ def _interpreters() -> list[Path]:
 
 
 def _readable_by_others(folder: Path) -> bool:
-    return (
-        all(part.stat().st_mode & stat.S_IXOTH for part in (folder, *folder.parents) if part.exists())
-        and folder.exists()
-    )
+    return folder.exists() and all(part.stat().st_mode & stat.S_IXOTH for part in (folder, *folder.parents))

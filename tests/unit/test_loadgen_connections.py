@@ -48,8 +48,8 @@ def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
     with FakeNginx(Behaviour(worker_pids=(11,))) as server:
         with pytest.raises(PlacementError):
             place("127.0.0.1", server.port, workers=2, per_worker=(4, 0), trial="t", timeout_s=0.2)
-        assert len(server.requests) > 200, "too few bursts to tell"
-        assert server.most_open < 100
+        assert len(server.requests) > 96, "too few bursts to tell"
+        assert server.most_open < len(server.requests) / 2
 
 
 def test_placing_carries_the_trial() -> None:
