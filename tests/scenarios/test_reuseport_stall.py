@@ -81,7 +81,7 @@ def test_a_small_tcp_rmem_does_not_cost_bulk_downloads_a_quarter(
 
 
 @pytest.mark.claim("small_rmem_slows_fast")
-def test_a_small_tcp_rmem_costs_unloaded_fast_requests_a_quarter(
+def test_a_small_tcp_rmem_makes_unloaded_fast_requests_longer(
     measures: Measures, claims: dict[str, Claim], prove: Prove
 ) -> None:
     """The price that everybody pays, stall or not."""

@@ -1,4 +1,4 @@
-"""Run one trial: ``python3 -m loadgen SPEC``, where SPEC is a TrialSpec as JSON. Prints one JSON object."""
+"""``python3 -m loadgen`` runs a trial for every line on its standard input: a TrialSpec as JSON; answers likewise."""
 
 import itertools
 import json
@@ -80,6 +80,7 @@ def run(spec: TrialSpec) -> dict[str, Any]:
     for connection in probes.values():
         http1.exchange(connection, request)
         connection.close()
+        connection.close()
     return {
         "trial": spec.trial,
         "workers": list(placed),
@@ -94,4 +95,6 @@ def run(spec: TrialSpec) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    json.dump(run(TrialSpec.from_json(json.loads(sys.argv[1]))), sys.stdout)
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(run(TrialSpec.from_json(json.loads(line)))) + "\n")
+        sys.stdout.flush()
