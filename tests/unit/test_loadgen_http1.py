@@ -33,7 +33,7 @@ def test_a_head_gives_status_length_and_worker_whatever_the_case_of_the_names() 
 
 def test_what_is_not_http_is_refused_with_its_beginning() -> None:
     """A wrong port is recognised by what it says."""
-    with pytest.raises(ValueError, match="not an HTTP response: 'SSH-2.0-OpenSSH'"):
+    with pytest.raises(ValueError, match=r"not an HTTP response: 'SSH-2\.0-OpenSSH'"):
         http1.parse_head(b"SSH-2.0-OpenSSH")
 
 

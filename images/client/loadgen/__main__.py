@@ -80,7 +80,6 @@ def run(spec: TrialSpec) -> dict[str, Any]:
     for connection in probes.values():
         http1.exchange(connection, request)
         connection.close()
-        connection.close()
     return {
         "trial": spec.trial,
         "workers": list(placed),
