@@ -1,0 +1,1 @@
+"""What the lab itself costs: figures to print, not to judge by."""

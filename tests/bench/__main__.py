@@ -1,0 +1,129 @@
+"""``python -m tests.bench``: start and end of a lab against docker-compose's, and the measuring share of a run."""
+
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from fixtures.engine.images import ImageSpec, ensure_images
+from fixtures.engine.labels import Session
+from fixtures.engine.reach import connect
+from fixtures.engine.reaper import Reaper
+from fixtures.report.results import load
+from fixtures.subject.config import CONFIG_PATH, SubjectConfig
+from fixtures.subject.versions import DEFAULT_VERSION, SUITES
+from fixtures.topology.lab import Lab
+from fixtures.topology.roles import Role, RoleSpec
+from tests.bench.compose import Compose
+from tests.lab.children import CHECKOUT
+
+_PAIRS: Final = 5
+_SUBJECTS: Final = 3
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def containers(images: dict[str, str]) -> list[RoleSpec]:
+    """Return a lab of one backend, one client and three subjects with their netadmins, in the order of their needs."""
+    config = SubjectConfig(upstream="backend:8000").render().encode()
+    subjects = [
+        RoleSpec(
+            name=f"subject-{number}",
+            role=Role.SUBJECT,
+            image=images["subject"],
+            cpuset="0",
+            sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
+            files={CONFIG_PATH: config},
+            after="backend",
+        )
+        for number in range(_SUBJECTS)
+    ]
+    netadmins = [
+        RoleSpec(
+            name=f"netadmin-{spec.name}",
+            role=Role.NETADMIN,
+            image=images["netadmin"],
+            cpuset="1",
+            capabilities=("NET_ADMIN", "NET_RAW"),
+            joins=spec.name,
+        )
+        for spec in subjects
+    ]
+    sizes = {"BULK_BYTES": "1048576", "SMALL_BYTES": "1024"}
+    backend = RoleSpec(name="backend", role=Role.BACKEND, image=images["backend"], cpuset="1", environment=sizes)
+    client = RoleSpec(name="client", role=Role.CLIENT, image=images["client"], cpuset="1")
+    return [backend, *subjects, client, *netadmins]
+
+
+def compare_with_compose(session: Session, images: dict[str, str]) -> None:
+    """Print start plus end of the same containers, pair by pair."""
+    specs = containers(images)
+
+    def ours() -> None:
+        with Lab(session) as lab:
+            lab.start(specs)
+
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        compose = Compose(Path(folder), specs)
+
+        def theirs() -> None:
+            compose.up()
+            compose.down()
+
+        pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(_PAIRS)]
+    _say(f"start and end of {len(specs)} containers, {_PAIRS} pairs in turn:")
+    _say(f"  lab            {_spread([ours for ours, _ in pairs])} s")
+    _say(f"  docker-compose {_spread([theirs for _, theirs in pairs])} s")
+    _say(f"  lab / docker-compose {_spread([ours / theirs for ours, theirs in pairs])}")
+
+
+def measuring_share() -> None:
+    """Print which part of a warm quick run is measuring."""
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        began_s = time.monotonic()
+        subprocess.run([str(CHECKOUT / "lab"), "run", "--results", folder], check=False, capture_output=True)
+        wall_s = time.monotonic() - began_s
+        cells = load(Path(folder) / "latest").cells
+    measuring_s = sum(cell.measuring_seconds for cell in cells)
+    share = measuring_s / wall_s
+    _say(f"./lab run, warm: {len(cells)} cells, measuring {measuring_s:.1f} s of {wall_s:.1f} s = {share:.2f}")
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    began_s = time.monotonic()
+    work()
+    return time.monotonic() - began_s
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.2f} (median; {min(values):.2f} to {max(values):.2f})"
+
+
+def main() -> None:
+    """Run both benchmarks."""
+    client = connect(timeout_s=600)
+    specs = {
+        role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION])
+        for role in ("subject", "backend", "client", "netadmin")
+    }
+    ensure_images(client, list(specs.values()), report=_say)
+    if shutil.which("docker-compose") is None:
+        _say("no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison")
+    else:
+        session = Session()
+        with Reaper(session):
+            compare_with_compose(session, {role: spec.tag for role, spec in specs.items()})
+    client.close()
+    measuring_share()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""A lab that is not there: its trials are canned, and its clock goes on by what they are said to take."""
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.inference.looks import Looks
+from fixtures.inference.questions import Progress
+from fixtures.load.trial import TrialPlan
+from fixtures.report.results import ResultsWriter
+from fixtures.scenario import measurement
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.measurement import CellPlace, Measurement
+from fixtures.subject.config import SubjectConfig
+
+if TYPE_CHECKING:
+    from fixtures.scenario.bench import Bench
+
+PLACE = CellPlace(scenario="stall", nginx="1.22", network="bare")
+SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
+TRIAL_SECONDS = 3.0
+
+Canned = Callable[[str, int], dict[str, Any]]
+
+
+class FakeBench:
+    """Answers as the bench of one subject.
+
+    Args:
+        canned: Gives the client's record for an arm and a trial's number within it, counted from 1.
+    """
+
+    def __init__(self, canned: Canned) -> None:
+        self._canned = canned
+        self.trials: list[str] = []
+        self.now_s = 1000.0
+        self.preconditions = {SUBJECT.name: {"nginx": "1.22", "workers": 2}}
+        self.log = ""
+
+    def run(self, arm: Arm, *, label: str) -> dict[str, Any]:
+        """Return what was canned."""
+        self.now_s += TRIAL_SECONDS
+        self.trials.append(arm.name)
+        self.log += access_line("/small.bin", label) + access_line("/bulk.bin", label, body_bytes=7)
+        return self._canned(arm.name, self.trials.count(arm.name))
+
+    def access_log(self, subject: str) -> str:
+        """Return the log so far."""
+        assert subject == SUBJECT.name
+        return self.log
+
+
+def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
+    """Return one line of an access log."""
+    return (
+        f'172.18.0.3 [20/Nov/2025:10:00:00 +0000] "GET {path} HTTP/1.1" status=200 body_bytes_sent={body_bytes} '
+        f'rt=0.010 uct="0.000" uht="0.001" urt="0.010" pid=11 connection=1 trial="{trial}"\n'
+    )
+
+
+def arm(name: str) -> Arm:
+    """An arm of the one subject."""
+    return Arm(name=name, subject=SUBJECT, plan=TrialPlan())
+
+
+def claim(name: str, *arms: str, control: Claim | None = None, **changes: Any) -> Claim:
+    """Claim that the loaded worker's median lag is more than 5 times the idle one's, in the first arm."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "sentence": f"{name} is so",
+        "source": "an article",
+        "arms": arms,
+        "effect": lambda block: block[arms[0]].workers[0].lag_p50_ms / block[arms[0]].workers[1].lag_p50_ms,
+        "effect_name": "median lag, loaded ÷ idle",
+        "scale": Scale.RATIO,
+        "threshold": 5.0,
+        "control": control,
+    }
+    return Claim(**{**fields, **changes})
+
+
+def measuring(
+    bench: FakeBench,
+    writer: ResultsWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    *claims: Claim,
+    setup_s: float = 0.0,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Measurement:
+    """Return a measurement of claims on the bench, whose clock it reads."""
+    monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
+    names = {name for item in claims for name in [*item.arms, *(item.control.arms if item.control else ())]}
+    return Measurement(
+        bench=cast("Bench", bench),
+        arms=[arm(name) for name in sorted(names)],
+        claims=claims,
+        looks=Looks(blocks=(5, 8)),
+        seed=1,
+        place=PLACE,
+        writer=writer,
+        progress=progress,
+        setup_s=setup_s,
+    )

@@ -1,0 +1,60 @@
+"""A pytest run inside a test, with the project's own conftest and plugins, and claims that are decided beforehand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.pytest_plugin.run_state import RunState
+from fixtures.report.cells import Cell, Effect
+from fixtures.report.results import ResultsWriter
+
+ROOT = Path(__file__).parents[2]
+
+
+def prepare(pytester: pytest.Pytester, source: str) -> None:
+    """Make a folder with the project's conftest and one test module."""
+    pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makeini("[pytest]\nmarkers =\n    claim(name): the claim that the test decides\n")
+    pytester.makepyfile(source)
+
+
+def cell(**changes: Any) -> Cell:
+    """Return a decided cell; a stall that holds as expected, but for the changes."""
+    fields: dict[str, Any] = {
+        "id": "stall/loaded/nginx-1.22/bare",
+        "scenario": "stall",
+        "claim": "A loaded worker stalls",
+        "source": "an article",
+        "nginx": "1.22",
+        "network": "bare",
+        "verdict": "holds",
+        "expected": "holds",
+        "threshold": 10.0,
+        "effect": Effect(name="median lag, loaded ÷ idle", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0),
+        "arms": {"loaded": {"trials": 6}},
+        "blocks": 6,
+        "void_blocks": 1,
+        "seconds": 12.0,
+        "measuring_seconds": 9.0,
+        "evidence": ("evidence/stall/access.log", "evidence/stall/samples.jsonl"),
+        "reason": "",
+    }
+    return Cell(**{**fields, **changes})
+
+
+class Decided:
+    """A measurement that is over: asked for a claim, it returns its cell, and writes it as a real one does."""
+
+    def __init__(self, run: RunState, **changes: Any) -> None:
+        self._cell = cell(**changes)
+        if run.writer is None:
+            run.writer = ResultsWriter.create(
+                run.options.results, host={}, seed=run.options.seed, options=run.options.to_json()
+            )
+        self._writer = run.writer
+
+    def decide(self, _claim: object) -> Cell:
+        """Return the cell."""
+        self._writer.append(self._cell)
+        return self._cell

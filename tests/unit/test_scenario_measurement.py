@@ -1,0 +1,190 @@
+"""From canned trials to a cell: verdict, control, void blocks, condition, and who pays for which trial."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures.inference.verdicts import Verdict
+from fixtures.report.results import ResultsWriter
+from fixtures.scenario.claims import Condition
+from tests.unit.canned_trials import raw_trial
+from tests.unit.fake_bench import TRIAL_SECONDS, FakeBench, claim, measuring
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> ResultsWriter:
+    """Results below a temporary folder."""
+    return ResultsWriter.create(tmp_path, host={}, seed=1, options={})
+
+
+def stalled(_arm: str, number: int) -> dict[str, Any]:
+    """Worker 1 lags about 20 times as much as worker 2."""
+    return raw_trial(lags_ms=([20.0 + number % 3], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0])
+
+
+def calm(_arm: str, number: int) -> dict[str, Any]:
+    """Both workers answer alike."""
+    return raw_trial(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))
+
+
+def test_a_clear_effect_holds_and_the_cell_says_everything(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five blocks are enough; the cell stands in results.json before the method returns."""
+    stall = claim("stall", "loaded")
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
+    assert cell.id == "stall/stall/nginx-1.22/bare"
+    assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
+    assert cell.effect is not None
+    assert (cell.effect.name, cell.effect.unit) == ("median lag, loaded ÷ idle", "ratio")
+    assert cell.effect.ci_low < 21 < cell.effect.value < 21.5 < cell.effect.ci_high
+    assert cell.arms["loaded"]["trials"] == 5
+    assert cell.arms["loaded"]["worker1_lag_p50_ms"] == 21
+    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
+
+
+def test_no_effect_refutes(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interval below the threshold is an answer, too."""
+    stall = claim("stall", "loaded")
+    assert measuring(FakeBench(calm), writer, monkeypatch, stall).decide(stall).verdict == "refuted"
+
+
+def test_an_interval_around_the_threshold_is_inconclusive_after_the_last_look(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason says how many blocks were not enough."""
+    bench = FakeBench(lambda _, number: raw_trial(lags_ms=([2.0 if number % 2 else 12.0], [1.0])))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
+    assert cell.reason == "after 8 blocks the interval still contains the threshold"
+    assert cell.effect is not None
+
+
+def test_a_control_that_fails_makes_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the claim's own figures say: without the pathology they mean nothing."""
+
+    def only_remedied(arm_name: str, number: int) -> dict[str, Any]:
+        return stalled(arm_name, number) if arm_name == "remedied" else calm(arm_name, number)
+
+    control = claim("pathology", "default", sentence="there is a stall")
+    relief = claim("relief", "remedied", control=control)
+    cell = measuring(FakeBench(only_remedied), writer, monkeypatch, relief).decide(relief)
+    assert cell.verdict == "unsupported"
+    assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
+    assert cell.effect is not None, "the claim's own figures are kept"
+
+
+def test_a_control_that_holds_leaves_the_claim_its_verdict(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control is no claim of the scenario: it has no cell."""
+    relief = claim("relief", "remedied", control=claim("pathology", "default"))
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, relief).decide(relief)
+    assert cell.verdict == "holds"
+    assert len(json.loads(writer.path.read_text(encoding="utf-8"))["cells"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "reason"),
+    [
+        (raw_trial(late_ms=50.0), "median lag of the load generator"),
+        (raw_trial(steal_pct=60.0), "stolen CPU time"),
+        (raw_trial(bulk=(10, 0), ended_early=2), "2 bulk downloads ended before the window did"),
+    ],
+    ids=["late", "stolen", "ended-early"],
+)
+def test_a_spoilt_trial_makes_its_block_void(
+    spoilt: dict[str, Any], reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One void block is replaced by another; its trial stays out of the arm's figures."""
+    bench = FakeBench(lambda arm_name, number: spoilt if number == 2 else stalled(arm_name, number))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
+    assert cell.arms["loaded"]["trials"] == 5
+    samples = (writer.folder / next(path for path in cell.evidence if path.endswith("samples.jsonl"))).read_text(
+        encoding="utf-8"
+    )
+    reasons = [json.loads(line)["void_reasons"] for line in samples.splitlines()]
+    assert [len(item) for item in reasons] == [0, 1, 0, 0, 0, 0]
+    assert reason in reasons[1][0]
+
+
+def test_too_many_void_blocks_make_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than half of the last look's eight blocks."""
+    stall = claim("stall", "loaded")
+    bench = FakeBench(lambda *_: raw_trial(late_ms=50.0))
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
+    assert cell.arms == {"loaded": {"trials": 0}}
+    assert "5 of 5 blocks were void" in cell.reason
+
+
+@pytest.mark.parametrize(("met", "verdict"), [(True, "holds"), (False, "refuted")])
+def test_a_condition_has_the_last_word_on_a_claim_that_holds(
+    met: bool,  # noqa: FBT001 - a parameter of the test
+    verdict: str,
+    writer: ResultsWriter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It sees the valid blocks alone, and its figures become the reason."""
+    seen: list[Sequence[object]] = []
+
+    def condition(blocks: Sequence[object]) -> Condition:
+        seen.append(blocks)
+        return Condition(met=met, figures="p = 0.01")
+
+    bench = FakeBench(lambda arm_name, number: raw_trial(late_ms=50.0) if number == 1 else stalled(arm_name, number))
+    stall = claim("stall", "loaded", "idle", condition=condition)
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.reason) == (verdict, "p = 0.01")
+    ((*blocks,),) = seen
+    assert len(blocks) == 5
+
+
+def test_the_cells_pay_for_all_trials_and_the_set_up_together(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claims share arms and are decided at different looks; the control's own arm is nobody's but paid for, too."""
+
+    def canned(arm_name: str, number: int) -> dict[str, Any]:
+        # The shared arm's claim is decided at the first look, the wavering one's at the last.
+        lag_ms = 2.0 if arm_name == "wavering" and number % 2 else 12.0
+        return raw_trial(lags_ms=([lag_ms], [1.0]), measuring_s=2.0)
+
+    control = claim("pathology", "default")
+    claims = (
+        claim("first", "shared"),
+        claim("second", "shared", "own", control=control),
+        claim("third", "wavering", "shared", control=control),
+    )
+    bench = FakeBench(canned)
+    measurement = measuring(bench, writer, monkeypatch, *claims, setup_s=6.0)
+    cells = {item.name: measurement.decide(item) for item in claims}
+    assert cells["third"].verdict == Verdict.INCONCLUSIVE
+    assert len(bench.trials) == 5 * 4 + 3 * 2
+    assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
+    assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
+    # A third of each of the five shared trials, and of the set-up.
+    assert cells["first"].seconds == pytest.approx(5 * TRIAL_SECONDS / 3 + 2)
+
+
+def test_a_claim_is_measured_once_however_often_it_is_asked(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is rerun until it is green."""
+    stall = claim("stall", "loaded")
+    bench = FakeBench(stalled)
+    measurement = measuring(bench, writer, monkeypatch, stall)
+    first = measurement.decide(stall)
+    assert measurement.decide(stall) == first
+    assert len(bench.trials) == 5

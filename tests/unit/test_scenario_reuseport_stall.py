@@ -1,0 +1,206 @@
+"""The reuseport stall's declarations: doses, effects, and what exactly is taken away for its own counter-tests."""
+
+import dataclasses
+import itertools
+
+import pytest
+
+from fixtures.load.observation import Observation
+from fixtures.scenario.arms import Arm
+from tests.scenarios.reuseport_stall_claims import (
+    SMALLEST_RMEM_BYTES,
+    TCP_RMEM,
+    ReuseportStall,
+    concordance,
+    dose_maxima,
+    folded,
+    monotone,
+    slow_share,
+)
+from tests.unit.canned_trials import raw_trial
+
+DEFAULT = (4096, 131072, 6291456)
+
+
+def arms_of(scenario: ReuseportStall) -> dict[str, Arm]:
+    """Return a scenario's arms by name, each name once."""
+    arms = {arm.name: arm for arm in scenario.arms()}
+    assert len(arms) == len(scenario.arms())
+    return arms
+
+
+def observed(loaded_ms: float, *, bulk: int = 1000, baseline_ms: float = 4.0, slow: int = 0) -> Observation:
+    """A trial whose idle worker lags 1 ms, with ten fast requests of which some are slow."""
+    return Observation.from_json(
+        raw_trial(
+            lags_ms=([loaded_ms], [1.0]),
+            bulk=(bulk, 0),
+            baseline_ms=[baseline_ms] * 3,
+            fast_ms=[900.0] * slow + [5.0] * (10 - slow),
+        )
+    )
+
+
+@pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 131072])
+def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(default_max_bytes: int) -> None:
+    """At least five, strictly falling, each the same share of the one before."""
+    doses = dose_maxima(default_max_bytes)
+    assert len(doses) >= 5
+    assert (doses[0], doses[-1]) == (default_max_bytes, 40960)
+    steps = [smaller / larger for larger, smaller in itertools.pairwise(doses)]
+    assert max(steps) < 1
+    assert steps == pytest.approx([steps[0]] * len(steps), rel=1e-3)
+
+
+@pytest.mark.parametrize("default_max_bytes", [40960, 4096])
+def test_a_host_whose_default_is_the_remedy_has_no_doses(default_max_bytes: int) -> None:
+    """There is nothing to shrink, and nothing to prove."""
+    with pytest.raises(ValueError, match=f"{default_max_bytes} bytes: nothing to shrink"):
+        dose_maxima(default_max_bytes)
+
+
+def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
+    """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
+    observation = Observation.from_json(raw_trial(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
+    assert slow_share(observation) == 0.5
+
+
+@pytest.mark.parametrize(
+    "raw", [raw_trial(baseline_ms=[4.0]), raw_trial(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
+)
+def test_without_requests_there_is_no_share(raw: dict[str, object]) -> None:
+    """ValueError is what makes the block void."""
+    with pytest.raises(ValueError, match=r"no fast request|no samples"):
+        slow_share(Observation.from_json(raw))
+
+
+@pytest.mark.parametrize(
+    ("lags_ms", "share"),
+    [([50, 40, 30, 20], 1.0), ([20, 30, 40, 50], 0.0), ([50, 30, 40, 20], 5 / 6), ([10, 10, 5], 2 / 3)],
+    ids=["falling", "rising", "one-pair-swapped", "a-tie"],
+)
+def test_concordance_is_the_share_of_pairs_in_the_claimed_order(lags_ms: list[float], share: float) -> None:
+    """A tie is no agreement."""
+    assert concordance(lags_ms) == pytest.approx(share)
+
+
+def test_a_dose_response_that_falls_is_monotone_and_one_that_turns_back_is_not() -> None:
+    """The figures name the test's result, and the step that turned."""
+    falling = monotone([[50, 40, 30, 20, 10]] * 6)
+    assert falling.met
+    assert falling.figures.endswith("no step reversed")
+    turning = monotone([[50, 20, 40, 15, 10]] * 6)
+    assert not turning.met
+    assert turning.figures.endswith("reversed between doses ((1, 2),)")
+
+
+@pytest.mark.parametrize("ratio", [4.0, 0.25])
+def test_folding_makes_a_difference_in_either_direction_the_same(ratio: float) -> None:
+    """For the A/A control, whose arms have no order."""
+    assert folded(ratio) == 4
+    assert folded(1.0) == 1
+
+
+def test_the_scenario_stands_on_the_hosts_default_and_the_articles_remedy() -> None:
+    """The first dose is what the host has anyway; the last fixes all three values, as the article does."""
+    doses = ReuseportStall(default_rmem=DEFAULT).dose_arms()
+    rmem = [arm.subject.sysctls[TCP_RMEM] for arm in doses]
+    assert rmem[0] == "4096 131072 6291456"
+    assert rmem[-1] == "40960 40960 40960"
+    for triple in rmem:
+        low, default, high = (int(value) for value in triple.split())
+        assert low <= default <= high
+    assert all(arm.subject.config == doses[0].subject.config for arm in doses)
+
+
+def test_taking_the_bulk_downloads_away_changes_nothing_else() -> None:
+    """The pathology goes; subjects, fast requests and windows stay."""
+    whole, calm = (
+        arms_of(ReuseportStall(default_rmem=DEFAULT)),
+        arms_of(ReuseportStall(default_rmem=DEFAULT, bulk=False)),
+    )
+    assert all(sum(arm.plan.bulk_per_worker) > 0 for arm in whole.values())
+    assert calm == {
+        name: dataclasses.replace(arm, plan=dataclasses.replace(arm.plan, bulk_per_worker=(0, 0)))
+        for name, arm in whole.items()
+    }
+
+
+def test_taking_the_remedy_away_changes_nothing_but_tcp_rmem() -> None:
+    """Every dose has the host's default then; configurations and loads stay."""
+    whole = arms_of(ReuseportStall(default_rmem=DEFAULT))
+    left_alone = arms_of(ReuseportStall(default_rmem=DEFAULT, remedy=False))
+    host = {TCP_RMEM: "4096 131072 6291456"}
+    assert left_alone == {
+        name: dataclasses.replace(arm, subject=dataclasses.replace(arm.subject, sysctls=host))
+        if arm.subject.sysctls
+        else arm
+        for name, arm in whole.items()
+    }
+    assert whole[f"rmem-{SMALLEST_RMEM_BYTES}"] != left_alone[f"rmem-{SMALLEST_RMEM_BYTES}"]
+
+
+def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> None:
+    """Pairs of arms run the same loads; a control's arms exist, too."""
+    scenario = ReuseportStall(default_rmem=DEFAULT)
+    arms = arms_of(scenario)
+    for name, claim in scenario.claims().items():
+        assert claim.name == name
+        assert set(claim.arms) <= set(arms)
+        assert claim.control is None or set(claim.control.arms) <= set(arms)
+    for one, other in (
+        ("reuseport-one-loaded", "shared-one-loaded"),
+        ("reuseport-all-loaded", "shared-all-loaded"),
+        ("rmem-6291456", "rmem-40960"),
+    ):
+        assert arms[one].plan == arms[other].plan
+    twin, default = arms["twin"], arms["rmem-6291456"]
+    assert twin.subject.config == default.subject.config
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "effect"),
+    [
+        ("loaded_worker_stalls", {"rmem-6291456": observed(40)}, 40),
+        ("small_rmem_restores_loop", {"rmem-6291456": observed(40), "rmem-40960": observed(2)}, 20),
+        (
+            "reuseport_feeds_loaded_worker",
+            {"reuseport-one-loaded": observed(40, slow=5), "shared-one-loaded": observed(40, slow=1)},
+            0.4,
+        ),
+        (
+            "reuseport_off_cures_loaded_workers",
+            {"reuseport-all-loaded": observed(40, slow=5), "shared-all-loaded": observed(40, slow=6)},
+            -0.1,
+        ),
+        (
+            "small_rmem_slows_bulk",
+            {"rmem-6291456": observed(40, bulk=3000), "rmem-40960": observed(2, bulk=2000)},
+            1.5,
+        ),
+        (
+            "small_rmem_slows_fast",
+            {"rmem-6291456": observed(40, baseline_ms=4), "rmem-40960": observed(2, baseline_ms=5)},
+            1.25,
+        ),
+        ("identical_subjects_differ", {"rmem-6291456": observed(20), "twin": observed(40)}, 2),
+    ],
+)
+def test_an_effect_has_the_direction_that_its_claim_states(
+    name: str, block: dict[str, Observation], effect: float
+) -> None:
+    """Known observations, known effect; the effect reads its own arms alone."""
+    claim = ReuseportStall(default_rmem=DEFAULT).claims()[name]
+    assert set(claim.arms) == set(block)
+    assert claim.effect(block) == pytest.approx(effect)
+
+
+def test_the_dose_response_compares_all_doses_with_the_largest_first() -> None:
+    """A lag that falls with the dose is fully concordant, one that rises not at all."""
+    claim = ReuseportStall(default_rmem=DEFAULT).claims()["lag_follows_rmem"]
+    falling = {dose: observed(50 - 10 * index) for index, dose in enumerate(claim.arms)}
+    rising = {dose: observed(10 + 10 * index) for index, dose in enumerate(claim.arms)}
+    assert (claim.effect(falling), claim.effect(rising)) == (1, 0)
+    assert claim.condition is not None
+    assert claim.condition([falling] * 6).met
+    assert not claim.condition([rising] * 6).met
