@@ -9,7 +9,7 @@ from fixtures.engine.images import ImageSpec, ensure_images
 from fixtures.engine.labels import Session
 from fixtures.engine.reach import find_endpoint
 from fixtures.errors import LabError
-from fixtures.pytest_plugin.engine import EnsureImages
+from fixtures.pytest_plugin.engine import BuiltImages
 from fixtures.subject.config import CONFIG_PATH
 from fixtures.subject.versions import SUITES
 from fixtures.topology.lab import Lab
@@ -20,12 +20,13 @@ from tests.lab.engine_proxy import EngineProxy
 pytestmark = pytest.mark.engine
 
 
-def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Session, ensure: EnsureImages) -> None:
+def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Session, images: BuiltImages) -> None:
     """The message has the line that nginx complains about."""
-    image = ImageSpec(name="subject", suite=SUITES["1.22"])
-    ensure([image])
     broken = RoleSpec(
-        name="subject", role=Role.SUBJECT, image=image.tag, files={CONFIG_PATH: b"events {}\nno_such_directive on;\n"}
+        name="subject",
+        role=Role.SUBJECT,
+        image=next(iter(images.subjects.values())),
+        files={CONFIG_PATH: b"events {}\nno_such_directive on;\n"},
     )
     with Lab(lab_session) as lab:
         lab.start([broken])

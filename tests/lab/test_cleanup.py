@@ -13,6 +13,7 @@ import pytest
 from fixtures.engine.labels import Owner, Session
 from fixtures.engine.sweep import remove_dead_sessions, remove_session
 from fixtures.errors import LabError
+from fixtures.pytest_plugin.engine import BuiltImages
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
@@ -37,10 +38,10 @@ def _ids(engine: docker.DockerClient, session: Session) -> list[str]:
 
 
 def test_a_lab_leaves_nothing_at_its_end(
-    engine: docker.DockerClient, other_session: Session, role_images: dict[str, str]
+    engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
     """Containers and network go with the context."""
-    client = RoleSpec(name="client", role=Role.CLIENT, image=role_images["client"])
+    client = RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])
     with Lab(other_session) as lab:
         lab.start([client])
         assert len(_ids(engine, other_session)) == 1
@@ -49,32 +50,32 @@ def test_a_lab_leaves_nothing_at_its_end(
 
 
 def test_a_failed_start_leaves_nothing(
-    engine: docker.DockerClient, other_session: Session, role_images: dict[str, str]
+    engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
     """One of three containers is refused by the engine: the others go, too, and the error says why."""
-    good = [RoleSpec(name=f"client-{index}", role=Role.CLIENT, image=role_images["client"]) for index in range(2)]
-    bad = RoleSpec(name="bad", role=Role.CLIENT, image=role_images["client"], sysctls={"net.ipv4.no_such_thing": "1"})
+    good = [RoleSpec(name=f"client-{index}", role=Role.CLIENT, image=images.roles["client"]) for index in range(2)]
+    bad = RoleSpec(name="bad", role=Role.CLIENT, image=images.roles["client"], sysctls={"net.ipv4.no_such_thing": "1"})
     with pytest.raises(LabError, match=r"starting bad.*no_such_thing"), Lab(other_session) as lab:
         lab.start([*good, bad])
     assert not _ids(engine, other_session)
 
 
 def test_a_live_session_is_never_swept(
-    engine: docker.DockerClient, other_session: Session, role_images: dict[str, str]
+    engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
     """Its process lives, so its containers are somebody's."""
     with Lab(other_session) as lab:
-        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=role_images["client"])])
+        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
         assert len(_ids(engine, other_session)) == 1
 
 
-def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, role_images: dict[str, str]) -> None:
+def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images: BuiltImages) -> None:
     """No process has this start time: the session that left the container is gone."""
     alive = Owner.current()
     dead = Session(owner=Owner(machine=alive.machine, boot=alive.boot, pid=alive.pid, start_ticks=1))
     with Lab(dead) as lab:
-        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=role_images["client"])])
+        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
         assert not _ids(engine, dead)
 

@@ -6,14 +6,12 @@ from typing import Any
 import docker
 import pytest
 
-from fixtures.engine.images import ImageSpec
 from fixtures.engine.labels import Session
-from fixtures.pytest_plugin.engine import EnsureImages
+from fixtures.pytest_plugin.engine import BuiltImages
 from fixtures.scenario.arms import Subject
-from fixtures.scenario.bench import Bench, BenchImages
+from fixtures.scenario.bench import Bench
 from fixtures.scenario.placement import CpuPlacement
 from fixtures.subject.config import SubjectConfig
-from fixtures.subject.versions import SUITES
 from fixtures.topology.lab import Lab
 
 pytestmark = pytest.mark.engine
@@ -21,11 +19,10 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def containers(
-    engine: docker.DockerClient, lab_session: Session, role_images: dict[str, str], ensure: EnsureImages
+    engine: docker.DockerClient, lab_session: Session, images: BuiltImages
 ) -> Iterator[dict[str, dict[str, Any]]]:
     """What the engine says of every container of a running scenario's lab, by role."""
-    image = ImageSpec(name="subject", suite=SUITES["1.22"])
-    ensure([image])
+    nginx = next(iter(images.subjects))
     subject = Subject(
         name="subject",
         config=SubjectConfig(upstream="backend:8000"),
@@ -34,8 +31,8 @@ def containers(
     with Lab(lab_session) as lab:
         Bench(
             lab,
-            nginx="1.22",
-            images=BenchImages(subject=image.tag, **role_images),
+            nginx=nginx,
+            images=images.of_bench(nginx),
             subjects=[subject],
             placement=CpuPlacement.on(engine.info()["NCPU"]),
         )

@@ -98,8 +98,8 @@ def test_a_claim_goes_from_the_lab_to_results_and_table(pytester: pytest.Pyteste
         [
             "stall, nginx 1.22: starting 1 subjects",
             "stall, nginx 1.22: block 1 done",
-            "  loaded_stalls: 1/6 blocks, 21×",  # noqa: RUF001 - as it is shown
-            "  loaded_stalls: 6 blocks, * → holds",
+            "*loaded_stalls: 1/6 blocks, 21×",  # noqa: RUF001 - as it is shown
+            "*loaded_stalls: 6 blocks, * → holds",
             "*lab removed*",
             "*= verdicts =*",
         ]
@@ -139,16 +139,16 @@ def test_an_engine_that_goes_away_is_no_property_of_the_host(pytester: pytest.Py
 
 def test_only_the_claims_of_the_selected_tests_are_measured(pytester: pytest.Pytester) -> None:
     """Those of this module and this version: a claim that nobody asked for costs no trials."""
-    source = """
+    prepare(
+        pytester,
+        """
         import pytest
 
         from fixtures.pytest_plugin.measurements import selected_claims
 
-        ALL = {name: name for name in ("one", "two", "three")}
-
         @pytest.fixture(scope="module")
         def selected(request, nginx):
-            return selected_claims(request, ALL, nginx)
+            return selected_claims(request, {name: name for name in ("one", "two", "three")}, nginx)
 
         @pytest.mark.claim("one")
         def test_one(selected, nginx):
@@ -161,13 +161,21 @@ def test_only_the_claims_of_the_selected_tests_are_measured(pytester: pytest.Pyt
         @pytest.mark.claim("three")
         def test_three(selected):
             pass
-    """
-    prepare(pytester, source)
-    pytester.makepyfile(test_other=source)
-    first = pytester.path.name.rstrip("0123456789")
-    result = pytester.runpytest_inprocess(
-        "-s", "--nginx", "1.22", "--nginx", "1.30", "-k", f"{first} and not three and not (two and 1.30)"
+        """,
     )
+    pytester.makepyfile(
+        test_elsewhere="""
+        import pytest
+
+        @pytest.mark.claim("of_another_scenario")
+        def test_other(nginx):
+            pass
+        """
+    )
+    result = pytester.runpytest_inprocess(
+        "-s", "--nginx", "1.22", "--nginx", "1.30", "-k", "not three and not (two and 1.30)"
+    )
+    result.assert_outcomes(passed=5, deselected=3)
     result.stdout.fnmatch_lines(["*1.22 measures [[]'one', 'two'[]]", "*1.30 measures [[]'one'[]]"])
 
 
@@ -193,8 +201,8 @@ def test_progress_names_the_trial_and_after_a_block_every_claim() -> None:
     stream.truncate(0)
     stream.seek(0)
     shower(Progress(block=4, arm=None, trials_done=3, trials_in_block=3, states=states))
-    assert stream.getvalue().splitlines() == [
+    assert [line.strip() for line in stream.getvalue().splitlines()] == [
         "stall, nginx 1.22: block 4 done",
-        "  one: 4/6 blocks, 20×",  # noqa: RUF001 - as it is shown
-        "  two: 6 blocks, 20× [15–25] → holds",  # noqa: RUF001 - as it is shown
+        "one: 4/6 blocks, 20×",  # noqa: RUF001 - as it is shown
+        "two: 6 blocks, 20× [15–25] → holds",  # noqa: RUF001 - as it is shown
     ]
