@@ -16,6 +16,7 @@ from fixtures.load.observation import FastRequest, Observation, percentile
 from fixtures.load.trial import TrialPlan
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.claims import Claim, Condition
+from fixtures.scenario.preconditions import PreconditionError
 from fixtures.subject.config import SubjectConfig
 
 SCENARIO: Final = "reuseport_stall"
@@ -53,17 +54,21 @@ def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
     """Return receive-buffer maxima in bytes from the host's default down to the article's 40960, evenly in logarithm.
 
     Raises:
-        ValueError: The host's default is no larger than the article's remedy: there is no dose to vary.
+        PreconditionError: The host's default is so close to the article's remedy that doses would hardly differ.
     """
-    if default_max_bytes <= SMALLEST_RMEM_BYTES:
-        raise ValueError(f"tcp_rmem's default maximum is {default_max_bytes} bytes: nothing to shrink")
+    if default_max_bytes < SMALLEST_RMEM_BYTES << DOSES:
+        raise PreconditionError(
+            f"tcp_rmem's default maximum is {default_max_bytes} bytes here: too little to shrink in {DOSES} steps",
+            where=TCP_RMEM,
+            remedy="run where the kernel's default is some megabytes, as it usually is",
+        )
     step = (SMALLEST_RMEM_BYTES / default_max_bytes) ** (1 / (DOSES - 1))
     between = [round(default_max_bytes * step**index) for index in range(1, DOSES - 1)]
     return (default_max_bytes, *between, SMALLEST_RMEM_BYTES)
 
 
 def slow_share(observation: Observation) -> float:
-    """Return the share of fast requests that took more than SLOW_FACTOR times the trial's own unloaded median.
+    """Return the share of fast requests that failed, or took more than SLOW_FACTOR times the trial's unloaded median.
 
     Raises:
         ValueError: The trial had no fast requests, or no unloaded ones.
@@ -71,7 +76,7 @@ def slow_share(observation: Observation) -> float:
     limit_ms = SLOW_FACTOR * median_total_ms(observation.baseline)
     if not observation.fast:
         raise ValueError("no fast request in the window")
-    return statistics.fmean(request.total_ms > limit_ms for request in observation.fast)
+    return statistics.fmean(request.total_ms > limit_ms or not request.complete for request in observation.fast)
 
 
 def median_total_ms(requests: Sequence[FastRequest]) -> float:

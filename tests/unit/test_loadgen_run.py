@@ -1,6 +1,9 @@
 """A whole trial of the client against a stand-in for nginx, through to the library's observation."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +17,8 @@ from tests.unit.fake_nginx import Behaviour, FakeNginx
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
-def trial(server: FakeNginx, **changes: Any) -> dict[str, Any]:
-    """Run a short trial, without loads unless asked for; return what the client would print, after JSON."""
+def spec(server: FakeNginx, **changes: Any) -> dict[str, Any]:
+    """Return a short trial, without loads unless asked for."""
     quick: dict[str, Any] = {
         "address": "127.0.0.1",
         "port": server.port,
@@ -32,7 +35,12 @@ def trial(server: FakeNginx, **changes: Any) -> dict[str, Any]:
         "measure_s": 0.15,
         "place_timeout_s": 2.0,
     }
-    raw: dict[str, Any] = json.loads(json.dumps(run(TrialSpec.from_json({**quick, **changes}))))
+    return {**quick, **changes}
+
+
+def trial(server: FakeNginx, **changes: Any) -> dict[str, Any]:
+    """Run a short trial; return what the client would print, after JSON."""
+    raw: dict[str, Any] = json.loads(json.dumps(run(TrialSpec.from_json(spec(server, **changes)))))
     return raw
 
 
@@ -84,3 +92,25 @@ def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) ->
     with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, pytest.raises(ChildProcessError):
         trial(server, bulk_per_worker=[1, 0])
     assert "bulk download answered with b'HTTP/1.1 404" in capfd.readouterr().err
+
+
+def test_one_process_answers_every_line_with_a_line() -> None:
+    """The program stays between trials, and ends with its input."""
+    with FakeNginx(Behaviour()) as server:
+        lines = [
+            json.dumps(spec(server, trial=label, bulk_per_worker=[1, 0], settle_s=0.0, measure_s=0.05))
+            for label in ("a-b1", "b-b1")
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "loadgen"],
+            cwd=Path(__file__).parents[2] / "images/client",
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        server.wait_for_open(0)
+    assert (done.returncode, done.stderr) == (0, "")
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["trial"] for answer in answers] == ["a-b1", "b-b1"]
+    assert all(Observation.from_json(answer).bulk_bytes_per_s[0] > 0 for answer in answers)

@@ -48,10 +48,11 @@ def test_counters_are_named_by_protocol_and_column(text: str, counters: dict[str
     assert snapshot._counters(path) == counters
 
 
-def test_a_value_too_few_is_an_error_and_no_shift(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["Tcp: A B\nTcp: 1\n", "Tcp: A B\n"], ids=["value", "line"])
+def test_what_is_missing_is_an_error_and_no_shift(text: str, tmp_path: Path) -> None:
     """A kernel with another format is noticed; a wrong counter would not be."""
     path = tmp_path / "counters"
-    path.write_text("Tcp: A B\nTcp: 1\n", encoding="ascii")
+    path.write_text(text, encoding="ascii")
     with pytest.raises(ValueError, match="shorter"):
         snapshot._counters(path)
 

@@ -82,6 +82,7 @@ def run_failing(pytester: pytest.Pytester, error: str, *, where: str = "test") -
         f"""
         import pytest
         from fixtures.errors import BadInputError, EngineUnavailableError, LabError
+        from fixtures.scenario.preconditions import PreconditionError
 
         def fail(place):
             if place == {where!r}:
@@ -100,7 +101,7 @@ def run_failing(pytester: pytest.Pytester, error: str, *, where: str = "test") -
             pass
         """,
     )
-    return pytester.runpytest_inprocess()
+    return pytester.runpytest_inprocess("-rs")
 
 
 @pytest.mark.parametrize("where", ["test", "fixture", "end"])
@@ -125,6 +126,14 @@ def test_an_engine_that_is_gone_ends_the_run(pytester: pytest.Pytester, where: s
     result.stdout.fnmatch_lines(["the engine is gone", "  to do: start it", "*the engine is gone; the run ends here*"])
     assert "passed" not in result.parseoutcomes()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("where", ["test", "fixture"])
+def test_an_unmet_precondition_is_a_skip_with_its_reason(pytester: pytest.Pytester, where: str) -> None:
+    """This host cannot put the question; that contradicts no claim."""
+    result = run_failing(pytester, "PreconditionError('one listener, wanted two')", where=where)
+    result.stdout.fnmatch_lines(["*SKIPPED*unsupported here: one listener, wanted two*"])
+    assert result.ret == pytest.ExitCode.OK
 
 
 def test_a_fault_of_the_program_keeps_its_traceback(pytester: pytest.Pytester) -> None:

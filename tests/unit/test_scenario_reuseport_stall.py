@@ -7,6 +7,7 @@ import pytest
 
 from fixtures.load.observation import Observation
 from fixtures.scenario.arms import Arm
+from fixtures.scenario.preconditions import PreconditionError
 from tests.scenarios.reuseport_stall_claims import (
     SMALLEST_RMEM_BYTES,
     TCP_RMEM,
@@ -41,7 +42,7 @@ def observed(loaded_ms: float, *, bulk: int = 1000, baseline_ms: float = 4.0, sl
     )
 
 
-@pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 131072])
+@pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])
 def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(default_max_bytes: int) -> None:
     """At least five, strictly falling, each the same share of the one before."""
     doses = dose_maxima(default_max_bytes)
@@ -52,10 +53,10 @@ def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(def
     assert steps == pytest.approx([steps[0]] * len(steps), rel=1e-3)
 
 
-@pytest.mark.parametrize("default_max_bytes", [40960, 4096])
-def test_a_host_whose_default_is_the_remedy_has_no_doses(default_max_bytes: int) -> None:
-    """There is nothing to shrink, and nothing to prove."""
-    with pytest.raises(ValueError, match=f"{default_max_bytes} bytes: nothing to shrink"):
+@pytest.mark.parametrize("default_max_bytes", [131072, 40960, 4096])
+def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_bytes: int) -> None:
+    """There is little to shrink, and nothing to prove."""
+    with pytest.raises(PreconditionError, match=f"{default_max_bytes} bytes here: too little to shrink"):
         dose_maxima(default_max_bytes)
 
 

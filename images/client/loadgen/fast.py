@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from . import http1
 
+_OK = 200
+
 
 @dataclass(kw_only=True)
 class FastRequest:
@@ -22,7 +24,7 @@ class FastRequest:
         body_bytes: Bytes of the body that arrived.
         status: Status of the response.
         worker_pid: Worker that answered.
-        complete: The whole body arrived in time.
+        complete: The whole body of a 200 arrived in time.
     """
 
     at_ms: float
@@ -129,8 +131,10 @@ class FastClient:
         else:
             count = transfer.connection.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
             record.body_bytes += count
-        record.complete = transfer.expected_bytes is not None and record.body_bytes >= transfer.expected_bytes
-        if record.complete or count == 0:
+        ended = transfer.expected_bytes is not None and record.body_bytes >= transfer.expected_bytes
+        # A quick error page is no service: only a whole 200 counts as complete.
+        record.complete = ended and record.status == _OK
+        if ended or count == 0:
             self._finish(transfer)
 
     def _finish(self, transfer: _Transfer) -> None:

@@ -28,7 +28,7 @@ def place(
     Each worker gets one connection more than ``per_worker`` asks for: the probe's, which comes first in its list.
 
     Raises:
-        PlacementError: After ``timeout_s`` seconds a worker still lacks connections.
+        PlacementError: After ``timeout_s`` seconds a worker still lacks connections, or too many workers answer.
     """
     found: defaultdict[int, list[socket.socket]] = defaultdict(list)
     most = max(per_worker) + 1
@@ -51,6 +51,8 @@ def place(
         for pid in found:
             _close(found[pid][most:])
             del found[pid][most:]
+    if len(found) > workers:
+        raise PlacementError(f"{len(found)} workers answered, wanted {workers}: {sorted(found)}")
     chosen = {}
     for index, pid in enumerate(sorted(found)):
         wanted = per_worker[index] + 1
@@ -60,9 +62,10 @@ def place(
 
 
 def _complete(found: dict[int, list[socket.socket]], workers: int, per_worker: tuple[int, ...]) -> bool:
-    if len(found) < workers:
-        return False
-    return all(len(found[pid]) > per_worker[index] for index, pid in enumerate(sorted(found)))
+    # More workers than wanted end the search as well: it would never come true, and the caller says why.
+    return len(found) > workers or (
+        len(found) == workers and all(len(found[pid]) > per_worker[index] for index, pid in enumerate(sorted(found)))
+    )
 
 
 def _connect(address: str, port: int) -> socket.socket:
