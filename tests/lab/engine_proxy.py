@@ -1,4 +1,4 @@
-"""A Unix socket in front of the engine's, which a test can take away and bring back."""
+"""A socket in front of the engine's, which a test can take away and bring back."""
 
 import contextlib
 import socket
@@ -9,18 +9,27 @@ from typing import Self
 
 
 class EngineProxy:
-    """Forwards connections to the engine until it is stopped; a stopped one refuses like an engine that died."""
+    """Forwards connections to the engine until it is stopped; a stopped one refuses like an engine that died.
 
-    def __init__(self, path: Path, target: str) -> None:
-        self._path = path
+    Args:
+        target: Path of the engine's own Unix socket.
+        path: Path of the Unix socket to listen on; None to listen on TCP, on a free port of the loopback address.
+    """
+
+    def __init__(self, target: str, path: Path | None = None) -> None:
         self._target = target
+        self._path = path
         self._listener: socket.socket | None = None
         self._open: list[socket.socket] = []
 
     @property
     def address(self) -> str:
         """Value for DOCKER_HOST."""
-        return f"unix://{self._path}"
+        if self._path is not None:
+            return f"unix://{self._path}"
+        assert self._listener is not None
+        host, port = self._listener.getsockname()
+        return f"tcp://{host}:{port}"
 
     def __enter__(self) -> Self:
         self.start()
@@ -33,8 +42,11 @@ class EngineProxy:
 
     def start(self) -> None:
         """Listen, and forward in threads."""
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self._path))
+        if self._path is None:
+            self._listener = socket.create_server(("127.0.0.1", 0))
+        else:
+            self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._listener.bind(str(self._path))
         self._listener.listen(64)
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
@@ -45,7 +57,8 @@ class EngineProxy:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._listener = None
-        self._path.unlink()
+        if self._path is not None:
+            self._path.unlink()
         for connection in self._open:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)

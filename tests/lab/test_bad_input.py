@@ -53,7 +53,7 @@ def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.Dock
     address = find_endpoint().address
     if not address.startswith("unix://"):
         pytest.skip(f"needs a local engine behind a Unix socket, this one is at {address}")
-    with EngineProxy(tmp_path / "engine.sock", address.removeprefix("unix://")) as proxy:
+    with EngineProxy(address.removeprefix("unix://"), tmp_path / "engine.sock") as proxy:
         child = start_pytest(*SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
         for line in child.stdout:
             if "block 2 done" in line:

@@ -13,6 +13,7 @@ from fixtures.scenario.bench import Bench
 from fixtures.scenario.placement import CpuPlacement
 from fixtures.subject.config import SubjectConfig
 from fixtures.topology.lab import Lab
+from fixtures.topology.roles import Role, RoleSpec
 
 pytestmark = pytest.mark.engine
 
@@ -85,3 +86,24 @@ def test_the_subject_runs_on_a_cpu_of_its_own(containers: dict[str, dict[str, An
     """What generates load must not compete with what is under test."""
     assert containers["subject"]["HostConfig"]["CpusetCpus"] == "0"
     assert all("0" not in containers[role]["HostConfig"]["CpusetCpus"] for role in ("backend", "client", "netadmin"))
+
+
+def test_limits_of_a_role_reach_the_kernel(lab_session: Session, images: BuiltImages) -> None:
+    """Memory, CPUs and sysctls, read from inside where a process can see them."""
+    spec = RoleSpec(
+        name="client",
+        role=Role.CLIENT,
+        image=images.roles["client"],
+        cpuset="1",
+        memory_bytes=64 << 20,
+        sysctls={"net.core.somaxconn": "77"},
+    )
+    with Lab(lab_session) as lab:
+        lab.start([spec])
+        client = lab["client"]
+        assert client.inspect()["HostConfig"]["Memory"] == 64 << 20
+        assert client.inspect()["HostConfig"]["MemorySwap"] == 64 << 20
+        assert client.run(["cat", "/proc/sys/net/core/somaxconn"]) == b"77\n"
+        status = client.run(["cat", "/proc/self/status"]).decode()
+    assert "Cpus_allowed_list:\t1\n" in status
+    assert "CapEff:\t0000000000000000\n" in status

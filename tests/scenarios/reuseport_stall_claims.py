@@ -42,7 +42,7 @@ CURE_THRESHOLD: Final = 0.25
 BULK_PRICE_THRESHOLD: Final = 1.5
 FAST_PRICE_THRESHOLD: Final = 1.1
 
-ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0))
+ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.75)
 UNLOADED: Final = TrialPlan(baseline_s=0.5, settle_s=0.0, measure_s=0.05)
 ONE_LOADED_WITH_FAST: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25)
 ALL_LOADED_WITH_FAST: Final = TrialPlan(

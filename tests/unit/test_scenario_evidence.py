@@ -33,6 +33,7 @@ def test_every_file_of_the_evidence_is_written_and_listed(
     assert folder.parent == writer.folder / "evidence"
     assert sorted(path.name for path in folder.iterdir()) == [
         "effects.json",
+        "host.json",
         "samples.jsonl",
         "subject.access.json",
         "subject.access.log",
@@ -77,7 +78,8 @@ def test_the_logs_figures_leave_bulk_downloads_out(writer: ResultsWriter, monkey
     """Each of them is cut short by its trial's end, which is no sign of a stall."""
     stall = claim("stall", "loaded")
     cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
-    figures = json.loads((writer.folder / cell.evidence[2]).read_text(encoding="utf-8"))
+    (path,) = [path for path in cell.evidence if path.endswith("subject.access.json")]
+    figures = json.loads((writer.folder / path).read_text(encoding="utf-8"))
     assert (figures["requests"], figures["short_200"]) == (5, 0)
 
 

@@ -1,4 +1,4 @@
-"""A user in the engine's group needs nothing else."""
+"""A user in the engine's group needs nothing else, and the engine may be elsewhere."""
 
 import os
 import stat
@@ -10,6 +10,7 @@ import pytest
 
 from fixtures.engine.reach import find_endpoint
 from tests.lab.children import CHECKOUT, GONE_WITHIN_S, SHORTEST_RUN, start_pytest
+from tests.lab.engine_proxy import EngineProxy
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
@@ -46,6 +47,18 @@ def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> No
         extra_groups=[],
     )
     output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
+    assert child.returncode == 0, output
+    assert "1 passed" in output
+
+
+def test_an_engine_behind_tcp_gives_the_same_verdict(tmp_path: Path) -> None:
+    """Only the engine's API is used: nothing passes through files or namespaces of this machine."""
+    address = find_endpoint().address
+    if not address.startswith("unix://"):
+        pytest.skip(f"the engine at {address} is elsewhere already, so every test shows it")
+    with EngineProxy(address.removeprefix("unix://")) as proxy:
+        child = start_pytest(*SHORTEST_RUN, results=tmp_path, environment={"DOCKER_HOST": proxy.address})
+        output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
     assert child.returncode == 0, output
     assert "1 passed" in output
 
