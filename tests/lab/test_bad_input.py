@@ -1,5 +1,9 @@
 """What goes wrong outside gets one clear message, an exit status other than 0, and no traceback."""
 
+import json
+import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import docker
@@ -89,3 +93,30 @@ def test_a_results_folder_that_cannot_be_used_is_one_message(tmp_path: Path) -> 
     assert child.returncode != 0
     assert "The results folder cannot be used: not a folder" in output
     assert "Traceback" not in output
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_was_written(small_disk: Path) -> None:
+    """Trials fill the disk in the middle of the measurement; results.json stays valid."""
+    child = start_pytest(*SHORTEST_RUN, results=small_disk)
+    output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
+    assert child.returncode != 0
+    assert "Results could not be written: No space left on device" in output
+    assert "--results FOLDER" in output
+    assert "Traceback" not in output
+    assert json.loads((small_disk / "latest" / "results.json").read_text(encoding="utf-8"))["cells"] == []

@@ -73,7 +73,7 @@ def test_switching_reuseport_off_is_no_cure_when_every_worker_is_loaded(
 
 
 @pytest.mark.claim("small_rmem_slows_bulk")
-def test_a_small_tcp_rmem_does_not_cost_bulk_downloads_a_third(
+def test_a_small_tcp_rmem_does_not_halve_bulk_downloads(
     measures: Measures, claims: dict[str, Claim], prove: Prove
 ) -> None:
     """Bytes per second, where the article compared the durations of truncated downloads."""
