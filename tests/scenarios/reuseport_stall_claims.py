@@ -40,7 +40,8 @@ CURE_THRESHOLD: Final = 0.25
 # The bulk rates that clients see in equal trials of under a second differ up to threefold (190 to 620 MB/s), so a quick
 # run can tell a loss of half from none, but neither show nor exclude the article's 15 % (53 s instead of 46 s).
 BULK_PRICE_THRESHOLD: Final = 2.0
-FAST_PRICE_THRESHOLD: Final = 1.1
+# Whoever is slower at all pays: how much is the interval's to say. Labs differ in it, from 1.2-fold to twice.
+FAST_PRICE_THRESHOLD: Final = 1.0
 
 ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.75)
 UNLOADED: Final = TrialPlan(baseline_s=0.5, settle_s=0.0, measure_s=0.05)
@@ -107,11 +108,6 @@ def monotone(lags_ms: Sequence[Sequence[float]]) -> Condition:
     trend = page_trend(lags_ms)
     steps = f"reversed between doses {trend.reversals}" if trend.reversals else "no step reversed"
     return Condition(met=trend.monotone, figures=f"Page's L = {trend.statistic:g}, p = {trend.p_value:.2g}, {steps}")
-
-
-def folded(ratio: float) -> float:
-    """Return a ratio or its inverse, whichever is above 1: for a difference in either direction."""
-    return max(ratio, 1 / ratio)
 
 
 def loaded_lag_ms(observation: Observation) -> float:
@@ -270,7 +266,7 @@ class ReuseportStall:
             ),
             Claim(
                 name="small_rmem_slows_fast",
-                sentence="tcp_rmem = 40960 makes an unloaded fast request a tenth longer",
+                sentence="tcp_rmem = 40960 makes an unloaded fast request longer",
                 source=f"{ARTICLE}: 25 to 50 ms became 50 to 120 ms, under load",
                 arms=("unloaded-default", "unloaded-small"),
                 effect=lambda block: (
@@ -283,12 +279,23 @@ class ReuseportStall:
                 further_looks=(6, 12),
             ),
             Claim(
-                name="identical_subjects_differ",
-                sentence="Two identical subjects differ (A/A control)",
+                name="first_twin_lags_more",
+                sentence="Of two identical subjects the first lags more than its twin (A/A control)",
                 source="control of the method",
                 arms=(default, "twin"),
-                effect=lambda block: folded(loaded_lag_ms(block[default]) / loaded_lag_ms(block["twin"])),
-                effect_name="median loop lag, larger ÷ smaller of twins",
+                effect=lambda block: loaded_lag_ms(block[default]) / loaded_lag_ms(block["twin"]),
+                effect_name="median loop lag, first ÷ second",
+                scale=Scale.RATIO,
+                threshold=RELIEF_THRESHOLD,
+                expected=Verdict.REFUTED,
+            ),
+            Claim(
+                name="second_twin_lags_more",
+                sentence="Of two identical subjects the second lags more than its twin (A/A control)",
+                source="control of the method",
+                arms=(default, "twin"),
+                effect=lambda block: loaded_lag_ms(block["twin"]) / loaded_lag_ms(block[default]),
+                effect_name="median loop lag, second ÷ first",
                 scale=Scale.RATIO,
                 threshold=RELIEF_THRESHOLD,
                 expected=Verdict.REFUTED,

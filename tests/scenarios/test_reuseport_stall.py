@@ -88,7 +88,17 @@ def test_a_small_tcp_rmem_makes_unloaded_fast_requests_longer(
     prove(measures, claims["small_rmem_slows_fast"])
 
 
-@pytest.mark.claim("identical_subjects_differ")
-def test_two_identical_subjects_do_not_differ(measures: Measures, claims: dict[str, Claim], prove: Prove) -> None:
+@pytest.mark.claim("first_twin_lags_more")
+def test_of_two_identical_subjects_the_first_does_not_lag_more(
+    measures: Measures, claims: dict[str, Claim], prove: Prove
+) -> None:
     """The A/A control: a method that finds an effect here finds one everywhere."""
-    prove(measures, claims["identical_subjects_differ"])
+    prove(measures, claims["first_twin_lags_more"])
+
+
+@pytest.mark.claim("second_twin_lags_more")
+def test_of_two_identical_subjects_the_second_does_not_lag_more(
+    measures: Measures, claims: dict[str, Claim], prove: Prove
+) -> None:
+    """The same in the other direction: an effect has two sides."""
+    prove(measures, claims["second_twin_lags_more"])
