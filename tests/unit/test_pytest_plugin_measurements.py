@@ -45,6 +45,9 @@ LAB = """
         def check_instrument(self, subject):
             {instrument}
 
+        def warm_up(self):
+            pass
+
     @pytest.fixture(scope="session")
     def engine():
         return types.SimpleNamespace(info=lambda: {{"NCPU": {cpus}}})
