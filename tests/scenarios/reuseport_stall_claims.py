@@ -37,10 +37,10 @@ CONTROL_THRESHOLD: Final = 5.0
 CONCORDANCE_THRESHOLD: Final = 0.75
 SLOW_SHARE_THRESHOLD: Final = 0.1
 CURE_THRESHOLD: Final = 0.25
-# The bulk rates that clients see in equal trials of under a second differ up to threefold (190 to 620 MB/s), so a quick
-# run can tell a loss of half from none, but neither show nor exclude the article's 15 % (53 s instead of 46 s).
+# The bulk rates that clients see in equal trials of under a second differ up to threefold, so a quick run can tell a
+# loss of half from none, but neither show nor exclude the article's 15 % (53 s instead of 46 s).
 BULK_PRICE_THRESHOLD: Final = 2.0
-# Whoever is slower at all pays: how much is the interval's to say. Labs differ in it, from 1.2-fold to twice.
+# Whoever is slower at all pays: how much is the interval's to say, and it differs from lab to lab.
 FAST_PRICE_THRESHOLD: Final = 1.0
 
 ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.75)
