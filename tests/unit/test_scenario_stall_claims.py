@@ -12,11 +12,9 @@ from tests.scenarios.reuseport_stall_claims import (
     SMALLEST_RMEM_BYTES,
     TCP_RMEM,
     ReuseportStall,
-    concordance,
     dose_maxima,
-    monotone,
-    slow_share,
 )
+from tests.scenarios.reuseport_stall_effects import concordance, monotone, slow_share
 from tests.unit.canned_trials import raw_trial
 
 DEFAULT = (4096, 131072, 6291456)
