@@ -92,6 +92,15 @@ def test_nothing_survives_a_sigkill(
     assert kill.gone_after_s <= GONE_WITHIN_S
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Children inherit an ignored SIGINT, which is what a shell gives its background jobs; a handler they do not."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 2), (signal.SIGTERM, 128 + signal.SIGTERM)])
 @pytest.mark.timing
 def test_an_interrupted_run_cleans_up_and_keeps_its_results(
