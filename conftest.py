@@ -20,7 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Spread every test that takes an nginx version over the versions asked for."""
+    """Spread every test that takes an nginx version or a network profile over those asked for."""
+    options = metafunc.config.stash[RUN_STATE].options
     if "nginx" in metafunc.fixturenames:
-        versions = metafunc.config.stash[RUN_STATE].options.nginx
+        versions = options.nginx
         metafunc.parametrize("nginx", versions, ids=[f"nginx-{version}" for version in versions], scope="module")
+    if "network" in metafunc.fixturenames:
+        networks = options.networks
+        metafunc.parametrize("network", networks, ids=[network.name for network in networks], scope="module")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fixtures.inference.verdicts import Verdict
+from fixtures.network.profiles import BARE
 from fixtures.pytest_plugin.measurements import Measure, Measures
 from fixtures.report.cells import Cell
 from fixtures.scenario.claims import Claim
@@ -23,7 +24,7 @@ def test_without_bulk_downloads_no_worker_stalls(
     """The pathology is taken away: claim 1 is refuted."""
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM), bulk=False)
     claim = scenario.claims()["loaded_worker_stalls"].expecting(Verdict.REFUTED)
-    place = CellPlace(scenario=f"{SCENARIO} without bulk downloads", nginx=nginx, network="bare")
+    place = CellPlace(scenario=f"{SCENARIO} without bulk downloads", nginx=nginx, network=BARE)
     with measure(place, scenario.arms(), [claim]) as measures:
         cell = prove(measures, claim)
     assert cell.verdict == Verdict.REFUTED
@@ -35,7 +36,7 @@ def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
     """The remedy is taken away, the stall is there: claim 2 is refuted."""
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM), remedy=False)
     claim = scenario.claims()["small_rmem_restores_loop"].expecting(Verdict.REFUTED)
-    place = CellPlace(scenario=f"{SCENARIO} with tcp_rmem left alone", nginx=nginx, network="bare")
+    place = CellPlace(scenario=f"{SCENARIO} with tcp_rmem left alone", nginx=nginx, network=BARE)
     with measure(place, scenario.arms(), [claim]) as measures:
         cell = prove(measures, claim)
     assert cell.verdict == Verdict.REFUTED

@@ -238,6 +238,7 @@ class ReuseportStall:
                 scale=Scale.RATIO,
                 threshold=RELIEF_THRESHOLD,
                 expected=Verdict.REFUTED,
+                everywhere=True,
             ),
             Claim(
                 name="second_twin_lags_more",
@@ -249,6 +250,7 @@ class ReuseportStall:
                 scale=Scale.RATIO,
                 threshold=RELIEF_THRESHOLD,
                 expected=Verdict.REFUTED,
+                everywhere=True,
             ),
         )
         return {claim.name: claim for claim in claims}

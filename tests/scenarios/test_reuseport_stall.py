@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from fixtures.network.links import NetworkProfile
 from fixtures.pytest_plugin.measurements import Measure, Measures, selected_claims
 from fixtures.report.cells import Cell
 from fixtures.scenario.claims import Claim
@@ -30,11 +31,16 @@ def claims(scenario: ReuseportStall) -> dict[str, Claim]:
 
 @pytest.fixture(scope="module")
 def measures(
-    nginx: str, scenario: ReuseportStall, claims: dict[str, Claim], measure: Measure, request: pytest.FixtureRequest
+    nginx: str,
+    network: NetworkProfile,
+    scenario: ReuseportStall,
+    claims: dict[str, Claim],
+    measure: Measure,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Measures]:
-    """The scenario's lab on one nginx version; the selected claims share its blocks."""
-    place = CellPlace(scenario=SCENARIO, nginx=nginx, network="bare")
-    with measure(place, scenario.arms(), selected_claims(request, claims, nginx)) as running:
+    """The scenario's lab on one nginx version and network; the selected claims share its blocks."""
+    place = CellPlace(scenario=SCENARIO, nginx=nginx, network=network)
+    with measure(place, scenario.arms(), selected_claims(request, claims, nginx, network)) as running:
         yield running
 
 

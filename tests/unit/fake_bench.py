@@ -10,6 +10,7 @@ from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
 from fixtures.inference.questions import Progress
 from fixtures.load.trial import TrialPlan
+from fixtures.network.profiles import BARE
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario import measurement
 from fixtures.scenario.arms import Arm, Subject
@@ -20,7 +21,7 @@ from fixtures.subject.config import SubjectConfig
 if TYPE_CHECKING:
     from fixtures.scenario.bench import Bench
 
-PLACE = CellPlace(scenario="stall", nginx="1.22", network="bare")
+PLACE = CellPlace(scenario="stall", nginx="1.22", network=BARE)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
 
@@ -40,6 +41,7 @@ class FakeBench:
         self.now_s = 1000.0
         self.preconditions = {SUBJECT.name: {"nginx": "1.22", "workers": 2}}
         self.log = ""
+        self.links = None
 
     def run(self, arm: Arm, *, label: str) -> dict[str, Any]:
         """Return what was canned."""

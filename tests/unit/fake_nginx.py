@@ -16,6 +16,7 @@ PROBE = http1.get("/probe", host="127.0.0.1", trial="t")
 BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 _CHUNK = bytes(1 << 16)
+_BACKLOG = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,9 @@ class Behaviour:
         silent_paths: Paths that are never answered.
         hanging_up: Workers that close the connection instead of answering /bulk.bin.
         probes: Each connection is closed after so many answered probes; None: it is kept.
+        pause_s: So much later than its head comes the body of a probe's answer.
+        deaf_s: For so long nothing is accepted, and the kernel drops the packets of all but a connection or two.
+        broken: So many connections are closed without an answer before the first one gets any.
     """
 
     worker_pids: tuple[int, ...] = (11, 12)
@@ -43,6 +47,9 @@ class Behaviour:
     silent_paths: tuple[str, ...] = ()
     hanging_up: tuple[int, ...] = ()
     probes: int | None = None
+    pause_s: float = 0.0
+    deaf_s: float = 0.0
+    broken: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +71,8 @@ class FakeNginx:
         self._changed = threading.Condition()
         self._connections: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._to_break = behaviour.broken
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=0 if behaviour.deaf_s else _BACKLOG)
         self.port: int = self._listener.getsockname()[1]
         self.most_open = 0
         self.requests: list[Request] = []
@@ -104,8 +112,15 @@ class FakeNginx:
 
     def _accept(self) -> None:
         with suppress(OSError):
+            if self._behaviour.deaf_s:
+                self._ended.wait(self._behaviour.deaf_s)
+                self._listener.listen(_BACKLOG)
             while True:
                 connection, _ = self._listener.accept()
+                if self._to_break:
+                    self._to_break -= 1
+                    connection.close()
+                    continue
                 with self._changed:
                     self._connections.add(connection)
                     self.most_open = max(self.most_open, len(self._connections))
@@ -149,7 +164,10 @@ class FakeNginx:
             connection.sendall(_head(behaviour.statuses[path], pid, length=4) + b"none")
             return True
         if path == "/probe":
-            connection.sendall(_head(200, pid, length=2) + b"ok")
+            connection.sendall(_head(200, pid, length=2) + (b"" if behaviour.pause_s else b"ok"))
+            if behaviour.pause_s:
+                self._ended.wait(behaviour.pause_s)
+                connection.sendall(b"ok")
             return True
         if path == "/small.bin":
             connection.sendall(_head(200, pid, length=behaviour.small_bytes))
@@ -172,7 +190,8 @@ def _head(status: int, pid: int, *, length: int) -> bytes:
 @contextmanager
 def placed(server: FakeNginx, *per_worker: int) -> Iterator[dict[int, list[socket.socket]]]:
     """Connections to the workers of a server: the probe's, and so many more of each; closed at the end."""
-    found = place("127.0.0.1", server.port, workers=len(per_worker), per_worker=per_worker, trial="t", timeout_s=2)
+    wanted = tuple(count + 1 for count in per_worker)
+    found = place("127.0.0.1", server.port, workers=len(wanted), per_worker=wanted, trial="t", timeout_s=2)
     try:
         yield found
     finally:

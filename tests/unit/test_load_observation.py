@@ -1,17 +1,10 @@
-"""From the client's record to an observation, and from a plan to the client's command."""
-
-import json
-from typing import TYPE_CHECKING, Any, cast
+"""From the client's record to an observation."""
 
 import pytest
 
 from fixtures.load.observation import Observation, percentile
-from fixtures.load.trial import TrialPlan, run_trial
-from images.client.loadgen.spec import TrialSpec
+from fixtures.load.trial import TrialPlan
 from tests.unit.canned_trials import fast_record, raw_trial
-
-if TYPE_CHECKING:
-    from fixtures.topology.channel import Channel
 
 
 def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
@@ -81,21 +74,3 @@ def test_taking_the_pathology_away_changes_nothing_but_the_bulk_downloads() -> N
     """The control runs the same trial otherwise."""
     plan = TrialPlan(workers=3, bulk_per_worker=(4, 0, 4), fast_rate_hz=15, baseline_s=0.25)
     assert plan.without_bulk() == TrialPlan(workers=3, bulk_per_worker=(0, 0, 0), fast_rate_hz=15, baseline_s=0.25)
-
-
-def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
-    """The plan travels as JSON, and the client's answer comes back untouched."""
-    asked: list[dict[str, Any]] = []
-
-    class Client:
-        def ask(self, question: dict[str, Any], *, timeout_s: float) -> dict[str, Any]:
-            assert timeout_s > 0
-            asked.append(json.loads(json.dumps(question)))
-            return {"trial": "x"}
-
-    plan = TrialPlan(bulk_per_worker=(4, 0))
-    client = cast("Channel", Client())
-    assert run_trial(client, plan, address="172.18.0.2", port=8000, label="a-b1") == {"trial": "x"}
-    (spec,) = asked
-    assert TrialSpec.from_json(spec).bulk_per_worker == (4, 0)
-    assert (spec["address"], spec["port"], spec["trial"]) == ("172.18.0.2", 8000, "a-b1")

@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fixtures.load.observation import Observation
-from images.client.loadgen.__main__ import run
+from images.client.loadgen.__main__ import answers, measure, prepare
 from images.client.loadgen.spec import TrialSpec
 from tests.unit.fake_nginx import Behaviour, FakeNginx
 
@@ -31,16 +32,16 @@ def spec(server: FakeNginx, **changes: Any) -> dict[str, Any]:
         "fast_timeout_s": 0.2,
         "baseline_s": 0.0,
         "probe_interval_s": 0.01,
-        "settle_s": 0.05,
         "measure_s": 0.15,
         "place_timeout_s": 2.0,
     }
     return {**quick, **changes}
 
 
-def trial(server: FakeNginx, **changes: Any) -> dict[str, Any]:
+def trial(server: FakeNginx, *, settle_s: float = 0.05, **changes: Any) -> dict[str, Any]:
     """Run a short trial; return what the client would print, after JSON."""
-    raw: dict[str, Any] = json.loads(json.dumps(run(TrialSpec.from_json(spec(server, **changes)))))
+    prepared = prepare(TrialSpec.from_json(spec(server, **changes)))
+    raw: dict[str, Any] = json.loads(json.dumps(measure(prepared, start_s=time.monotonic() + settle_s)))
     return raw
 
 
@@ -94,23 +95,119 @@ def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) ->
     assert "bulk download answered with b'HTTP/1.1 404" in capfd.readouterr().err
 
 
-def test_one_process_answers_every_line_with_a_line() -> None:
-    """The program stays between trials, and ends with its input."""
+def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
+    """Downloads and fast requests are as they would be otherwise, and a worker without downloads is left alone."""
     with FakeNginx(Behaviour()) as server:
-        lines = [
-            json.dumps(spec(server, trial=label, bulk_per_worker=[1, 0], settle_s=0.0, measure_s=0.05))
-            for label in ("a-b1", "b-b1")
-        ]
-        done = subprocess.run(
+        prepared = prepare(TrialSpec.from_json(spec(server, probes=False, bulk_per_worker=[0, 2], fast_rate_hz=50)))
+        server.wait_for_open(3)
+        asked = len(server.workers_asked_for("/probe"))
+        start_s = time.monotonic() + 0.05
+        raw = measure(prepared, start_s=start_s)
+        assert time.monotonic() >= start_s + 0.15
+        server.wait_for_open(0)
+        # Only the last question, and only to the worker that has to get rid of downloads.
+        assert server.requests[-1].path == "/probe"
+        assert server.workers_asked_for("/probe")[asked:] == [12]
+    assert (raw["probe"], raw["workers"]) == ([], [11, 12])
+    assert raw["bulk"]["worker_bytes"][0] == 0
+    assert raw["bulk"]["worker_bytes"][1] > 1 << 20
+    assert len(raw["fast"]) == 8
+    assert raw["measuring_s"] >= 0.15
+    assert set(raw["machine"]) == {"busy_pct", "steal_pct"}
+
+
+def test_without_probes_and_downloads_no_worker_is_looked_for() -> None:
+    """Fast requests go to whichever worker takes them."""
+    with FakeNginx(Behaviour()) as server:
+        raw = trial(server, probes=False, fast_rate_hz=50)
+    assert (raw["workers"], raw["probe"], raw["bulk"]) == ([], [], None)
+    assert {request.path for request in server.requests} == {"/small.bin"}
+    assert len(raw["fast"]) == 8
+
+
+def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
+    """What it tells of the machine is about the whole window."""
+    with FakeNginx(Behaviour()) as server:
+        raw = trial(server, probes=False)
+    assert server.requests == []
+    assert raw["measuring_s"] >= 0.15
+
+
+def test_the_window_is_where_the_start_was_set() -> None:
+    """Bulk downloads begin before it, probes in it."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
+        began_s = time.monotonic()
+        raw = trial(server, settle_s=0.3, bulk_per_worker=[1, 0])
+        assert time.monotonic() - began_s >= 0.45
+    # All bytes came before the window.
+    assert raw["bulk"] == {"worker_bytes": [0, 0], "ended_early": 1}
+    assert all(0 <= at_ms < 150 for samples in raw["probe"] for at_ms in samples["at_ms"])
+
+
+def test_a_window_that_began_long_ago_is_an_error() -> None:
+    """A part of it would pass for the whole."""
+    with FakeNginx(Behaviour()) as server:
+        prepared = prepare(TrialSpec.from_json(spec(server, probes=False)))
+        with pytest.raises(TimeoutError, match=r"began 0\.2\d\d s before it was asked for"):
+            measure(prepared, start_s=time.monotonic() - 0.2)
+
+
+def question(server: FakeNginx, **changes: Any) -> str:
+    """Return the line that prepares a short trial."""
+    return json.dumps({"prepare": spec(server, **changes)}) + "\n"
+
+
+def go() -> str:
+    """Return the line that starts the window at once."""
+    return json.dumps({"go": {"start_s": time.monotonic()}}) + "\n"
+
+
+def test_the_answer_to_prepare_tells_when_and_how_long() -> None:
+    """By the clock that the start of the window is given in; the unloaded phase is part of it."""
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        lines = iter([question(server, probes=False, baseline_s=0.1)])
+        (ready,) = answers(lines)
+        ended_s = time.monotonic()
+    assert began_s + 0.1 <= ready["ready_s"] <= ended_s
+    assert 0.1 <= ready["took_s"] <= ready["ready_s"] - began_s
+
+
+def test_a_trial_that_was_not_prepared_is_not_run() -> None:
+    """Nor is one prepared twice: the program ends, and its connections with it."""
+    with pytest.raises(KeyError, match="prepare"):
+        next(answers(iter([go()])))
+    with FakeNginx(Behaviour()) as server:
+        lines = question(server, probes=False)
+        talk = answers(iter([lines, lines]))
+        next(talk)
+        with pytest.raises(KeyError, match="go"):
+            next(talk)
+
+
+def test_one_process_runs_one_trial_after_the_other() -> None:
+    """The program stays between trials, and ends with its input."""
+    with (
+        FakeNginx(Behaviour()) as server,
+        subprocess.Popen(
             [sys.executable, "-m", "loadgen"],
             cwd=Path(__file__).parents[2] / "images/client",
-            input="".join(f"{line}\n" for line in lines),
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-            check=False,
-        )
+            bufsize=1,
+        ) as program,
+    ):
+        assert program.stdin is not None
+        assert program.stdout is not None
+        raws = []
+        for label in ("a-b1", "b-b1"):
+            program.stdin.write(question(server, trial=label, bulk_per_worker=[1, 0], measure_s=0.05))
+            ready = json.loads(program.stdout.readline())
+            program.stdin.write(json.dumps({"go": {"start_s": ready["ready_s"]}}) + "\n")
+            raws.append(json.loads(program.stdout.readline()))
+        program.stdin.close()
+        assert program.wait(timeout=5) == 0
         server.wait_for_open(0)
-    assert (done.returncode, done.stderr) == (0, "")
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["trial"] for answer in answers] == ["a-b1", "b-b1"]
-    assert all(Observation.from_json(answer).bulk_bytes_per_s[0] > 0 for answer in answers)
+    assert [raw["trial"] for raw in raws] == ["a-b1", "b-b1"]
+    assert all(Observation.from_json(raw).bulk_bytes_per_s[0] > 0 for raw in raws)

@@ -10,6 +10,7 @@ import pytest
 from fixtures.inference.intervals import Interval
 from fixtures.inference.questions import Progress, QuestionState
 from fixtures.inference.verdicts import Verdict
+from fixtures.network.profiles import BARE
 from fixtures.pytest_plugin.measurements import _ProgressShower
 from fixtures.pytest_plugin.options import RunOptions
 from fixtures.pytest_plugin.run_state import RunState
@@ -185,7 +186,15 @@ def test_only_the_claims_of_the_selected_tests_are_measured(pytester: pytest.Pyt
 def test_progress_names_the_trial_and_after_a_block_every_claim() -> None:
     """Undecided claims show the next look; decided ones their verdict."""
     stream = io.StringIO()
-    options = RunOptions(nginx=("1.22",), depth="quick", seed=1, results=Path("results"), strict_evidence=False)
+    options = RunOptions(
+        nginx=("1.22",),
+        networks=(BARE,),
+        shaper="auto",
+        depth="quick",
+        seed=1,
+        results=Path("results"),
+        strict_evidence=False,
+    )
     run = RunState(options=options, progress=ProgressLine(stream, interactive=True))
     shower = _ProgressShower(run, PLACE, [claim("one", "a"), claim("two", "a")])
     undecided = QuestionState(blocks=4, void_blocks=0, next_look=6, effect=20.0, interval=None, verdict=None)

@@ -19,11 +19,17 @@ PER_VERSION = """
     [
         (["--nginx", "1.23"], "--nginx 1.23: no such version\n  to do: one of: 1.18, 1.22, 1.26, 1.30, all"),
         (["--nginx", "1.22", "--nginx", "latest"], "--nginx latest: no such version"),
+        (["--network", "moon"], "--network moon: no such network\n  to do: one of: bare, lan, wan, "),
+        (
+            ["--network", "wan", "--network", "delay=1"],
+            "--network delay=1: delay=1: 1 needs one of the units us, ms, s",
+        ),
+        (["--shaper", "tc"], "argument --shaper: invalid choice: 'tc'"),
         (["--depth", "deep"], "argument --depth: invalid choice: 'deep'"),
         (["--seed", "-1"], "--seed -1: a seed is not negative"),
         (["--seed", "x"], "argument --seed: invalid int value: 'x'"),
     ],
-    ids=["version", "second-version", "depth", "negative-seed", "seed"],
+    ids=["version", "second-version", "network", "second-network", "shaper", "depth", "negative-seed", "seed"],
 )
 def test_a_wrong_option_is_one_clear_usage_error(pytester: pytest.Pytester, arguments: list[str], message: str) -> None:
     """Status 4 is pytest's for usage; there is no traceback, and no test has run."""
@@ -57,6 +63,46 @@ def test_a_test_that_takes_an_nginx_is_spread_over_the_versions(
     assert items == [f"test_claim[nginx-{version}]" for version in versions]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ([], ["bare"]),
+        (["--depth", "full", "--nginx", "1.22"], ["bare"]),
+        (["--network", "wan", "--network", "lan"], ["wan", "lan"]),
+        (["--network", "delay=3ms, loss=1%"], ["delay=3ms,loss=1%"]),
+    ],
+    ids=["default", "full", "two", "own"],
+)
+def test_a_test_that_takes_a_network_is_spread_over_the_profiles(
+    pytester: pytest.Pytester, arguments: list[str], names: list[str]
+) -> None:
+    """One item per profile, named after it, that gets the profile itself; a full run has no more of them."""
+    prepare(
+        pytester,
+        """
+        def test_claim(nginx, network, request):
+            assert request.node.name == f"test_claim[nginx-{nginx}-{network.name}]"
+            assert network.shapes == (network.name != "bare")
+
+        def test_elsewhere():
+            pass
+        """,
+    )
+    result = pytester.runpytest_inprocess("-v", *arguments)
+    result.assert_outcomes(passed=len(names) + 1)
+    items = [line.partition("::")[2].rpartition(" PASSED")[0] for line in result.outlines if " PASSED" in line]
+    assert items == [f"test_claim[nginx-1.22-{name}]" for name in names] + ["test_elsewhere"]
+
+
+def test_help_names_the_networks_and_an_example(pytester: pytest.Pytester) -> None:
+    """A percent sign is one there, too."""
+    prepare(pytester, PER_VERSION)
+    text = " ".join(pytester.runpytest_inprocess("--help").stdout.str().split())
+    assert "network profile, repeatable: bare, lan, wan, lossy, " in text
+    assert "or settings such as delay=20ms,loss=1%,rate=50mbit (default: bare)" in text
+    assert "--shaper={auto,native,wire}" in text
+
+
 def test_a_test_is_found_by_the_name_of_its_claim(pytester: pytest.Pytester) -> None:
     """results.json and the progress line use that name, so a user will type it."""
     prepare(
@@ -77,10 +123,12 @@ def test_a_test_is_found_by_the_name_of_its_claim(pytester: pytest.Pytester) -> 
 
 
 def test_the_run_is_headed_by_what_a_repetition_needs(pytester: pytest.Pytester) -> None:
-    """Versions, depth and seed; a seed that was not given is drawn anew each time, and shown all the same."""
+    """Versions, depth and seed, and networks other than the bare one; a seed that was not given is drawn anew."""
     prepare(pytester, PER_VERSION)
     given = pytester.runpytest_inprocess("--seed", "42")
     given.stdout.fnmatch_lines(["tuneproof: nginx 1.22; depth quick; --seed 42"])
+    shaped = pytester.runpytest_inprocess("--seed", "42", "--network", "wan", "--network", "bare")
+    shaped.stdout.fnmatch_lines(["tuneproof: nginx 1.22; network wan, bare; depth quick; --seed 42"])
     drawn = {
         line
         for _ in range(2)
@@ -102,11 +150,19 @@ def test_the_options_are_recorded_with_the_results(pytester: pytest.Pytester, tm
         """,
     )
     folder = tmp_path / "there"
-    result = pytester.runpytest_inprocess("--results", str(folder), "--seed", "42", "--strict-evidence")
+    result = pytester.runpytest_inprocess(
+        "--results", str(folder), "--seed", "42", "--strict-evidence", "--network", "wan", "--shaper", "wire"
+    )
     result.assert_outcomes(passed=1)
     document = json.loads((folder / "latest" / "results.json").read_text(encoding="utf-8"))
     assert document["seed"] == 42
-    assert document["options"] == {"nginx": ["1.22"], "depth": "quick", "strict_evidence": True}
+    assert document["options"] == {
+        "nginx": ["1.22"],
+        "network": ["wan"],
+        "shaper": "wire",
+        "depth": "quick",
+        "strict_evidence": True,
+    }
 
 
 def test_a_full_run_looks_later_and_longer_than_a_quick_one() -> None:

@@ -75,6 +75,35 @@ def test_an_unsupported_cell_is_skipped_in_any_case(pytester: pytest.Pytester, a
     result.stdout.fnmatch_lines(["*reason: one CPU is too few*"])
 
 
+@pytest.mark.parametrize("arguments", [[], ["--strict-evidence"]], ids=["usual", "strict"])
+@pytest.mark.parametrize("verdict", ["holds", "refuted"])
+def test_whatever_is_decided_passes_where_nothing_is_expected(
+    pytester: pytest.Pytester, verdict: str, arguments: list[str]
+) -> None:
+    """Nobody has claimed anything about this network, so nothing is contradicted."""
+    run_claim(pytester, *arguments, verdict=verdict, expected=None).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("verdict", ["inconclusive", "unsupported"])
+def test_an_undecided_cell_without_an_expectation_is_skipped(pytester: pytest.Pytester, verdict: str) -> None:
+    """A pass would say that something was found out."""
+    result = run_claim(pytester, verdict=verdict, expected=None, reason="the host is noisy")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*reason: the host is noisy*"])
+    assert f"{verdict}, no expectation on this network" in result.stdout.str()
+
+
+@pytest.mark.parametrize(("verdict", "outcome"), [("inconclusive", "failed"), ("unsupported", "skipped")])
+def test_strict_evidence_wants_an_answer_also_where_nothing_is_expected(
+    pytester: pytest.Pytester, verdict: str, outcome: str
+) -> None:
+    """Whoever asked for another network wants to know what happens there; but no evidence changes the host."""
+    result = run_claim(pytester, "--strict-evidence", verdict=verdict, expected=None, reason="the host is noisy")
+    result.assert_outcomes(**{outcome: 1})
+    result.stdout.fnmatch_lines([f"*A loaded worker stalls: {verdict}, no expectation on this network*"])
+    assert "expected None" not in result.stdout.str()
+
+
 def run_failing(pytester: pytest.Pytester, error: str, *, where: str = "test") -> pytest.RunResult:
     """Run two tests; an error comes from the first one, its fixture, or the end of the fixture."""
     prepare(

@@ -9,6 +9,15 @@ import pytest
 from fixtures.report.cells import Cell, Effect
 
 EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "client",
+    "direction": "egress",
+    "shaper": "wire",
+    "set": {"rtt_ms": 40.0, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3, "loss_pct": 0},
+    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
+}
 CELL: dict[str, Any] = {
     "id": "stall[1.22]",
     "scenario": "reuseport_stall",
@@ -27,6 +36,7 @@ CELL: dict[str, Any] = {
     "measuring_seconds": 24.0,
     "evidence": ["evidence/stall/access.log"],
     "reason": "",
+    "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
 }
 
 
@@ -37,6 +47,28 @@ def test_cell_is_the_same_after_json() -> None:
     assert Cell.from_json(cell.to_json()) == cell
     assert cell.effect == Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0)
     assert cell.evidence == ("evidence/stall/access.log",)
+    assert [link["direction"] for link in cell.links] == ["egress", "ingress"]
+
+
+def test_cell_from_before_links_were_shaped_has_none() -> None:
+    """The key is missing from older files, and is written from now on."""
+    cell = Cell.from_json({name: value for name, value in CELL.items() if name != "links"})
+    assert cell.links == ()
+    assert cell.to_json()["links"] == []
+
+
+def test_cell_may_be_without_an_expectation() -> None:
+    """Where nobody has claimed anything about the network, that is what JSON says, and reads back."""
+    cell = Cell.from_json(CELL | {"expected": None})
+    assert cell.expected is None
+    assert json.loads(json.dumps(cell.to_json())) == CELL | {"expected": None}
+
+
+def test_caller_cannot_change_the_figures_through_the_json() -> None:
+    """What is written to the file is a copy of the cell's own figures."""
+    cell = Cell.from_json(CELL | {"links": [LINK]})
+    cell.to_json()["links"][0]["measured"]["rtt_ms"] = 0.0
+    assert cell.links[0]["measured"]["rtt_ms"] == 40.3
 
 
 @pytest.mark.parametrize(
@@ -51,6 +83,14 @@ def test_cell_is_the_same_after_json() -> None:
         ({"blocks": -1}, "blocks: -1 is below zero"),
         ({"blocks": True}, "blocks: True is not a plain finite number"),
         ({"arms": {"idle": {"lag_p99_ms": math.nan}}}, "arms.idle.lag_p99_ms: nan is not a plain finite number"),
+        ({"links": [LINK, LINK | {"link": "up"}]}, "links.1.link: 'up' is none of client, backend"),
+        ({"links": [LINK | {"direction": "both"}]}, "links.0.direction: 'both' is none of egress, ingress"),
+        ({"links": [LINK | {"shaper": "auto"}]}, "links.0.shaper: 'auto' is none of native, wire"),
+        ({"links": [LINK | {"set": {"rtt_ms": math.inf}}]}, "links.0.set.rtt_ms: inf is not a plain finite number"),
+        ({"links": [LINK | {"measured": {"loss_pct": True}}]}, "links.0.measured.loss_pct: True is not a plain"),
+        ({"links": [LINK | {"tolerance": {"rtt_ms": math.nan}}]}, "links.0.tolerance.rtt_ms: nan is not a plain"),
+        ({"links": [{"link": "client"}]}, "links.0: has link instead of direction, link, measured, network, set,"),
+        ({"links": [LINK | {"noise": 1}]}, "links.0: has direction, link, measured, network, noise, set, shaper,"),
         ({"effect": None}, "effect: a cell that is 'holds' has an effect"),
         ({"verdict": "inconclusive"}, "reason: a cell that is 'inconclusive' says why"),
         ({"verdict": "unsupported", "reason": " "}, "reason: a cell that is 'unsupported' says why"),

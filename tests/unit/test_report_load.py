@@ -11,6 +11,15 @@ from fixtures.errors import BadInputError
 from fixtures.report.results import load
 from fixtures.report.schema import _schema, document_violation
 
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "client",
+    "direction": "egress",
+    "shaper": "wire",
+    "set": {"rtt_ms": 40, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3},
+    "tolerance": {"rtt_ms": None},
+}
 CELL: dict[str, Any] = {
     "id": "stall",
     "scenario": "reuseport_stall",
@@ -62,11 +71,27 @@ def test_valid_document_is_accepted(tmp_path: Path) -> None:
     assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
 
 
+def test_document_from_before_links_were_shaped_is_accepted(tmp_path: Path) -> None:
+    """The key ``links`` came later, within the same version of the format."""
+    assert "links" not in CELL
+    (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
+    assert load(tmp_path).cells[0].links == ()
+
+
+def test_document_with_links_and_without_expectation_is_accepted(tmp_path: Path) -> None:
+    """What a shaped network adds to a cell is read back as it stands in the file."""
+    (tmp_path / "results.json").write_text(json.dumps(a_document(links=[LINK], expected=None)), encoding="utf-8")
+    cell = load(tmp_path).cells[0]
+    assert cell.links == (LINK,)
+    assert cell.expected is None
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer"),
     [
         ({"verdict": "maybe"}, "/cells/0/verdict"),
         ({"expected": "maybe"}, "/cells/0/expected"),
+        ({"expected": 0}, "/cells/0/expected"),
         ({"effect": None}, "/cells/0/effect"),
         ({"effect": {**CELL["effect"], "unit": "ms"}}, "/cells/0/effect/unit"),
         ({"effect": {**CELL["effect"], "value": "134"}}, "/cells/0/effect/value"),
@@ -78,10 +103,21 @@ def test_valid_document_is_accepted(tmp_path: Path) -> None:
         ({"evidence": ["/etc/passwd"]}, "/cells/0/evidence/0"),
         ({"evidence": ["ok", "evidence/../.."]}, "/cells/0/evidence/1"),
         ({"surprise": 1}, "/cells/0"),
+        ({"links": None}, "/cells/0/links"),
+        ({"links": [LINK, {**LINK, "network": ""}]}, "/cells/0/links/1/network"),
+        ({"links": [{**LINK, "link": "up"}]}, "/cells/0/links/0/link"),
+        ({"links": [{**LINK, "direction": "both"}]}, "/cells/0/links/0/direction"),
+        ({"links": [{**LINK, "shaper": "auto"}]}, "/cells/0/links/0/shaper"),
+        ({"links": [{**LINK, "set": None}]}, "/cells/0/links/0/set"),
+        ({"links": [{**LINK, "measured": {"rtt_ms": "40"}}]}, "/cells/0/links/0/measured/rtt_ms"),
+        ({"links": [{**LINK, "tolerance": {"rtt_ms": True}}]}, "/cells/0/links/0/tolerance/rtt_ms"),
+        ({"links": [{**LINK, "noise": 1}]}, "/cells/0/links/0"),
+        ({"links": [{name: value for name, value in LINK.items() if name != "set"}]}, "/cells/0/links/0"),
         # What a schema cannot say is checked by the cell itself.
         ({"effect": {**CELL["effect"], "ci_low": 200}}, "/cells/0"),
         ({"verdict": "inconclusive", "reason": "  "}, "/cells/0"),
         ({"seconds": 10**400}, "/cells/0"),
+        ({"links": [{**LINK, "measured": {"rtt_ms": 10**400}}]}, "/cells/0"),
     ],
 )
 def test_broken_cell_is_refused_at_its_pointer(tmp_path: Path, changes: dict[str, Any], pointer: str) -> None:
@@ -168,7 +204,7 @@ def test_message_about_a_large_value_is_short() -> None:
 def test_every_key_of_the_format_is_described() -> None:
     """The schema is the format's documentation: no property without a description of its own or of its type."""
     schema = _schema()
-    objects = (schema, schema["$defs"]["cell"], schema["$defs"]["effect"])
+    objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link")))
     undescribed = [
         name
         for described in objects

@@ -17,7 +17,25 @@ from fixtures.report.results import ResultsWriter, load
 NOW = datetime(2026, 11, 20, 9, 36, 16, tzinfo=UTC)
 
 
-def a_cell(cell_id: str = "stall[1.22]", *, seconds: float = 31.5, evidence: tuple[str, ...] = ()) -> Cell:
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "backend",
+    "direction": "ingress",
+    "shaper": "native",
+    "set": {"rtt_ms": 40.0, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3, "rate_mbit": None},
+    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
+}
+
+
+def a_cell(
+    cell_id: str = "stall[1.22]",
+    *,
+    seconds: float = 31.5,
+    evidence: tuple[str, ...] = (),
+    expected: str | None = "holds",
+    links: tuple[dict[str, Any], ...] = (),
+) -> Cell:
     """Return a valid cell."""
     return Cell(
         id=cell_id,
@@ -27,7 +45,7 @@ def a_cell(cell_id: str = "stall[1.22]", *, seconds: float = 31.5, evidence: tup
         nginx="1.22.1",
         network="bare",
         verdict="holds",
-        expected="holds",
+        expected=expected,
         threshold=5.0,
         effect=Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0),
         arms={"idle": {"lag_p99_ms": 0.5}, "loaded": {"lag_p99_ms": None}},
@@ -37,6 +55,7 @@ def a_cell(cell_id: str = "stall[1.22]", *, seconds: float = 31.5, evidence: tup
         measuring_seconds=24.0,
         evidence=evidence,
         reason="",
+        links=links,
     )
 
 
@@ -96,6 +115,15 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
     )
 
 
+def test_shaped_links_and_an_open_expectation_survive_the_disk(tmp_path: Path) -> None:
+    """A cell on a network that nobody has claimed anything about is the same after writing and reading."""
+    cell = a_cell(expected=None, links=(LINK, LINK | {"link": "client", "shaper": "wire"}))
+    writer = a_writer(tmp_path)
+    writer.append(cell)
+    assert load(writer.path).cells == (cell,)
+    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"][0]["links"][0] == LINK
+
+
 def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
     """The last thing written is how long the whole run took."""
     writer = a_writer(tmp_path)
@@ -125,10 +153,12 @@ def test_caller_cannot_change_what_was_recorded(tmp_path: Path) -> None:
 
 
 def test_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
-    """The schema is checked on write: evidence outside the run's folder is a fault of the program."""
+    """The schema is checked on write: evidence outside the folder, or a nameless network, is a fault of the program."""
     writer = a_writer(tmp_path)
     with pytest.raises(ValueError, match=r"'stall.1.22.': /evidence/0: .*should not be valid"):
         writer.append(a_cell(evidence=("evidence/../../../etc/passwd",)))
+    with pytest.raises(ValueError, match=r"/links/0/network: .*non-empty"):
+        writer.append(a_cell(links=(LINK | {"network": ""},)))
     writer.finish(1.0)
     assert load(writer.path).cells == ()
 

@@ -97,6 +97,23 @@ def test_colour_tells_whether_the_expectation_was_met(monkeypatch: pytest.Monkey
     assert "\x1b[33minconclusive (expected holds)" in render_table([undecided], width=120, color=True)
 
 
+@pytest.mark.parametrize("verdict", ["holds", "refuted"])
+def test_verdict_without_an_expectation_stands_alone_and_has_no_colour(verdict: str) -> None:
+    """Where nobody has claimed anything, what was found is neither good nor bad."""
+    text = render_table([a_cell(verdict=verdict, expected=None)], width=120, color=True)
+    assert f"│ {verdict} " in text
+    assert "expected" not in text
+    assert "\x1b[3" not in text
+
+
+def test_undecided_cell_without_an_expectation_is_yellow() -> None:
+    """That nothing was found out is worth a colour on any network."""
+    cell = a_cell(verdict="inconclusive", expected=None, reason="the interval holds the threshold")
+    text = render_table([cell], width=120, color=True)
+    assert "\x1b[33minconclusive\x1b" in text
+    assert "expected" not in text
+
+
 def test_foreign_text_cannot_command_the_terminal_or_the_layout() -> None:
     """Escape sequences and rich's markup in a merged file are shown, not obeyed."""
     text = render_table([a_cell(claim="\x1b]0;owned\x07 [red]x[/red] :smile:")], width=200, color=True)
@@ -125,10 +142,21 @@ def test_measuring_share_is_shown_when_the_whole_time_is_known() -> None:
     assert "measuring" not in render_table([a_cell()], width=80, color=False)
 
 
-def test_network_is_named_only_where_it_tells_rows_apart() -> None:
+def test_network_is_named_where_it_tells_rows_apart() -> None:
     """Two cells of one claim and one version differ by their network."""
     both = columns(render_table([a_cell(), a_cell(network="wan")], width=120, color=False))
     assert both[1] == "nginx1.22.1bare1.22.1wan"
+
+
+@pytest.mark.parametrize("width", [40, 70, 80, 110, 120])
+def test_only_network_is_named_when_it_is_shaped(width: int) -> None:
+    """A verdict on a shaped network is not mistaken for one on the bare bridge, and a long name loses nothing."""
+    name = "backend.rate=2gbit,client.ingress.rate=100mbit,delay=20ms,loss=1%"
+    shaped = columns(render_table([a_cell(network=name), a_cell(network=name)], width=width, color=False))
+    assert shaped[1] == f"nginx1.22.1{name}1.22.1{name}"
+    assert shaped[-1] == "seconds31.231.2"
+    bare = columns(render_table([a_cell(), a_cell()], width=width, color=False))
+    assert bare[1] == "nginx1.22.11.22.1"
 
 
 def test_run_without_cells_says_so() -> None:

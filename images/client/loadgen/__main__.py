@@ -1,11 +1,20 @@
-"""``python3 -m loadgen`` runs a trial for every line on its standard input: a TrialSpec as JSON; answers likewise."""
+"""``python3 -m loadgen`` runs trials that are asked for on its standard input, two lines of JSON each.
+
+``{"prepare": <TrialSpec>}`` runs the unloaded phase and places the connections; the answer is ``{"ready_s": <when that
+was done>, "took_s": <how long it took>}``. ``{"go": {"start_s": <start of the window>}}`` starts the bulk downloads at
+once and runs the window to its end; the answer is everything that was seen.
+
+Times are CLOCK_MONOTONIC seconds (clock_gettime(2)), which all containers of a kernel share: two programs that are
+given the same start work on one time line, whatever the clock of the machine that asks them.
+"""
 
 import itertools
 import json
 import socket
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from . import http1
@@ -16,6 +25,26 @@ from .machine import CpuTimes
 from .placement import place
 from .probe import probe
 from .spec import TrialSpec
+
+# A window that began so long before it was asked for has lost too much of itself to count.
+_LATEST_S = 0.1
+# At the end the rest of the downloads may still stand in a slow link's queue, in front of the worker's answer.
+_LAST_ANSWER_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A trial that only waits for its start.
+
+    Attributes:
+        spec: The trial.
+        baseline: Fast requests of the unloaded phase.
+        placed: Connections by worker process id: one for questions (see :func:`prepare`), then the bulk downloads'.
+    """
+
+    spec: TrialSpec
+    baseline: list[dict[str, Any]]
+    placed: dict[int, list[socket.socket]]
 
 
 def _fast_open_loop(spec: TrialSpec, *, start_s: float, end_s: float) -> list[dict[str, Any]]:
@@ -46,21 +75,44 @@ def _bulk(spec: TrialSpec, placed: list[list[socket.socket]], *, start_s: float,
     }
 
 
-def run(spec: TrialSpec) -> dict[str, Any]:
-    """Place the connections, run the unloaded phase, then all loads at once; return everything that was seen."""
+def prepare(spec: TrialSpec) -> Prepared:
+    """Run the unloaded phase, then place the connections; nothing is placed if neither probes nor downloads need it.
+
+    Raises:
+        PlacementError: The workers were not reached in time.
+        OSError: Nobody listens there.
+    """
     baseline = _fast_baseline(spec) if spec.baseline_s else []
-    placed = place(
-        spec.address,
-        spec.port,
-        workers=spec.workers,
-        per_worker=spec.bulk_per_worker,
-        trial=spec.trial,
-        timeout_s=spec.place_timeout_s,
-    )
-    probes = {pid: connections[0] for pid, connections in placed.items()}
-    bulk_connections = [connections[1:] for connections in placed.values()]
-    start_s = time.monotonic() + spec.settle_s
+    # The probe's connection comes first. A worker with bulk downloads has one even without probes: for the end.
+    per_worker = tuple(count + 1 if spec.probes or count else 0 for count in spec.bulk_per_worker)
+    placed = {}
+    if any(per_worker):
+        placed = place(
+            spec.address,
+            spec.port,
+            workers=spec.workers,
+            per_worker=per_worker,
+            trial=spec.trial,
+            timeout_s=spec.place_timeout_s,
+        )
+    return Prepared(spec=spec, baseline=baseline, placed=placed)
+
+
+def measure(prepared: Prepared, *, start_s: float) -> dict[str, Any]:
+    """Start the bulk downloads, run all loads in the window from ``start_s`` on; return everything that was seen.
+
+    Raises:
+        TimeoutError: The window began long ago.
+        ChildProcessError: A load failed.
+        ConnectionError: A worker closed a probe's connection, or did not answer.
+    """
+    spec = prepared.spec
+    late_s = time.monotonic() - start_s
+    if late_s > _LATEST_S:
+        raise TimeoutError(f"the window began {late_s:.3f} s before it was asked for, at most {_LATEST_S} s would do")
     end_s = start_s + spec.measure_s
+    first = {pid: connections[0] for pid, connections in prepared.placed.items() if connections}
+    bulk_connections = [connections[1:] for connections in prepared.placed.values()]
     children: dict[str, Background] = {}
     if any(bulk_connections):
         children["bulk"] = Background(lambda: _bulk(spec, bulk_connections, start_s=start_s, end_s=end_s))
@@ -68,32 +120,58 @@ def run(spec: TrialSpec) -> dict[str, Any]:
             connection.close()
     if spec.fast_rate_hz:
         children["fast"] = Background(lambda: _fast_open_loop(spec, start_s=start_s, end_s=end_s))
-    time.sleep(max(0.0, start_s - time.monotonic()))
+    _sleep_until(start_s)
     before = CpuTimes.read()
     request = http1.get("/probe", host=spec.address, trial=spec.trial)
-    samples = probe(probes, start_s=start_s, end_s=end_s, interval_s=spec.probe_interval_s, request=request)
+    samples = {}
+    if spec.probes:
+        samples = probe(first, start_s=start_s, end_s=end_s, interval_s=spec.probe_interval_s, request=request)
+    _sleep_until(end_s)
     machine = CpuTimes.read().since(before)
     results = {name: child.result() for name, child in children.items()}
     # Fast requests that began in the window are followed to their end.
     loaded_s = time.monotonic() - start_s
-    # A worker that drops a bulk download's temporary file is busy for a while: the next trial must not pay for it.
-    for connection in probes.values():
+    # A worker that drops a bulk download's temporary file is busy for a while: the next trial must not pay for it. The
+    # question goes the way of the downloads, behind their end: over another link it could overtake it.
+    for connection in first.values():
+        connection.settimeout(_LAST_ANSWER_TIMEOUT_S)
         http1.exchange(connection, request)
         connection.close()
     return {
         "trial": spec.trial,
-        "workers": list(placed),
+        "workers": list(prepared.placed),
         "measure_s": spec.measure_s,
         "measuring_s": spec.baseline_s + loaded_s,
-        "probe": [asdict(samples[pid]) for pid in placed],
+        "probe": [asdict(item) for item in samples.values()],
         "bulk": results.get("bulk"),
         "fast": results.get("fast", []),
-        "baseline": baseline,
+        "baseline": prepared.baseline,
         "machine": machine,
     }
 
 
+def answers(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """Answer each line with an object, until the lines end.
+
+    Raises:
+        KeyError: The lines are not ``prepare`` and ``go`` in turn.
+    """
+    for line in lines:
+        began_s = time.monotonic()
+        prepared = prepare(TrialSpec.from_json(json.loads(line)["prepare"]))
+        ready_s = time.monotonic()
+        yield {"ready_s": ready_s, "took_s": ready_s - began_s}
+        go = next(lines, None)
+        if go is None:
+            return
+        yield measure(prepared, start_s=json.loads(go)["go"]["start_s"])
+
+
+def _sleep_until(then_s: float) -> None:
+    time.sleep(max(0.0, then_s - time.monotonic()))
+
+
 if __name__ == "__main__":
-    for line in sys.stdin:
-        sys.stdout.write(json.dumps(run(TrialSpec.from_json(json.loads(line)))) + "\n")
+    for answer in answers(sys.stdin):
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -2,18 +2,28 @@
 
 The kernel decides which worker accepts a connection, so the only way to reach a chosen one is to connect, ask who
 answered, and keep what fits. Connections come in bursts: with a shared accept queue an idle nginx hands a single
-newcomer to the same worker again and again, and only several newcomers at once wake the others.
+newcomer to the same worker again and again, and only several newcomers at once wake the others. A burst connects all
+at once, too: one after the other they would reach nginx a whole round trip apart.
 """
 
+import errno
 import itertools
+import os
+import selectors
 import socket
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import cast
 
 from . import http1
 
 _BURST = 16
+# The shortest time after which Linux sends a lost packet again (TCP_RTO_MIN in include/net/tcp.h); a lost SYN takes a
+# second. Whoever is silent for that long is overtaken by a new burst, but may still answer.
+_QUIET_S = 0.2
+# For all that is sent and received later on a connection that was placed.
+_ANSWER_TIMEOUT_S = 2.0
 
 
 class PlacementError(Exception):
@@ -25,53 +35,120 @@ def place(
 ) -> dict[int, list[socket.socket]]:
     """Return kept-alive connections by worker process id, in ascending order of process id.
 
-    Each worker gets one connection more than ``per_worker`` asks for: the probe's, which comes first in its list.
+    Each worker gets as many as ``per_worker`` says. A worker that gets none is looked for all the same: without it the
+    order of the others would not be known. Lost packets and a few broken connections only make the search longer.
 
     Raises:
-        PlacementError: After ``timeout_s`` seconds a worker still lacks connections, or too many workers answer.
+        PlacementError: After ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or too
+            many connections break.
+        ConnectionRefusedError: Nobody listens there.
+        OSError: There is no way to the address.
     """
-    found: defaultdict[int, list[socket.socket]] = defaultdict(list)
-    most = max(per_worker) + 1
     deadline = time.monotonic() + timeout_s
-    ask = http1.get("/probe", host=address, trial=trial)
-    while not _complete(found, workers, per_worker):
-        if time.monotonic() > deadline:
-            counts = {pid: len(connections) for pid, connections in found.items()}
-            _close(itertools.chain.from_iterable(found.values()))
-            raise PlacementError(f"after {timeout_s} s connections per worker: {counts}, wanted {per_worker} + 1 each")
-        burst = [_connect(address, port) for _ in range(_BURST)]
-        for connection in burst:
-            connection.sendall(ask)
-        for connection in burst:
-            head, body = http1.receive_head(connection)
-            if len(body) != head.content_length:
-                raise PlacementError("the probe location's answer did not arrive in one piece")
-            found[head.worker_pid].append(connection)
-        # Only as many as any worker may need: all that are found in a long search would use up nginx's connections.
-        for pid in found:
-            _close(found[pid][most:])
-            del found[pid][most:]
-    if len(found) > workers:
-        raise PlacementError(f"{len(found)} workers answered, wanted {workers}: {sorted(found)}")
-    chosen = {}
-    for index, pid in enumerate(sorted(found)):
-        wanted = per_worker[index] + 1
-        chosen[pid] = found[pid][:wanted]
-        _close(found[pid][wanted:])
-    return chosen
+    search = _Search(address, port, ask=http1.get("/probe", host=address, trial=trial))
+    try:
+        while not _complete(search.found, workers, per_worker):
+            if time.monotonic() > deadline:
+                counts = {pid: len(connections) for pid, connections in search.found.items()}
+                raise PlacementError(
+                    f"after {timeout_s} s connections per worker: {counts}, wanted {per_worker}; "
+                    f"unanswered: {search.unanswered}, broken: {search.broken}"
+                )
+            if search.broken > _BURST:
+                raise PlacementError(f"{search.broken} connections were closed without an answer")
+            if search.unanswered <= _BURST:
+                search.start_burst()
+            search.take_answers()
+            search.keep(max(per_worker))
+        if len(search.found) > workers:
+            raise PlacementError(f"{len(search.found)} workers answered, wanted {workers}: {sorted(search.found)}")
+        return search.choose(per_worker)
+    finally:
+        search.close()
+
+
+class _Search:
+    """Connections on their way to one worker or another.
+
+    Attributes:
+        found: Connections by the process id of the worker that answered.
+        broken: Connections that ended without an answer.
+    """
+
+    def __init__(self, address: str, port: int, *, ask: bytes) -> None:
+        self._target = (address, port)
+        self._ask = ask
+        self._selector = selectors.DefaultSelector()
+        self.found: defaultdict[int, list[socket.socket]] = defaultdict(list)
+        self.broken = 0
+
+    @property
+    def unanswered(self) -> int:
+        """Number of connections that are still waited for."""
+        return len(self._selector.get_map())
+
+    def start_burst(self) -> None:
+        """Begin several connections at once."""
+        for _ in range(_BURST):
+            connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._selector.register(connection, selectors.EVENT_WRITE)
+            error = connection.connect_ex(self._target)
+            if error not in (0, errno.EINPROGRESS):
+                raise OSError(error, os.strerror(error))
+
+    def take_answers(self) -> None:
+        """Ask who is connected and read who answers, until all have answered or nothing happens for a while."""
+        while self.unanswered and (events := self._selector.select(_QUIET_S)):
+            for key, _ in events:
+                connection = cast("socket.socket", key.fileobj)
+                try:
+                    self._advance(connection, connected=key.events == selectors.EVENT_READ)
+                except ConnectionRefusedError:
+                    raise
+                except OSError:
+                    self._selector.unregister(connection)
+                    connection.close()
+                    self.broken += 1
+
+    def keep(self, most: int) -> None:
+        """Close what no worker may need: all connections of a long search would use up nginx's."""
+        for connections in self.found.values():
+            _close(connections[most:])
+            del connections[most:]
+
+    def choose(self, per_worker: tuple[int, ...]) -> dict[int, list[socket.socket]]:
+        """Hand over so many connections of each worker, in ascending order of process id."""
+        chosen = {}
+        for wanted, pid in zip(per_worker, sorted(self.found), strict=True):
+            chosen[pid] = self.found[pid][:wanted]
+            del self.found[pid][:wanted]
+        return chosen
+
+    def close(self) -> None:
+        """Close all connections that were not handed over."""
+        _close([cast("socket.socket", key.fileobj) for key in self._selector.get_map().values()])
+        _close(itertools.chain.from_iterable(self.found.values()))
+        self._selector.close()
+
+    def _advance(self, connection: socket.socket, *, connected: bool) -> None:
+        if not connected:
+            connection.sendall(self._ask)
+            self._selector.modify(connection, selectors.EVENT_READ)
+            return
+        # An answer that has begun to arrive. On a lossy link its end may come later.
+        connection.settimeout(_ANSWER_TIMEOUT_S)
+        pid = http1.exchange(connection, request=b"").worker_pid
+        self._selector.unregister(connection)
+        self.found[pid].append(connection)
 
 
 def _complete(found: dict[int, list[socket.socket]], workers: int, per_worker: tuple[int, ...]) -> bool:
     # More workers than wanted end the search as well: it would never come true, and the caller says why.
     return len(found) > workers or (
-        len(found) == workers and all(len(found[pid]) > per_worker[index] for index, pid in enumerate(sorted(found)))
+        len(found) == workers and all(len(found[pid]) >= per_worker[index] for index, pid in enumerate(sorted(found)))
     )
-
-
-def _connect(address: str, port: int) -> socket.socket:
-    connection = socket.create_connection((address, port), timeout=2.0)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
 
 
 def _close(connections: Iterable[socket.socket]) -> None:

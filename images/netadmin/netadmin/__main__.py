@@ -1,14 +1,37 @@
-"""``python3 -m netadmin`` prints a snapshot as one line of JSON; with ``stay`` it then waits to be removed."""
+"""``python3 -m netadmin look`` or ``wire``: what a netadmin container runs.
+
+``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` raises a wire and says so, likewise. Both
+then answer tasks (agent.py), until the container is removed.
+"""
 
 import json
 import signal
 import sys
+from typing import Any
 
-from .listeners import listener_backlogs
-from .snapshot import take
+from .agent import Agent
+from .wire import Wire, WireError
+
+
+def _look() -> tuple[dict[str, Any], Wire | None]:
+    from .listeners import listener_backlogs  # noqa: PLC0415 - netlink's memory is spared beside a wire
+    from .snapshot import take  # noqa: PLC0415
+
+    return take(listener_backlogs=listener_backlogs()), None
+
+
+def _wire() -> tuple[dict[str, Any], Wire | None]:
+    wire = Wire()
+    try:
+        return {"ready_s": wire.raise_()}, wire
+    except WireError as error:
+        return {"error": str(error)}, wire
+
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{json.dumps(take(listener_backlogs=listener_backlogs()))}\n")
+    greeting, wire = {"look": _look, "wire": _wire}[sys.argv[1]]()
+    sys.stdout.write(f"{json.dumps(greeting)}\n")
     sys.stdout.flush()
-    if sys.argv[1:] == ["stay"]:
-        signal.pause()
+    Agent(wire, greeting).serve(sys.stdin, sys.stdout)
+    # Without an input there is nothing to answer, but the namespace may still be needed.
+    signal.pause()

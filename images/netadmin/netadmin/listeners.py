@@ -1,9 +1,9 @@
-"""Listening sockets of this network namespace, through netlink. The only module that needs pyroute2."""
+"""Listening sockets of this network namespace, through netlink."""
 
 import socket
 from collections import defaultdict
 
-from pyroute2 import DiagSocket
+from .rtnetlink import DiagSocket
 
 # States are a bit mask of the kernel's TCP states; TCP_LISTEN is number 10 (include/net/tcp_states.h).
 _LISTEN = 1 << 10

@@ -1,0 +1,113 @@
+"""What runs inside a wire's user-mode kernel: its only process, which joins two links and shapes them.
+
+It answers every line of JSON on its serial line with one line, as the agent outside asks. It is started as init, by
+``wire_init.py``; when it ends, the kernel does.
+"""
+
+import ctypes
+import json
+import os
+import time
+import tty
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .rtnetlink import IPRoute
+
+SERIAL_LINE: Final = "/dev/ttyS0"
+# Each end of the wire with the direction that its root qdisc shapes: what leaves vec1 comes from the role.
+ENDS: Final = {"egress": "vec1", "ingress": "vec0"}
+_MODULES: Final = ("net/sched/act_mirred", "net/sched/sch_ingress", "net/sched/cls_u32", "net/sched/sch_netem")
+_TRIAL_MODULES: Final = ("drivers/net/ifb", "drivers/net/veth")
+_FINIT_MODULE: Final = 313  # x86-64, the only architecture with a user-mode kernel that is packaged
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """Prepare the links, say so, then answer until the kernel is killed."""
+    _mount("proc", "/proc")
+    _mount("sysfs", "/sys")
+    line = os.open(SERIAL_LINE, os.O_RDWR | os.O_NOCTTY)
+    tty.setraw(line)
+    _load(_MODULES)
+    # Not before: what netem counts time in is read from /proc, and the qdiscs are modules.
+    from .rtnetlink import IPRoute  # noqa: PLC0415
+
+    with IPRoute() as netlink, os.fdopen(line, "r+b", buffering=0) as stream:
+        # The links of the other side are being made meanwhile. Whatever was said before this would have been lost.
+        stream.write(b'{"waiting": true}\n')
+        _read_line(stream)
+        _join(netlink)
+        stream.write(b'{"joined": true}\n')
+        while True:
+            question = json.loads(_read_line(stream))
+            stream.write(json.dumps(_answer(netlink, question)).encode() + b"\n")
+
+
+def _answer(netlink: "IPRoute", question: Mapping[str, Any]) -> dict[str, Any]:
+    answers: dict[str, Callable[[], dict[str, Any]]] = {
+        "shape": lambda: _shape(netlink, question["shape"]),
+        "shape_natively": lambda: _shape_natively(netlink, question["shape_natively"]),
+        "memory": lambda: {"memory": Path("/proc/meminfo").read_text(encoding="ascii")},
+    }
+    (name,) = question
+    try:
+        return answers[name]()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the agent outside must hear of it: an init must not end
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _shape(netlink: "IPRoute", wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    from . import netem  # noqa: PLC0415 - see main
+
+    return {direction: netem.shape(netlink, end, wanted[direction]) for direction, end in ENDS.items()}
+
+
+def _shape_natively(netlink: "IPRoute", wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Do on a link of this kernel what is done natively on a kernel with netem, and time a packet there."""
+    from . import native  # noqa: PLC0415 - see main
+    from .native_trial import try_natively  # noqa: PLC0415
+
+    _load(_TRIAL_MODULES)
+    return {"impossible": native.why_impossible(netlink), **try_natively(netlink, wanted)}
+
+
+def _join(netlink: "IPRoute") -> None:
+    from .redirect import redirect  # noqa: PLC0415 - see main
+
+    (role,), (network,) = (netlink.link_lookup(ifname=ENDS[direction]) for direction in ("ingress", "egress"))
+    for index in (role, network):
+        # Received frames are never merged into longer ones: netem shall see what the sender sent. Switching the merging
+        # off as such (ethtool -K gro off) would make the driver's buffers small, and its segmentation go away.
+        netlink.link("set", index=index, gro_max_size=1)
+        netlink.link("set", index=index, state="up", promiscuity=1)
+    redirect(netlink, role, network)
+    redirect(netlink, network, role)
+
+
+def _mount(kind: str, target: str) -> None:
+    if _LIBC.mount(kind.encode(), target.encode(), kind.encode(), 0, None):
+        raise OSError(ctypes.get_errno(), f"mounting {target}")
+
+
+def _load(modules: tuple[str, ...]) -> None:
+    """Load modules without modprobe: starting a program costs this kernel some tens of milliseconds."""
+    folder = Path("/usr/lib/uml/modules", os.uname().release, "kernel")
+    for name in modules:
+        file = os.open(folder / f"{name}.ko", os.O_RDONLY)
+        if _LIBC.syscall(_FINIT_MODULE, file, b"", 0) and ctypes.get_errno() != 17:  # noqa: PLR2004 - EEXIST: loaded
+            raise OSError(ctypes.get_errno(), f"loading {name}")
+        os.close(file)
+
+
+def _read_line(stream: Any) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        chunk = stream.read(4096)
+        if chunk:
+            line += chunk
+        else:
+            time.sleep(0.1)
+    return line

@@ -1,0 +1,66 @@
+"""Netem in this kernel: what leaves the role's interface, and, by way of an ifb link, what arrives at it."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from . import netem
+from .redirect import redirect
+from .rtnetlink import IPRoute, NetlinkError
+
+_IFB: Final = "ingress"
+_TRIAL_LINK: Final = "netem-trial"
+_HARMLESS: Final = {
+    "delay_us": 1000,
+    "jitter_us": 0,
+    "loss_pct": 0.0,
+    "duplicate_pct": 0.0,
+    "reorder_pct": 0.0,
+    "corrupt_pct": 0.0,
+    "rate_bytes_per_s": 0,
+    "limit_packets": 1000,
+}
+
+
+def why_impossible(ip: IPRoute) -> str:
+    """Try netem on a throwaway ifb link: a list of modules would miss what is built in, and a right that is lacking.
+
+    Returns:
+        Why this kernel cannot shape links in both directions; empty when it can.
+    """
+    try:
+        ip.link("add", ifname=_TRIAL_LINK, kind="ifb")
+    except NetlinkError as error:
+        return f"no ifb link can be made ({error.args[-1]})"
+    try:
+        netem.shape(ip, _TRIAL_LINK, _HARMLESS)
+    except NetlinkError as error:
+        return f"a link does not accept netem ({error.args[-1]})"
+    except netem.ShapingError as error:
+        return str(error)
+    finally:
+        ip.link("del", ifname=_TRIAL_LINK)
+    return ""
+
+
+def shape(
+    ip: IPRoute, interface: str, *, egress: Mapping[str, float], ingress: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Shape both directions of an interface; read both back.
+
+    Raises:
+        netem.ShapingError: As :func:`netem.shape`.
+        NetlinkError: The kernel refused.
+    """
+    if not ip.link_lookup(ifname=_IFB):
+        (source,) = ip.link_lookup(ifname=interface)
+        ip.link("add", ifname=_IFB, kind="ifb")
+        (target,) = ip.link_lookup(ifname=_IFB)
+        ip.link("set", index=target, state="up")
+        redirect(ip, source, target)
+    return {"egress": netem.shape(ip, interface, egress), "ingress": netem.shape(ip, _IFB, ingress)}
+
+
+def remove(ip: IPRoute) -> None:
+    """Take the ifb link away, and with it the shaping of what arrives."""
+    for index in ip.link_lookup(ifname=_IFB):
+        ip.link("del", index=index)

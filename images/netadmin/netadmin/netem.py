@@ -1,0 +1,152 @@
+"""One function that puts netem on one interface of this network namespace: the same natively and in a wire.
+
+See tc-netem(8), and net/sched/sch_netem.c for what the kernel does with the numbers.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .rtnetlink import IPRoute, tick_in_usec, time2tick
+
+# Our own qdisc is known by its handle ("7450:" in tc's words); whatever else has one is somebody's.
+HANDLE: Final = 0x7450_0000
+_ROOT: Final = 0xFFFF_FFFF
+_ALWAYS: Final = 0xFFFF_FFFF
+_ZERO: Final = {
+    "delay_us": 0,
+    "jitter_us": 0,
+    "loss_pct": 0.0,
+    "duplicate_pct": 0.0,
+    "reorder_pct": 0.0,
+    "corrupt_pct": 0.0,
+    "rate_bytes_per_s": 0,
+    "limit_packets": 0,
+}
+
+
+class ShapingError(Exception):
+    """The interface was not shaped as asked; what was there before is still there, or nothing is."""
+
+
+def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[str, float]:
+    """Put an impairment on what leaves an interface, and read it back.
+
+    What this function put there before goes first: changing a qdisc keeps whatever the change does not name, a rate for
+    example.
+
+    Args:
+        ip: Netlink socket of the interface's namespace.
+        interface: Its name.
+        impairment: delay_us, jitter_us, loss_pct, duplicate_pct, reorder_pct, corrupt_pct, rate_bytes_per_s (0: no
+            limit) and limit_packets; nothing but a limit means no impairment.
+
+    Returns:
+        What the kernel says is there, under the same names; all zero where nothing is.
+
+    Raises:
+        ShapingError: There is no such interface; it carries a qdisc of somebody else; or the kernel has made something
+            else of it.
+    """
+    index = _index(ip, interface)
+    clear(ip, interface)
+    if not _does_something(impairment):
+        return dict(_ZERO)
+    ip.tc("add", "netem", index, handle=HANDLE, **_arguments(impairment))
+    found = read(ip, interface)
+    if _raw(found) != _raw(impairment):
+        clear(ip, interface)
+        raise ShapingError(f"{interface}: asked for {_raw(impairment)}, the kernel has {_raw(found)}")
+    return found
+
+
+def clear(ip: IPRoute, interface: str) -> None:
+    """Take our own qdisc off an interface.
+
+    Raises:
+        ShapingError: There is no such interface, or it carries a qdisc of somebody else.
+    """
+    index = _index(ip, interface)
+    root = _root(ip, index)
+    # The kernel's own default has no handle, and makes way for ours.
+    if root is None or root["handle"] == 0:
+        return
+    if root["handle"] != HANDLE:
+        kind = root.get_attr("TCA_KIND")
+        raise ShapingError(f"{interface} carries a {kind} qdisc of somebody else ({root['handle'] >> 16:x}:)")
+    ip.tc("del", index=index, handle=HANDLE, root=True)
+
+
+def read(ip: IPRoute, interface: str) -> dict[str, float]:
+    """Return what our qdisc does, as :func:`shape` takes it; all zero where it is not there.
+
+    Raises:
+        ShapingError: There is no such interface.
+    """
+    root = _root(ip, _index(ip, interface))
+    if root is None or root["handle"] != HANDLE or root.get_attr("TCA_KIND") != "netem":
+        return dict(_ZERO)
+    options = root.get_attr("TCA_OPTIONS")
+    reorder = options.get_attr("TCA_NETEM_REORDER")
+    corrupt = options.get_attr("TCA_NETEM_CORRUPT")
+    rate = options.get_attr("TCA_NETEM_RATE")
+    return {
+        "delay_us": round(options["delay"] / tick_in_usec),
+        "jitter_us": round(options["jitter"] / tick_in_usec),
+        "loss_pct": _percent(options["loss"]),
+        "duplicate_pct": _percent(options["duplicate"]),
+        "reorder_pct": _percent(reorder["prob_reorder"]) if reorder else 0.0,
+        "corrupt_pct": _percent(corrupt["prob_corrupt"]) if corrupt else 0.0,
+        "rate_bytes_per_s": rate["rate"] if rate else 0,
+        "limit_packets": options["limit"],
+    }
+
+
+def _index(ip: IPRoute, interface: str) -> int:
+    found = ip.link_lookup(ifname=interface)
+    if not found:
+        raise ShapingError(f"there is no interface {interface}")
+    return int(found[0])
+
+
+def _root(ip: IPRoute, index: int) -> Any:
+    return next((qdisc for qdisc in ip.get_qdiscs(index=index) if qdisc["parent"] == _ROOT), None)
+
+
+def _does_something(impairment: Mapping[str, float]) -> bool:
+    return any(value for name, value in impairment.items() if name != "limit_packets")
+
+
+def _arguments(impairment: Mapping[str, float]) -> dict[str, float]:
+    arguments = {
+        "delay": impairment["delay_us"],
+        "jitter": impairment["jitter_us"],
+        "loss": impairment["loss_pct"],
+        # Alone among the shares, pyroute2 hands this one to the kernel as it comes.
+        "duplicate": _share(impairment["duplicate_pct"]),
+        "prob_reorder": impairment["reorder_pct"],
+        "prob_corrupt": impairment["corrupt_pct"],
+        "limit": impairment["limit_packets"],
+    }
+    if impairment["rate_bytes_per_s"]:
+        arguments["rate"] = impairment["rate_bytes_per_s"]
+    return arguments
+
+
+def _raw(impairment: Mapping[str, float]) -> dict[str, int]:
+    """Return the numbers as the kernel keeps them, so that asking and reading back compare exactly."""
+    return {
+        "delay": time2tick(impairment["delay_us"]),
+        "jitter": time2tick(impairment["jitter_us"]),
+        **{name: _share(impairment[name]) for name in ("loss_pct", "duplicate_pct", "reorder_pct", "corrupt_pct")},
+        "rate": int(impairment["rate_bytes_per_s"]),
+        "limit": int(impairment["limit_packets"]),
+    }
+
+
+def _share(percent: float) -> int:
+    """A share is a 32-bit number, all ones for always."""
+    return int(_ALWAYS * percent / 100)
+
+
+def _percent(share: int) -> float:
+    return share * 100 / _ALWAYS

@@ -1,0 +1,46 @@
+"""``python3 -m netadmin.offloads on|off INTERFACE...``: segmentation offloads of those interfaces that there are.
+
+With them TCP hands frames of up to 64 KiB to the interface, and netem would lose, delay or duplicate each as a whole.
+See the kernel's Documentation/networking/segmentation-offloads.rst.
+"""
+
+import contextlib
+import socket
+import sys
+from typing import Final
+
+from .rtnetlink import IoctlEthtool, NotSupportedError
+
+# As in `ethtool -k`; those that an interface does not have are passed over. The first ones are for hardware, which
+# virtual links pretend to be; the last one does the same in software.
+_SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation", "tx-generic-segmentation")
+
+
+def switch_segmentation(interface: str, *, on: bool) -> None:
+    """Let an interface take frames longer than its MTU from this host's protocol stack, or not.
+
+    Raises:
+        OSError: There is no such interface, or no right to change it.
+        RuntimeError: The interface does not do as it was told.
+    """
+    ethtool = IoctlEthtool(interface)
+    features = ethtool.get_features()
+    available = [name for name in _SEGMENTATION if name in features and features.is_available(name)]
+    changed = [name for name in available if features[name] is not on]
+    for name in changed:
+        features[name] = on
+    # The answer says that some wish was not granted, not which: a link may hold back single features when others are
+    # off. What counts is read back.
+    with contextlib.suppress(NotSupportedError):
+        ethtool.set_features(features)
+    found = ethtool.get_features()
+    granted = [name for name in changed if found[name] is on]
+    if changed and (not granted if on else granted != changed):
+        raise RuntimeError(f"{interface}: {', '.join(changed)} cannot be switched {'on' if on else 'off'}")
+
+
+if __name__ == "__main__":
+    present = {name for _, name in socket.if_nameindex()}
+    for argument in sys.argv[2:]:
+        if argument in present:
+            switch_segmentation(argument, on=sys.argv[1] == "on")

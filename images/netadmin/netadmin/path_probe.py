@@ -1,0 +1,169 @@
+"""Measures a path between two network namespaces: delay and loss each way, and rate each way.
+
+One agent answers (``answer_probes``), the other one leads (``probe_path``). They agree over a TCP connection on the
+same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC is common and delays can be told one way.
+"""
+
+import json
+import select
+import socket
+import struct
+import time
+from typing import IO, Any, Final
+
+from .load_path import Sink, count, load
+
+PORT: Final = 7450
+_PROBE: Final = struct.Struct("!QQQ")  # number, sent, sent back: nanoseconds, 0 on the way there
+_UDP_BUFFER_BYTES: Final = 8 << 20
+_SO_RCVBUFFORCE: Final = 33
+_WAIT_S: Final = 20.0
+
+
+def answer_probes(port: int = PORT) -> dict[str, Any]:
+    """Answer the probes of one leader, until it closes its connection.
+
+    Raises:
+        OSError: No leader came, or it went away in the middle.
+    """
+    arrivals: list[list[int]] = []
+    with socket.create_server(("", port)) as listener, _udp(port) as probes, Sink(port + 1) as sink:
+        listener.settimeout(_WAIT_S)
+        control, (leader, _) = listener.accept()
+        with control, control.makefile("rw", encoding="ascii") as talk:
+            control.settimeout(_WAIT_S)
+            while True:
+                readable, _, _ = select.select([control, probes], [], [], _WAIT_S)
+                if not readable:
+                    raise TimeoutError("the leader of the probes fell silent")
+                if probes in readable:
+                    arrivals.append(_send_back(probes))
+                    continue
+                line = talk.readline()
+                if not line:
+                    return {"arrivals": len(arrivals)}
+                _tell(talk, _obey(json.loads(line), arrivals=arrivals, sink=sink, leader=leader))
+
+
+def probe_path(
+    address: str,
+    *,
+    packets: int,
+    interval_s: float,
+    payload_bytes: int,
+    linger_s: float,
+    loads: dict[str, dict[str, Any]],
+    port: int = PORT,
+) -> dict[str, Any]:
+    """Measure the path to an answering agent.
+
+    Args:
+        address: IPv4 address of the answering namespace.
+        packets: Number of probes, each of which is sent back.
+        interval_s: Time between two probes.
+        payload_bytes: Size of a probe's UDP payload, 24 or more.
+        linger_s: How long stragglers are waited for.
+        loads: By direction, ``egress`` and ``ingress``, the load to measure the rate with; see load_path.py. A
+            direction that is not named is not measured.
+        port: Port of the answering agent; the next one takes the loads.
+
+    Returns:
+        ``sent``: number of probes. ``there``: [number, µs] of each probe's arrival, in order of arrival. ``back``:
+        [number, µs one way, µs both ways] of each returned probe, likewise. ``rates``: bytes per second on the link,
+        Ethernet headers included, by direction.
+
+    Raises:
+        OSError: Nobody answers, or went away in the middle.
+    """
+    rates = {}
+    with Sink(port + 1) as sink, _connect(address, port) as control, control.makefile("rw", encoding="ascii") as talk:
+        with _udp(0) as probes:
+            probes.connect((address, port))
+            back = _send_probes(probes, packets, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s)
+        _tell(talk, {"do": "tell"})
+        there = _hear(talk)["arrivals"]
+        if egress := loads.get("egress"):
+            _tell(talk, {"do": "count", **egress})
+            load(address, port + 1, **egress)
+            rates["egress"] = _hear(talk)["bytes_per_s"]
+        if ingress := loads.get("ingress"):
+            _tell(talk, {"do": "load", **ingress})
+            rates["ingress"] = count(sink, **ingress)
+            _hear(talk)
+    return {"sent": packets, "there": there, "back": back, "rates": rates}
+
+
+def _obey(order: dict[str, Any], *, arrivals: list[list[int]], sink: Sink, leader: str) -> dict[str, Any]:
+    what = order.pop("do")
+    if what == "count":
+        return {"bytes_per_s": count(sink, **order)}
+    if what == "load":
+        load(leader, sink.port, **order)
+    return {"arrivals": arrivals}
+
+
+def _send_back(probes: socket.socket) -> list[int]:
+    packet, sender = probes.recvfrom(65536)
+    now_ns = time.monotonic_ns()
+    number, sent_ns, _ = _PROBE.unpack_from(packet)
+    probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
+    return [number, (now_ns - sent_ns) // 1000]
+
+
+def _send_probes(
+    probes: socket.socket, packets: int, *, interval_s: float, payload_bytes: int, linger_s: float
+) -> list[list[int]]:
+    """Send probes on schedule and collect those that come back, in order of arrival."""
+    padding = bytes(payload_bytes - _PROBE.size)
+    began_s = time.monotonic()
+    end_s = began_s + packets * interval_s + linger_s
+    back: list[list[int]] = []
+    number = 0
+    while (now_s := time.monotonic()) < end_s:
+        if number < packets and now_s >= began_s + number * interval_s:
+            probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
+            number += 1
+            continue
+        wake_s = began_s + number * interval_s if number < packets else end_s
+        if select.select([probes], [], [], max(0.0, wake_s - now_s))[0]:
+            packet = probes.recv(65536)
+            now_ns = time.monotonic_ns()
+            found, sent_ns, sent_back_ns = _PROBE.unpack_from(packet)
+            back.append([found, (now_ns - sent_back_ns) // 1000, (now_ns - sent_ns) // 1000])
+    return back
+
+
+def _udp(port: int) -> socket.socket:
+    opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    # Past net.core.rmem_max, as NET_ADMIN may (socket(7)): a probe that this process was too slow for is no loss.
+    opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
+    opened.bind(("", port))
+    return opened
+
+
+def _connect(address: str, port: int) -> socket.socket:
+    """Connect as soon as the other agent listens: both are asked at the same time."""
+    deadline_s = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            control = socket.create_connection((address, port), timeout=_WAIT_S)
+        except ConnectionRefusedError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.01)
+        else:
+            control.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return control
+
+
+def _tell(talk: IO[str], message: dict[str, Any]) -> None:
+    talk.write(f"{json.dumps(message)}\n")
+    talk.flush()
+
+
+def _hear(talk: IO[str]) -> dict[str, Any]:
+    line = talk.readline()
+    if not line:
+        raise ConnectionError("the answering agent went away")
+    heard: dict[str, Any] = json.loads(line)
+    return heard

@@ -1,0 +1,108 @@
+"""``python3 -m netadmin.plumbing lay|through|past``: links for a wire between the role and the network.
+
+``lay`` adds two TAP links, whose other ends the wire's kernel holds. The role's frames go past the wire at first, as
+they always did; so they do again after ``past``::
+
+    role's sockets - eth0 - the lab's network            aside (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP)
+
+``through`` gives the role's MAC address, IP addresses and routes to the first TAP link, which becomes ``eth0``. The
+interface that had them is ``uplink`` now, and joined to the second TAP link in both directions::
+
+    role's sockets - eth0 (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP) - uplink - the lab's network
+"""
+
+import sys
+from typing import Any, Final
+
+from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
+from .redirect import redirect, stop_redirecting
+from .rtnetlink import IPRoute
+
+# Locally administered (IEEE 802). It is never seen: nothing is sent from the interface that has it.
+_IDLE_MAC: Final = "02:00:00:00:00:01"
+_TAP: Final = 2
+# The kernel adds the routes to an interface's own subnets by itself (rtnetlink(7), RTPROT_KERNEL).
+_BY_KERNEL: Final = 2
+_MAIN_TABLE: Final = 254
+_GLOBAL: Final = 0
+
+
+def lay(ip: IPRoute) -> None:
+    """Add the wire's links. Doing it again changes nothing."""
+    if ip.link_lookup(ifname=WIRE_LINK):
+        return
+    (link,) = ip.get_links(_index(ip, ROLE_LINK))
+    for name in (ASIDE, WIRE_LINK):
+        # With a vnet header, frames longer than the MTU pass through the wire in one piece.
+        ip.link("add", ifname=name, kind="tun", tun_type=_TAP, tun_vnet_hdr=1)
+        ip.link("set", index=_index(ip, name), mtu=link.get_attr("IFLA_MTU"))
+    # The kernel outside takes a TAP link for one without a peer as long as it is down.
+    for name in (ASIDE, WIRE_LINK):
+        ip.link("set", index=_index(ip, name), state="up")
+
+
+def lead_through(ip: IPRoute) -> None:
+    """Let the role's frames go through the wire. Doing it again changes nothing."""
+    if ip.link_lookup(ifname=UPLINK):
+        return
+    _hand_over(ip, ROLE_LINK, becomes=UPLINK, to=ASIDE)
+    uplink, wire = _index(ip, UPLINK), _index(ip, WIRE_LINK)
+    ip.link("set", index=uplink, promiscuity=1)
+    redirect(ip, uplink, wire)
+    redirect(ip, wire, uplink)
+
+
+def lead_past(ip: IPRoute) -> None:
+    """Let the role's frames go past the wire. Doing it again changes nothing."""
+    if ip.link_lookup(ifname=ASIDE):
+        return
+    for name in (UPLINK, WIRE_LINK):
+        stop_redirecting(ip, _index(ip, name))
+    ip.link("set", index=_index(ip, UPLINK), promiscuity=0)
+    _hand_over(ip, ROLE_LINK, becomes=ASIDE, to=UPLINK)
+
+
+def _hand_over(ip: IPRoute, old: str, *, becomes: str, to: str) -> None:
+    """Give name, MAC address, IP addresses and routes of a link to another one."""
+    old_index, new_index = _index(ip, old), _index(ip, to)
+    (link,) = ip.get_links(old_index)
+    addresses = [
+        {"address": item.get_attr("IFA_ADDRESS"), "prefixlen": item["prefixlen"], "family": item["family"]}
+        for item in ip.get_addr(index=old_index)
+        if item["scope"] == _GLOBAL
+    ]
+    routes = [
+        route
+        for route in ip.get_routes(oif=old_index, table=_MAIN_TABLE)
+        if route["proto"] != _BY_KERNEL and route.get_attr("RTA_OIF") == old_index
+    ]
+    for index in (old_index, new_index):
+        ip.link("set", index=index, state="down")
+    ip.flush_addr(index=old_index)
+    ip.link("set", index=old_index, ifname=becomes, address=_IDLE_MAC)
+    ip.link("set", index=new_index, ifname=old, address=link.get_attr("IFLA_ADDRESS"))
+    for address in addresses:
+        ip.addr("add", index=new_index, **address)
+    for index in (old_index, new_index):
+        ip.link("set", index=index, state="up")
+    for route in routes:
+        ip.route("add", **_route(route, oif=new_index))
+
+
+def _route(route: Any, *, oif: int) -> dict[str, Any]:
+    target = route.get_attr("RTA_DST")
+    wanted: dict[str, Any] = {"oif": oif, "family": route["family"]}
+    wanted["dst"] = f"{target}/{route['dst_len']}" if target else "default"
+    if gateway := route.get_attr("RTA_GATEWAY"):
+        wanted["gateway"] = gateway
+    return wanted
+
+
+def _index(ip: IPRoute, name: str) -> int:
+    (index,) = ip.link_lookup(ifname=name)
+    return int(index)
+
+
+if __name__ == "__main__":
+    with IPRoute() as netlink:
+        {"lay": lay, "through": lead_through, "past": lead_past}[sys.argv[1]](netlink)

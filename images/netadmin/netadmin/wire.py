@@ -1,0 +1,179 @@
+"""A wire: a user-mode Linux kernel, as an ordinary process, between two TAP links of this network namespace.
+
+For hosts whose own kernel has no netem. See the kernel's Documentation/virt/uml/user_mode_linux_howto_v2.rst for the
+arguments ("vector" network transports, host file system as root, serial lines on file descriptors).
+"""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from .links import ASIDE, WIRE_LINK
+
+KERNEL: Final = "linux.uml"
+TUN: Final = Path("/dev/net/tun")
+# Its memory is a file there, and must be mappable with PROT_EXEC: the container mounts a tmpfs without noexec.
+MEMORY_FOLDER: Final = Path("/wire")
+LOG: Final = Path("/var/log/wire.log")
+MEMORY_MIB: Final = 64
+_READY_WITHIN_S: Final = 20.0
+_ANSWER_WITHIN_S: Final = 10.0
+_ARGUMENTS: Final = (
+    f"mem={MEMORY_MIB}M",
+    # The container's own files, read only: Python and pyroute2 are there already.
+    *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
+    "init=/usr/bin/python3",
+    # gro=1 makes the buffers large enough for frames of 64 KiB; nothing is merged, see guest.py.
+    f"vec0:transport=tap,ifname={ASIDE},depth=32,gro=1",
+    f"vec1:transport=tap,ifname={WIRE_LINK},depth=32,gro=1",
+    # The first serial line is the conversation, the console (kernel messages) goes to the log.
+    *("ssl0=fd:0,fd:1", "ssl=null", "con0=null,fd:2", "con=null"),
+    # Self-tests of file system checksums that nothing here uses take most of a second; so does calibrating delay loops.
+    "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks",
+    "lpj=10000000",
+    # Small tables: sizes are guessed from the machine's memory otherwise.
+    *("dhash_entries=1024", "ihash_entries=1024", "thash_entries=256", "uhash_entries=256"),
+    *("apparmor=0", "audit=0"),
+    # A kernel that is lost shall end, so that its end is seen.
+    "panic=-1",
+    *("--", "-B", "/opt/netadmin/wire_init.py"),
+)
+
+
+class WireError(Exception):
+    """The wire cannot be raised, or is gone."""
+
+
+class Wire:
+    """A running wire. :meth:`raise_` starts it; killing its process is its end."""
+
+    def __init__(self) -> None:
+        self._kernel: subprocess.Popen[bytes] | None = None
+        self._through = False
+
+    def raise_(self) -> float:
+        """Start the kernel and make the links meanwhile, or start it again on the links that are there.
+
+        Returns:
+            Seconds that it took until frames pass.
+
+        Raises:
+            WireError: This container cannot hold a wire; the message says why.
+        """
+        if reason := why_impossible():
+            raise WireError(reason)
+        began_s = time.monotonic()
+        self.lower()
+        with LOG.open("ab") as log:
+            self._kernel = subprocess.Popen(
+                [KERNEL, *_ARGUMENTS],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "TMPDIR": str(MEMORY_FOLDER), "HOME": str(MEMORY_FOLDER)},
+            )
+        _plumb("lay")
+        self._listen(_READY_WITHIN_S)
+        self._say({"join": True})
+        self._listen(_READY_WITHIN_S)
+        return time.monotonic() - began_s
+
+    def lead_through(self, *, through: bool) -> None:
+        """Lead the role's frames through the wire, or past it.
+
+        Raises:
+            subprocess.CalledProcessError: The links cannot be changed.
+        """
+        if through != self._through:
+            _plumb("through" if through else "past")
+            self._through = through
+
+    def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the process inside; see guest.py.
+
+        Raises:
+            WireError: The wire is gone, or it answers with an error.
+        """
+        self._say(question)
+        answer = self._listen(_ANSWER_WITHIN_S)
+        if "error" in answer:
+            raise WireError(f"inside the wire: {answer['error']}")
+        return answer
+
+    @property
+    def alive(self) -> bool:
+        """Whether its kernel runs."""
+        return self._kernel is not None and self._kernel.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of its kernel in this container; None when none was ever started."""
+        return self._kernel.pid if self._kernel else None
+
+    def lower(self) -> None:
+        """End the kernel, if it runs."""
+        if self._kernel is not None:
+            self._kernel.kill()
+            self._kernel.communicate()
+            self._kernel = None
+
+    def _say(self, question: Mapping[str, Any]) -> None:
+        kernel = self._living()
+        try:
+            kernel.stdin.write(json.dumps(question).encode() + b"\n")  # type: ignore[union-attr] # a pipe
+            kernel.stdin.flush()  # type: ignore[union-attr] # a pipe
+        except BrokenPipeError as error:
+            raise WireError(self._end()) from error
+
+    def _listen(self, within_s: float) -> dict[str, Any]:
+        """Return the next line that is an answer; before the console exists the kernel prints to the same place."""
+        kernel = self._living()
+        reader = kernel.stdout.fileno()  # type: ignore[union-attr] # a pipe
+        deadline_s = time.monotonic() + within_s
+        received = b""
+        while True:
+            remaining_s = deadline_s - time.monotonic()
+            if remaining_s <= 0 or not select.select([reader], [], [], remaining_s)[0]:
+                raise WireError(f"the wire's kernel did not answer within {within_s:g} s")
+            chunk = os.read(reader, 65536)
+            if not chunk:
+                raise WireError(self._end())
+            received += chunk
+            *lines, received = received.split(b"\n")
+            for line in lines:
+                if line.startswith(b"{"):
+                    answer: dict[str, Any] = json.loads(line)
+                    return answer
+
+    def _living(self) -> "subprocess.Popen[bytes]":
+        if self._kernel is None:
+            raise WireError("no wire was raised")
+        return self._kernel
+
+    def _end(self) -> str:
+        kernel = self._living()
+        return f"the wire's kernel ended with status {kernel.wait()}"
+
+
+def _plumb(how: str) -> None:
+    # In a process of its own: netlink takes more memory than a wire should have, and is rarely needed.
+    subprocess.run([sys.executable, "-m", "netadmin.plumbing", how], check=True)
+
+
+def why_impossible() -> str:
+    """Return why this container cannot hold a wire; empty when it can."""
+    if not any(Path(folder, KERNEL).exists() for folder in os.environ["PATH"].split(":")):
+        return f"the image has no {KERNEL}: no such package for this architecture"
+    try:
+        os.close(os.open(TUN, os.O_RDWR))
+    except OSError as error:
+        return f"{TUN} cannot be opened ({error.strerror})"
+    if not MEMORY_FOLDER.is_mount():
+        return f"no file system is mounted at {MEMORY_FOLDER}"
+    return ""
