@@ -104,7 +104,7 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ("delay=0.5us", "delay=0.5us: delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
         (
             "rate=1mbit,limit=1.5",
-            "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 5200",
+            "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600",
         ),
         ("delay=1ms,delay=2ms", "delay=2ms: given twice for client.egress and client.ingress"),
         ("delay=1ms,client.ingress.delay=1ms", "client.ingress.delay=1ms: given twice for client.ingress"),
@@ -157,7 +157,7 @@ def test_jitter_beside_an_unreadable_delay_is_no_fault_of_its_own() -> None:
 def test_a_number_without_end_is_out_of_range(digits: int) -> None:
     """Neither a float nor Python's limit of digits is in its way."""
     assert "delay_ms: inf is not a number between 0 and 10000" in faults(f"delay={'9' * digits}s")
-    assert "limit_packets: inf is not a whole number between 1 and 5200" in faults(f"limit={'9' * digits}")
+    assert "limit_packets: inf is not a whole number between 1 and 2600" in faults(f"limit={'9' * digits}")
 
 
 def test_the_example_in_every_message_is_right() -> None:

@@ -1,7 +1,7 @@
 """``python3 -m netadmin look`` or ``wire``: what a netadmin container runs.
 
-``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` raises a wire and says so, likewise. Both
-then answer tasks (agent.py), until the container is removed.
+``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` raises a wire and says so, likewise.
+Both then answer tasks (agent.py), until the container is removed.
 """
 
 import json

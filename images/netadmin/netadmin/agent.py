@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Final
 
 from . import native_agent
+from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
 from .wire import LOG, Wire, WireError, why_impossible
@@ -24,6 +25,7 @@ class Agent:
 
     def __init__(self, wire: Wire | None, greeting: Mapping[str, Any]) -> None:
         self._wire = wire
+        self._capture: Capture | None = None
         # As every interface starts.
         self._segmentation = True
         self._tasks: dict[str, Callable[..., Mapping[str, Any]]] = {
@@ -36,6 +38,8 @@ class Agent:
             "shapers": self.shapers,
             "memory_inside": self.memory_inside,
             "shape_natively_inside": self.shape_natively_inside,
+            "start_capture": self.start_capture,
+            "stop_capture": self.stop_capture,
             "answer_probes": answer_probes,
             "probe_path": probe_path,
         }
@@ -90,6 +94,15 @@ class Agent:
     def wire_log(self) -> dict[str, Any]:
         """Return the end of what the wire's kernel has logged."""
         return {"log": LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""}
+
+    def start_capture(self, filter_: str, snap_bytes: int) -> dict[str, Any]:
+        """Capture what passes the role's link."""
+        self._capture = Capture(filter_=filter_, snap_bytes=snap_bytes)
+        return {"capturing": True}
+
+    def stop_capture(self) -> dict[str, Any]:
+        """End the capture; return its file, if there is one."""
+        return {"file": self._capture.stop() if self._capture else None}
 
     def shapers(self) -> dict[str, Any]:
         """Return why this host cannot shape natively, and why not by a wire; empty when it can."""
