@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fixtures.errors import BadInputError
-from fixtures.network.impairments import MAX_QUEUE_PACKETS, Impairment, value_fault
+from fixtures.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER_FRAMES, Impairment, value_fault
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,16 @@ from fixtures.network.impairments import MAX_QUEUE_PACKETS, Impairment, value_fa
         ({"rate_mbit": 0}, "rate_mbit: 0 is not between 0.01 and 32000"),
         ({"rate_mbit": 32_001.0}, "rate_mbit: 32001 is not between 0.01 and 32000"),
         ({"rate_mbit": math.inf}, "rate_mbit: inf is not a number between 0.01 and 32000"),
-        ({"limit_packets": 0}, "limit_packets: 0 is not between 1 and 5200"),
-        ({"limit_packets": 5201}, "limit_packets: 5201 is not between 1 and 5200"),
-        ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 5200"),
+        ({"limit_packets": 0}, "limit_packets: 0 is not between 1 and 2600"),
+        ({"limit_packets": 2601}, "limit_packets: 2601 is not between 1 and 2600"),
+        ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 2600"),
         ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
         ({"delay_ms": 5, "jitter_ms": 6}, "jitter_ms: 6 needs a delay_ms of at least as much"),
         ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake those that wait"),
+        (
+            {"delay_ms": 5, "reorder_pct": 10, "rate_mbit": 50},
+            "reorder_pct: 10 would let packets pass beside the rate_mbit",
+        ),
     ],
     ids=str,
 )
@@ -81,16 +85,34 @@ def test_the_ends_of_a_range_belong_to_it(name: str, value: float | None) -> Non
     assert value_fault(name, value) is None
 
 
-def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_given() -> None:
-    """A gigabit/s over 40 ms and a buffer of one round trip are 15 MB, or 9908 full frames; over 20 ms, half of it."""
+@pytest.mark.parametrize(
+    ("fields", "delay_ms", "in_flight", "held"),
+    [
+        # 125 MB/s times 31.491 ms are 2600 frames of 1514 bytes.
+        ({"rate_mbit": 1000, "loss_pct": 1}, 31.492, 2601, 2600),
+        # 125 MB/s times 52.428 ms are 100 frames of 64 KiB.
+        ({"rate_mbit": 1000}, 52.429, 101, 100),
+    ],
+    ids=["packets", "super-frames"],
+)
+def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_given(
+    fields: dict[str, Any], delay_ms: float, in_flight: int, held: int
+) -> None:
+    """What is in flight must fit; of its buffer nothing is left then. A microsecond less is possible."""
     with pytest.raises(BadInputError) as caught:
-        Impairment(delay_ms=40, rate_mbit=1000)
+        Impairment(delay_ms=delay_ms, **fields)
     assert caught.value.what == (
-        "rate_mbit: 1000 with a delay_ms of 40 needs a queue of 9908 packets; a link holds 5200: "
+        f"rate_mbit: 1000 with a delay_ms of {delay_ms} has {in_flight} packets in flight; a link holds {held}: "
         "lower the rate or the delay, or set limit_packets"
     )
-    assert Impairment(delay_ms=40, rate_mbit=1000, limit_packets=300).queue_packets == 300
-    assert Impairment(delay_ms=20, rate_mbit=1000).queue_packets == 4954
+    assert Impairment(delay_ms=delay_ms, limit_packets=300, **fields).queue_packets == 300
+    assert Impairment(delay_ms=round(delay_ms - 0.001, 3), **fields).queue_packets == held
+
+
+def test_jitter_is_in_flight_as_well() -> None:
+    """The longest delay counts."""
+    with pytest.raises(BadInputError, match="has 2808 packets in flight"):
+        Impairment(delay_ms=30, jitter_ms=4, loss_pct=1, rate_mbit=1000)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +122,14 @@ def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_giv
         (Impairment(delay_ms=20, jitter_ms=5, rate_mbit=100), 537),  # times 65 ms
         (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: a buffer of 20 ms, not of 10
         (Impairment(rate_mbit=2), 100),  # 5 kB would be 4 frames
-        (Impairment(delay_ms=1, rate_mbit=8000), 321),  # 1 GB/s times 21 ms, by 64 KiB
         (Impairment(loss_pct=1), 1652),  # 125 MB/s, assumed, times 20 ms
-        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # cut: nothing was said about its rate
+        (Impairment(delay_ms=20, loss_pct=1, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
+        (Impairment(delay_ms=1, rate_mbit=8000), MAX_QUEUE_SUPER_FRAMES),  # 321 with the whole buffer
+        (Impairment(delay_ms=200), MAX_QUEUE_SUPER_FRAMES),  # cut: nothing was said about its rate
     ],
 )
 def test_the_queue_holds_what_travels_and_a_buffer(impairment: Impairment, packets: int) -> None:
-    """The longest delay, and one round trip or 20 ms, at the link's rate; 100 frames at least."""
+    """The longest delay, and one round trip or 20 ms, at the link's rate; 100 frames at least, and what fits."""
     assert impairment.queue_packets == packets
     assert impairment.to_netem()["limit_packets"] == packets
 
@@ -128,11 +151,9 @@ def test_a_limit_alone_does_not_shape() -> None:
     ("fields", "frame_bytes"),
     [
         ({}, 65_536),
-        ({"delay_ms": 1}, 65_536),
-        ({"delay_ms": 1.001}, 1514),
-        ({"delay_ms": 0.6, "jitter_ms": 0.5}, 1514),
-        ({"rate_mbit": 524.288}, 65_536),
-        ({"rate_mbit": 524.287}, 1514),
+        ({"delay_ms": 20, "jitter_ms": 5}, 65_536),
+        ({"rate_mbit": 209.7152}, 65_536),
+        ({"rate_mbit": 209.715}, 1514),
         ({"loss_pct": 0.1}, 1514),
         ({"duplicate_pct": 0.1}, 1514),
         ({"delay_ms": 0.5, "reorder_pct": 0.1}, 1514),
@@ -141,7 +162,7 @@ def test_a_limit_alone_does_not_shape() -> None:
     ids=str,
 )
 def test_super_frames_are_cut_where_they_would_be_seen(fields: dict[str, Any], frame_bytes: int) -> None:
-    """64 KiB in one piece are 1 ms at 524.288 Mbit/s, and one loss of them is 44 losses."""
+    """64 KiB in one piece are 2.5 ms at 209.7152 Mbit/s, and one loss of them is 44 losses."""
     impairment = Impairment(**fields)
     assert impairment.frame_bytes == frame_bytes
     assert impairment.per_packet == (frame_bytes == 1514)
@@ -150,7 +171,7 @@ def test_super_frames_are_cut_where_they_would_be_seen(fields: dict[str, Any], f
 def test_netem_gets_whole_microseconds_and_bytes() -> None:
     """1.001 times 1000 is not whole in binary, and 100 Mbit/s are 12.5 MB/s."""
     impairment = Impairment(
-        delay_ms=1.001, jitter_ms=0.1, loss_pct=2, duplicate_pct=3, reorder_pct=4, corrupt_pct=5, rate_mbit=100
+        delay_ms=1.001, jitter_ms=0.1, loss_pct=2, duplicate_pct=3, corrupt_pct=5, rate_mbit=100
     )
     netem = impairment.to_netem()
     assert netem == {
@@ -158,7 +179,7 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
         "jitter_us": 100,
         "loss_pct": 2.0,
         "duplicate_pct": 3.0,
-        "reorder_pct": 4.0,
+        "reorder_pct": 0.0,
         "corrupt_pct": 5.0,
         "rate_bytes_per_s": 12_500_000,
         "limit_packets": 175,  # 12.5 MB/s times 21.101 ms, by 1514 bytes
@@ -170,8 +191,24 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
 
 
 def test_netem_gets_zero_for_no_rate() -> None:
-    """As the kernel itself writes it down."""
-    assert Impairment(delay_ms=1).to_netem()["rate_bytes_per_s"] == 0
+    """As the kernel itself writes it down; packets may overtake each other then."""
+    netem = Impairment(delay_ms=1, reorder_pct=4).to_netem()
+    assert (netem["rate_bytes_per_s"], netem["reorder_pct"]) == (0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "suits"),
+    [
+        ({"rate_mbit": 1000, "delay_ms": 20}, True),
+        ({"rate_mbit": 100, "delay_ms": 0.75, "jitter_ms": 0.25}, True),
+        ({"rate_mbit": 100, "delay_ms": 0.75, "jitter_ms": 0.251}, False),
+        ({"rate_mbit": 1000, "loss_pct": 0.1}, False),
+    ],
+    ids=["super-frames", "near", "far", "lossy"],
+)
+def test_a_stream_finds_the_rate_of_a_link_that_is_fast_or_near(fields: dict[str, Any], suits: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """Where packets are lost it would slow down; far away it would take too long."""
+    assert Impairment(**fields).suits_stream is suits
 
 
 def test_results_name_the_limit_that_is_set() -> None:
@@ -184,5 +221,5 @@ def test_results_name_the_limit_that_is_set() -> None:
         "reorder_pct": 0.0,
         "corrupt_pct": 0.0,
         "rate_mbit": None,
-        "limit_packets": 4954,
+        "limit_packets": 2600,
     }

@@ -1,41 +1,121 @@
-"""One capture at a time of what passes the role's link, by tcpdump(8)."""
+"""Captures what passes the role's link: ``python3 -m netadmin.capture FILE SNAP_BYTES FILTER`` runs until SIGTERM.
 
+tcpdump(8) itself cannot: started by root it insists on becoming another user, which takes capabilities that no
+container here has. It still compiles the filter; the packets come from a packet(7) socket, and the file is a pcap
+(https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-03.html) with nanoseconds.
+"""
+
+import ctypes
+import signal
+import socket
+import struct
 import subprocess
-import time
+import sys
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import IO, Final
 
 from .links import ROLE_LINK
 
 FILE: Final = Path("/var/log/link.pcap")
-_STARTED: Final = b"listening on"
+_EVERY_PROTOCOL: Final = 0x0003
+_ATTACH_FILTER: Final = 26
+_RCVBUFFORCE: Final = 33
+_TIMESTAMPNS: Final = 35
+_BUFFER_BYTES: Final = 32 << 20
+_FILE_HEADER: Final = struct.Struct("=IHHiIII")
+_NANOSECOND_MAGIC: Final = 0xA1B23C4D
+_ETHERNET: Final = 1
+_PACKET_HEADER: Final = struct.Struct("=IIII")
+_INSTRUCTION: Final = struct.Struct("=HBBI")
+_TIMESTAMP: Final = struct.Struct("=qq")
 _WITHIN_S: Final = 5.0
 
 
 class Capture:
-    """A running tcpdump.
+    """A capture in a process of its own.
 
     Args:
         filter_: What to capture, see pcap-filter(7).
         snap_bytes: Length that longer frames are cut to.
 
     Raises:
-        OSError: tcpdump did not start.
+        OSError: The filter is none, or packets may not be captured here.
     """
 
     def __init__(self, *, filter_: str, snap_bytes: int) -> None:
-        command = ["tcpdump", "-i", ROLE_LINK, "-n", "-U", "-s", str(snap_bytes), "-Z", "root", "-w", str(FILE)]
-        self._process = subprocess.Popen([*command, *filter_.split()], stderr=subprocess.PIPE)
-        errors = self._process.stderr
-        line = errors.readline() if errors else b""
-        if _STARTED not in line:
-            self._process.kill()
-            raise OSError(f"tcpdump did not start: {line.decode(errors='replace').strip()}")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "netadmin.capture", str(FILE), str(snap_bytes), filter_],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        if not (self._process.stdout and self._process.stdout.readline()):
+            _, errors = self._process.communicate(timeout=_WITHIN_S)
+            last = errors.decode(errors="replace").strip().splitlines()[-1:]
+            raise OSError(f"nothing can be captured: {''.join(last)}")
 
     def stop(self) -> str:
-        """Write what is left, end, and return the file's path."""
-        # What has just arrived may still be in the kernel's buffer, which tcpdump leaves behind when it is stopped.
-        time.sleep(0.2)
+        """End the capture, with what has arrived so far, and return the file's path."""
         self._process.terminate()
         self._process.communicate(timeout=_WITHIN_S)
         return str(FILE)
+
+
+def compile_filter(filter_: str) -> bytes:
+    """Return the instructions for a filter, as the kernel takes them (Documentation/networking/filter.rst).
+
+    Raises:
+        subprocess.CalledProcessError: It is no filter.
+    """
+    listing = subprocess.run(
+        ["tcpdump", "-y", "EN10MB", "-ddd", filter_], capture_output=True, check=True, text=True
+    ).stdout
+    # The first line counts the instructions.
+    rows = [[int(word) for word in line.split()] for line in listing.splitlines()[1:]]
+    return b"".join(_INSTRUCTION.pack(*row) for row in rows)
+
+
+def main(path: str, snap_bytes: int, filter_: str) -> None:
+    """Capture until SIGTERM; print a line when it begins."""
+    ended = False
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        nonlocal ended
+        ended = True
+
+    signal.signal(signal.SIGTERM, end)
+    with _open(filter_) as packets, Path(path).open("wb") as out:
+        out.write(_FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, snap_bytes, _ETHERNET))
+        sys.stdout.write("capturing\n")
+        sys.stdout.flush()
+        packets.settimeout(0.1)
+        while True:
+            try:
+                _copy(packets, out, snap_bytes)
+            except TimeoutError:
+                # Only once nothing is left in the socket's buffer.
+                if ended:
+                    return
+
+
+def _open(filter_: str) -> socket.socket:
+    # Protocol 0 receives nothing until the filter is there.
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    instructions = compile_filter(filter_)
+    buffer = ctypes.create_string_buffer(instructions)
+    count = len(instructions) // _INSTRUCTION.size
+    opened.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HL", count, ctypes.addressof(buffer)))
+    opened.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, _BUFFER_BYTES)
+    opened.setsockopt(socket.SOL_SOCKET, _TIMESTAMPNS, 1)
+    opened.bind((ROLE_LINK, _EVERY_PROTOCOL))
+    return opened
+
+
+def _copy(packets: socket.socket, out: IO[bytes], snap_bytes: int) -> None:
+    frame, ancillary, _, _ = packets.recvmsg(65536 + 14, socket.CMSG_SPACE(_TIMESTAMP.size))
+    seconds, nanoseconds = _TIMESTAMP.unpack(ancillary[0][2])
+    out.write(_PACKET_HEADER.pack(seconds, nanoseconds, min(len(frame), snap_bytes), len(frame)) + frame[:snap_bytes])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -13,14 +13,13 @@ from typing import IO, Any, Final
 
 from .load_path import Sink, count, load
 
-PORT: Final = 7450
 _PROBE: Final = struct.Struct("!QQQ")  # number, sent, sent back: nanoseconds, 0 on the way there
 _UDP_BUFFER_BYTES: Final = 8 << 20
 _SO_RCVBUFFORCE: Final = 33
 _WAIT_S: Final = 20.0
 
 
-def answer_probes(port: int = PORT) -> dict[str, Any]:
+def answer_probes(port: int) -> dict[str, Any]:
     """Answer the probes of one leader, until it closes its connection.
 
     Raises:
@@ -53,7 +52,7 @@ def probe_path(
     payload_bytes: int,
     linger_s: float,
     loads: dict[str, dict[str, Any]],
-    port: int = PORT,
+    port: int,
 ) -> dict[str, Any]:
     """Measure the path to an answering agent.
 

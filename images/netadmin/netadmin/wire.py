@@ -140,6 +140,8 @@ class Wire:
         while True:
             remaining_s = deadline_s - time.monotonic()
             if remaining_s <= 0 or not select.select([reader], [], [], remaining_s)[0]:
+                # An answer that comes too late would be taken for the next question's.
+                kernel.kill()
                 raise WireError(f"the wire's kernel did not answer within {within_s:g} s")
             chunk = os.read(reader, 65536)
             if not chunk:

@@ -1,0 +1,233 @@
+"""Network quality: how good the links must be for the reuseport stall; arms and claims, declared beforehand.
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), which says that the stall needs a good network, an
+unloaded backend and enough bulk downloads. The grid puts a rate on the upstream's link and one on the client's.
+"""
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fixtures.inference.intervals import Scale
+from fixtures.inference.verdicts import Verdict
+from fixtures.load.observation import Observation
+from fixtures.load.trial import TrialPlan
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.preconditions import PreconditionError
+from fixtures.subject.config import SubjectConfig
+from tests.scenarios.reuseport_stall_claims import (
+    ARTICLE,
+    BULK_DOWNLOADS,
+    CONTROL_THRESHOLD,
+    RELIEF_THRESHOLD,
+    STALL_THRESHOLD,
+)
+from tests.scenarios.reuseport_stall_effects import loaded_lag_ms
+
+SCENARIO: Final = "network_quality"
+
+# Rates in Mbit/s, None for a link that is left alone. On two shared cores nginx itself passes on some Gbit/s.
+UPSTREAM_MBIT: Final = (None, 2000.0, 1000.0, 500.0)
+CLIENT_MBIT: Final = (None, 1000.0, 100.0)
+SLOWEST_UPSTREAM_MBIT: Final = UPSTREAM_MBIT[-1]
+SLOWEST_CLIENT_MBIT: Final = CLIENT_MBIT[-1]
+DISTANCE_MS: Final = 10.0
+
+# What would matter in practice.
+WORSE_THRESHOLD: Final = 1.25
+MAP_THRESHOLD: Final = 0.75
+
+ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.25, measure_s=0.5)
+
+
+def grid_arm(upstream_mbit: float | None, client_mbit: float | None) -> str:
+    """Return the name of the arm with these rates."""
+    upstream, client = (f"{rate:g}" if rate else "unlimited" for rate in (upstream_mbit, client_mbit))
+    return f"upstream-{upstream}-client-{client}"
+
+
+UNLIMITED: Final = grid_arm(None, None)
+SLOW_UPSTREAM: Final = grid_arm(SLOWEST_UPSTREAM_MBIT, None)
+SLOW_CLIENT: Final = grid_arm(None, SLOWEST_CLIENT_MBIT)
+DISTANT: Final = f"client-{DISTANCE_MS:g}-ms-away"
+TWIN: Final = "twin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkQuality:
+    """The scenario over one network: its arms and claims.
+
+    Attributes:
+        network: What the links are like besides; a rate of it that is lower than an arm's stays.
+        upstream: Host and port of the backend.
+    """
+
+    network: NetworkProfile
+    upstream: str = "backend:8000"
+
+    def arms(self) -> tuple[Arm, ...]:
+        """Return the arms of the grid, and those beside it.
+
+        Raises:
+            PreconditionError: The network cannot have a rate.
+        """
+        subject = Subject(name="subject", config=SubjectConfig(upstream=self.upstream, reuseport=True))
+        grid = {
+            grid_arm(upstream, client): self._with_rates(upstream, client)
+            for upstream in UPSTREAM_MBIT
+            for client in CLIENT_MBIT
+        }
+        networks = {**grid, DISTANT: self._with_distance(), TWIN: self.network}
+        return tuple(
+            Arm(name=name, subject=subject, plan=ONE_LOADED, network=network) for name, network in networks.items()
+        )
+
+    def _with_rates(self, upstream_mbit: float | None, client_mbit: float | None) -> NetworkProfile:
+        if upstream_mbit is None and client_mbit is None:
+            return self.network
+        return replace(
+            self.network,
+            name=f"{self.network.name}, {grid_arm(upstream_mbit, client_mbit)}",
+            client=_limited(self.network.client, client_mbit),
+            backend=_limited(self.network.backend, upstream_mbit),
+        )
+
+    def _with_distance(self) -> NetworkProfile:
+        client = self.network.client
+        further = {name: replace(way, delay_ms=way.delay_ms + DISTANCE_MS) for name, way in client.directions.items()}
+        return replace(self.network, name=f"{self.network.name}, {DISTANT}", client=LinkProfile(**further))
+
+    def claims(self) -> dict[str, Claim]:
+        """Return the claims by name."""
+        control = Claim(
+            name="stall_is_there",
+            sentence="the loaded worker stalls while no link is limited",
+            source=ARTICLE,
+            arms=(UNLIMITED,),
+            effect=lambda block: _stall(block[UNLIMITED]),
+            effect_name="median loop lag, loaded ÷ idle worker",
+            scale=Scale.RATIO,
+            threshold=CONTROL_THRESHOLD,
+        )
+        good_network = f"{ARTICLE}: if the network is good enough"
+        claims = (
+            _lag_claim(
+                name="slow_upstream_ends_stall",
+                sentence="Over an upstream that is slower than nginx the stall vanishes",
+                source=good_network,
+                arms=(UNLIMITED, SLOW_UPSTREAM),
+                effect_name="median loop lag, unlimited ÷ 500 Mbit/s upstream",
+                threshold=RELIEF_THRESHOLD,
+                control=control,
+            ),
+            _lag_claim(
+                name="slow_client_worsens_stall",
+                sentence="A slow client in front of a fast backend makes the stall worse",
+                source=good_network,
+                arms=(SLOW_CLIENT, UNLIMITED),
+                effect_name="median loop lag, 100 Mbit/s client ÷ unlimited",
+                threshold=WORSE_THRESHOLD,
+                # A probe over the slow link waits in that link's queue, which seems to show it. These do not.
+                expected=Verdict.REFUTED,
+                control=control,
+            ),
+            Claim(
+                name="distant_client_still_stalls",
+                sentence="A client that is 20 ms of round trip away does not spare the loaded worker the stall",
+                source=good_network,
+                arms=(DISTANT,),
+                effect=lambda block: _stall(block[DISTANT]),
+                effect_name="median loop lag, loaded ÷ idle worker",
+                scale=Scale.RATIO,
+                threshold=STALL_THRESHOLD,
+                control=control,
+            ),
+            Claim(
+                name="slow_upstream_spares_every_client",
+                sentence="Whatever the client's rate, an upstream that is slower than nginx ends the stall",
+                source=good_network,
+                arms=tuple(grid_arm(upstream, client) for upstream in UPSTREAM_MBIT for client in CLIENT_MBIT),
+                effect=relieved_share,
+                effect_name="limited cells with a fifth of the lag at most",
+                scale=Scale.DIFFERENCE,
+                threshold=MAP_THRESHOLD,
+                control=control,
+            ),
+            _lag_claim(
+                name="first_twin_lags_more",
+                sentence="Of two identical arms the first lags more than its twin (A/A control)",
+                source="control of the method",
+                arms=(UNLIMITED, TWIN),
+                effect_name="median loop lag, first ÷ second",
+                threshold=RELIEF_THRESHOLD,
+                expected=Verdict.REFUTED,
+                everywhere=True,
+            ),
+            _lag_claim(
+                name="second_twin_lags_more",
+                sentence="Of two identical arms the second lags more than its twin (A/A control)",
+                source="control of the method",
+                arms=(TWIN, UNLIMITED),
+                effect_name="median loop lag, second ÷ first",
+                threshold=RELIEF_THRESHOLD,
+                expected=Verdict.REFUTED,
+                everywhere=True,
+            ),
+        )
+        return {claim.name: claim for claim in claims}
+
+
+def relieved_share(block: Mapping[str, Observation]) -> float:
+    """Return the share of the cells with a limited upstream whose lag is at most a fifth of that without any limit."""
+    calm_ms = loaded_lag_ms(block[UNLIMITED]) / RELIEF_THRESHOLD
+    limited = [grid_arm(upstream, client) for upstream in UPSTREAM_MBIT if upstream for client in CLIENT_MBIT]
+    return statistics.fmean(loaded_lag_ms(block[arm]) <= calm_ms for arm in limited)
+
+
+def grid_lines(arms: Mapping[str, Mapping[str, float | int | None]]) -> list[str]:
+    """Return the grid of the loaded worker's median lag as lines of text.
+
+    Args:
+        arms: Metrics by arm, as in a cell.
+    """
+    corner = "loop lag p50, ms"
+    heads = [f"client {client:g} Mbit/s" if client else "client unlimited" for client in CLIENT_MBIT]
+    lines = ["".join([f"{corner:<24}", *[f"{head:>22}" for head in heads]])]
+    for upstream in UPSTREAM_MBIT:
+        head = f"upstream {upstream:g} Mbit/s" if upstream else "upstream unlimited"
+        lags = [arms[grid_arm(upstream, client)].get("worker1_lag_p50_ms") for client in CLIENT_MBIT]
+        cells = ["-" if lag is None else f"{lag:.2f}" for lag in lags]
+        lines.append("".join([f"{head:<24}", *[f"{cell:>22}" for cell in cells]]))
+    return lines
+
+
+def _stall(observation: Observation) -> float:
+    loaded, idle = observation.workers
+    return loaded.lag_p50_ms / idle.lag_p50_ms
+
+
+def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim:
+    """Return a claim on the ratio of two arms' lags, the first one's over the second one's."""
+    first, second = arms
+    return Claim(
+        arms=arms,
+        effect=lambda block: loaded_lag_ms(block[first]) / loaded_lag_ms(block[second]),
+        scale=Scale.RATIO,
+        **fields,  # type: ignore[arg-type] # the caller's keywords are the claim's own
+    )
+
+
+def _limited(link: LinkProfile, rate_mbit: float | None) -> LinkProfile:
+    if rate_mbit is None:
+        return link
+    return LinkProfile(**{name: _slower(way, rate_mbit) for name, way in link.directions.items()})
+
+
+def _slower(way: Impairment, rate_mbit: float) -> Impairment:
+    if way.reorder_pct:
+        raise PreconditionError("a link that reorders packets cannot have a rate, and this scenario is about rates")
+    return replace(way, rate_mbit=min(rate_mbit, way.rate_mbit or rate_mbit))

@@ -1,0 +1,118 @@
+"""The lab's own promise: a link is what its profile says, or nothing is said about claims over it."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import docker
+import pytest
+
+from fixtures.engine.labels import Session
+from fixtures.evidence.probe_capture import ProbeCounts, count_probes
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.network.path import SELF_CHECK, LinkFigures, faults, link_records
+from fixtures.network.profiles import PROFILES
+from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks, owner_name, owner_specs
+from fixtures.network.shares import capture_faults
+from fixtures.pytest_plugin.engine import BuiltImages
+from fixtures.pytest_plugin.run_state import RunState
+from fixtures.report.results import ResultsWriter
+from fixtures.scenario.placement import CpuPlacement
+from fixtures.topology.lab import Lab
+from fixtures.topology.roles import Role, RoleSpec
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+PEER = "peer"
+# 2500 probes see a share of 1 % within half a point; a second of load sees the rate.
+PLAN = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
+SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
+
+
+@pytest.fixture(scope="module")
+def links(
+    engine: docker.DockerClient, lab_session: Session, images: BuiltImages, shaper: Callable[[], str]
+) -> Iterator[ShapedLinks]:
+    """A lab of links only: a client's and a backend's, and a peer in the place of nginx."""
+    placement = CpuPlacement.on(engine.info()["NCPU"])
+    netadmin = images.roles["netadmin"]
+    chosen = shaper()
+    with Lab(lab_session) as lab:
+        lab.start(
+            [
+                *owner_specs(shaper=chosen, image=netadmin, cpuset=placement.others),
+                RoleSpec(name=PEER, role=Role.CLIENT, image=images.roles["client"], cpuset=placement.subject),
+                RoleSpec(
+                    name=owner_name(PEER),
+                    role=Role.NETADMIN,
+                    image=netadmin,
+                    cpuset=placement.subject,
+                    capabilities=("NET_ADMIN", "NET_RAW"),
+                    joins=PEER,
+                    answers=True,
+                ),
+            ]
+        )
+        yield ShapedLinks(lab, shaper=chosen)
+
+
+@pytest.mark.parametrize("profile", SHAPED, ids=[profile.name for profile in SHAPED])
+def test_every_named_profile_is_what_it_says(
+    links: ShapedLinks, profile: NetworkProfile, run_state: RunState, results: ResultsWriter
+) -> None:
+    """Round trip, jitter, loss and rate by probes; duplicates, reordering and wrong bits in a capture."""
+    links.apply(profile, subject=PEER)
+    records: list[dict[str, Any]] = []
+    found: list[str] = []
+    for role, link in profile.links.items():
+        if not link.shapes:
+            continue
+        figures, captured = measure_with_capture(links, role, link)
+        found += faults(link, figures, SELF_CHECK)
+        sent = {name: way.packets for name, way in figures.directions.items()}
+        found += capture_faults(link, captured, sent, error_probability=SELF_CHECK.error_probability)
+        for record in link_records(link, figures, SELF_CHECK, network=profile.name, link=role, shaper=links.shaper):
+            counts = captured[record["direction"]]
+            record["measured"]["corrupt_pct"] = 100 * counts.corrupted / counts.arrived
+            records.append(record)
+    folder = results.evidence_folder(f"netem_accuracy/{profile.name}")
+    (folder / "links.json").write_text(f"{json.dumps(records, indent=2)}\n", encoding="utf-8")
+    for line in set_against_measured(records):
+        run_state.progress.line(line)
+    assert not found, f"{profile.name}: {'; '.join(found)}"
+
+
+def measure_with_capture(
+    links: ShapedLinks, role: str, profile: LinkProfile
+) -> tuple[LinkFigures, dict[str, ProbeCounts]]:
+    """Measure a link while both of its ends capture the probes that arrive there."""
+    ends = {"egress": links.subject_agent(PEER), "ingress": links.agent(role)}
+    for agent in ends.values():
+        agent.start_capture(f"udp port {PROBE_PORT}")
+    figures = links.measure(role, profile, subject=PEER, plan=PLAN)
+    captures = {name: agent.stop_capture() for name, agent in ends.items()}
+    there = count_probes(captures["egress"], port=PROBE_PORT, towards=True, sent=PLAN.packets)
+    back = count_probes(captures["ingress"], port=PROBE_PORT, towards=False, sent=PLAN.packets, order=figures.sent_back)
+    # What came twice was sent back twice; that is not the way back's doing.
+    sent_twice = len(figures.sent_back) - len(set(figures.sent_back))
+    return figures, {"egress": there, "ingress": replace(back, duplicated=max(0, back.duplicated - sent_twice))}
+
+
+def set_against_measured(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return one line per direction: what was set and what was measured."""
+    lines = []
+    for record in records:
+        wanted, measured = record["set"], record["measured"]
+        figures = [f"rtt {wanted['rtt_p50_ms']:g} -> {measured['rtt_p50_ms']:.2f} ms"]
+        figures.append(f"p10 to p90 {measured['rtt_p90_ms'] - measured['rtt_p10_ms']:.2f} ms")
+        figures += [
+            f"{name.removesuffix('_pct')} {wanted[name]:g} -> {measured[name]:.2f} %"
+            for name in ("loss_pct", "duplicate_pct", "reorder_pct", "corrupt_pct")
+            if wanted[name]
+        ]
+        if wanted["rate_mbit"]:
+            figures.append(f"rate {wanted['rate_mbit']:g} -> {measured['rate_mbit']:.4g} Mbit/s")
+        place = f"{record['network']}: {record['link']} {record['direction']} ({record['shaper']})"
+        lines.append(f"{place}: {', '.join(figures)}")
+    return lines

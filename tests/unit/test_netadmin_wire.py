@@ -1,0 +1,230 @@
+"""A wire's kernel as a process: raised, asked, lost, and lowered; a script stands in for the kernel."""
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from images.netadmin.netadmin import wire as wire_module
+from images.netadmin.netadmin.wire import KERNEL, Wire, WireError, why_impossible
+
+# Speaks on its serial line as guest.py does, after the messages that a kernel prints before there is a console.
+PEER = """
+import json, sys
+print("Core dump limits :\\n\\tsoft - 0", flush=True)
+sys.stderr.write("Linux version\\n")
+sys.stderr.flush()
+def say(answer):
+    print(json.dumps(answer), flush=True)
+def hear():
+    return json.loads(sys.stdin.readline())
+say({"waiting": True})
+assert hear() == {"join": True}
+say({"joined": True})
+while True:
+    question = hear()
+"""
+OBEDIENT = "    say({'heard': question})\n"
+
+
+class Kernels:
+    """Programs on PATH under the kernel's name, and what was done to the links."""
+
+    def __init__(self, folder: Path) -> None:
+        self._program = folder / KERNEL
+        self.log = folder / "wire.log"
+        self.plumbed: list[str] = []
+
+    def install(self, script: str) -> None:
+        """Let a Python script be the kernel from now on."""
+        self._program.write_text(f"#!{sys.executable}\n{script}", encoding="utf-8")
+        self._program.chmod(0o755)
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
+    """A container that can hold a wire, with a kernel that echoes."""
+    made = Kernels(tmp_path)
+    made.install(PEER + OBEDIENT)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(wire_module, "TUN", Path(os.devnull))
+    monkeypatch.setattr(wire_module, "MEMORY_FOLDER", Path("/proc"))
+    monkeypatch.setattr(wire_module, "LOG", made.log)
+    monkeypatch.setattr(wire_module, "_plumb", made.plumbed.append)
+    return made
+
+
+@pytest.fixture
+def wire(kernels: Kernels) -> Iterator[Wire]:
+    """A wire that is lowered at the end, whatever became of it."""
+    assert kernels.plumbed == []
+    made = Wire()
+    yield made
+    made.lower()
+
+
+def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wire: Wire) -> None:
+    """What the kernel prints before is passed over; its messages go to the log."""
+    assert (wire.alive, wire.pid) == (False, None)
+    assert 0 < wire.raise_() < 20
+    assert wire.alive
+    assert wire.pid
+    os.kill(wire.pid, 0)
+    assert kernels.plumbed == ["lay"]
+    assert kernels.log.read_text(encoding="utf-8") == "Linux version\n"
+
+
+@pytest.mark.usefixtures("kernels")
+def test_questions_are_answered_in_turn(wire: Wire) -> None:
+    """One line there, one line back, also where the lines are long."""
+    wire.raise_()
+    long = {"shape": ["x" * 1000] * 200}
+    assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
+    assert wire.ask(long) == {"heard": long}
+
+
+def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -> None:
+    """The wire lives on."""
+    kernels.install(PEER + "    say({'error': 'NetlinkError: no such qdisc'})\n")
+    wire.raise_()
+    with pytest.raises(WireError, match="^inside the wire: NetlinkError: no such qdisc$"):
+        wire.ask({"shape": {}})
+    assert wire.alive
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["import sys\nsys.exit(3)\n", "print('{\"waiting\": true}', flush=True)\nimport sys\nsys.exit(3)\n"],
+    ids=["at-once", "before-it-joined"],
+)
+def test_a_kernel_that_does_not_come_up_is_told_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
+    """Why stands in the log."""
+    kernels.install(script)
+    with pytest.raises(WireError, match="^the wire's kernel ended with status 3$"):
+        wire.raise_()
+    assert not wire.alive
+
+
+def test_a_kernel_that_dies_over_a_question_is_told_with_its_status(kernels: Kernels, wire: Wire) -> None:
+    """The question is not answered; nor is the next one."""
+    kernels.install(PEER + "    sys.exit(4)\n")
+    wire.raise_()
+    for _ in range(2):
+        with pytest.raises(WireError, match="^the wire's kernel ended with status 4$"):
+            wire.ask({"shape": {}})
+    assert not wire.alive
+
+
+def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire: Wire) -> None:
+    """The links are still there; the new kernel is another process, and the log goes on."""
+    wire.raise_()
+    first = wire.pid
+    assert first
+    os.kill(first, 9)
+    with pytest.raises(WireError, match="^the wire's kernel ended with status -9$"):
+        wire.ask({"shape": {}})
+    wire.raise_()
+    assert wire.alive
+    assert wire.pid != first
+    assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
+    assert kernels.plumbed == ["lay", "lay"]
+    assert kernels.log.read_text(encoding="utf-8") == "Linux version\n" * 2
+
+
+def test_a_wire_that_is_raised_anew_lowers_the_old_kernel_first(wire: Wire) -> None:
+    """Two kernels cannot hold the same links."""
+    wire.raise_()
+    first = wire.pid
+    assert first
+    wire.raise_()
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+
+
+def test_a_silent_kernel_is_not_waited_for_for_ever(
+    kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither when it comes up nor when it is asked."""
+    kernels.install(PEER + "    pass\n")
+    wire.raise_()
+    monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
+    with pytest.raises(WireError, match=r"^the wire's kernel did not answer within 0\.05 s$"):
+        wire.ask({"shape": {}})
+    kernels.install("import time\nprint('noise', flush=True)\ntime.sleep(60)\n")
+    monkeypatch.setattr(wire_module, "_READY_WITHIN_S", 0.3)
+    with pytest.raises(WireError, match=r"did not answer within 0\.3 s"):
+        wire.raise_()
+
+
+def test_the_role_is_led_through_the_wire_only_when_that_changes(kernels: Kernels, wire: Wire) -> None:
+    """Each change takes a process and cuts the link for a moment."""
+    wire.raise_()
+    for through in (False, True, True, False, False, True):
+        wire.lead_through(through=through)
+    assert kernels.plumbed == ["lay", "through", "past", "through"]
+
+
+def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a failure nobody believes that the role is led through."""
+    tried: list[str] = []
+
+    def fail(how: str) -> None:
+        tried.append(how)
+        raise subprocess.CalledProcessError(1, "plumbing")
+
+    wire.raise_()
+    monkeypatch.setattr(wire_module, "_plumb", fail)
+    for _ in range(2):
+        with pytest.raises(subprocess.CalledProcessError):
+            wire.lead_through(through=True)
+    assert tried == ["through", "through"]
+
+
+def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None:
+    """Lowering it again changes nothing."""
+    wire.raise_()
+    pid = wire.pid
+    assert pid
+    for _ in range(2):
+        wire.lower()
+        assert (wire.alive, wire.pid) == (False, None)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(WireError, match="^no wire was raised$"):
+        wire.ask({"memory": True})
+
+
+@pytest.mark.usefixtures("kernels")
+def test_where_everything_is_there_a_wire_is_possible() -> None:
+    """Kernel, device, and a file system for its memory."""
+    assert why_impossible() == ""
+
+
+def test_a_missing_kernel_is_the_first_reason(
+    tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no package for other architectures; raising says the same, and starts nothing."""
+    reason = "the image has no linux.uml: no such package for this architecture"
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    assert why_impossible() == reason
+    with pytest.raises(WireError, match=f"^{reason}$"):
+        wire.raise_()
+    assert kernels.plumbed == []
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_device_that_cannot_be_opened_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's own words say why."""
+    monkeypatch.setattr(wire_module, "TUN", tmp_path / "tun")
+    assert why_impossible() == f"{tmp_path}/tun cannot be opened ({os.strerror(errno.ENOENT)})"
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_folder_that_is_no_mount_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The container's own file system may forbid mapping code."""
+    monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
+    assert why_impossible() == f"no file system is mounted at {tmp_path}"

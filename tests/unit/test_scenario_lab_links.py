@@ -1,0 +1,142 @@
+"""The links of a scenario's lab: measured before a claim, set for each trial, watched after it."""
+
+import pytest
+
+from fixtures.errors import CannotRunHereError, LabError
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.network.profiles import BARE, PROFILES
+from fixtures.network.shaped_links import ShapedLinks
+from fixtures.scenario.lab_links import LabLinks, LinkLostError
+from fixtures.scenario.preconditions import PreconditionError
+from tests.unit.fake_netadmin import FakeLab
+from tests.unit.inner_pytest import cell
+
+# The same link of the client, beside a backend's of its own.
+FAR_BOTH = NetworkProfile(
+    name="far-both",
+    summary="Both are far.",
+    client=PROFILES["wan"].client,
+    backend=LinkProfile.both(Impairment(delay_ms=3)),
+)
+
+
+def lab_links(lab: FakeLab, *, default: NetworkProfile = BARE) -> LabLinks:
+    """Return what a bench knows of a lab's links."""
+    roles = tuple(name for name in lab.programs if name != "subject")
+    return LabLinks(ShapedLinks(lab.lab, shaper="wire", roles=roles), default=default)
+
+
+def probed(lab: FakeLab) -> dict[str, int]:
+    """Return how often each role's link was measured."""
+    return {name: len(program.of("probe_path")) for name, program in lab.programs.items() if name != "subject"}
+
+
+def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
+    """Arms share networks, and networks share links; a second check has nothing left to do."""
+    lab = FakeLab()
+    links = lab_links(lab, default=PROFILES["wan"])
+    links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
+    assert probed(lab) == {"client": 1, "backend": 1}
+    links.check([PROFILES["wan"], PROFILES["lossy"]], subject="subject")
+    assert probed(lab) == {"client": 2, "backend": 1}
+
+
+def test_each_link_is_measured_while_its_network_is_there() -> None:
+    """Figures of another network's link would be compared otherwise; they would not fit."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    links.check([PROFILES["wan"], PROFILES["slow-client"], PROFILES["distant-backend"]], subject="subject")
+    assert lab.programs["client"].of("shape")[0]["wanted"]["egress"]["delay_us"] == 20_000
+    assert [record["measured"]["rate_mbit"] for record in links.records([PROFILES["slow-client"]])] == [2, 10]
+
+
+def test_where_nothing_is_shaped_nothing_is_measured() -> None:
+    """The bare network is what it is."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    links.check([None, BARE], subject="subject")
+    assert lab.asked() == {}
+    assert links.records([None]) == ()
+
+
+def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
+    """The message has the figures; the claims are unsupported here, and nothing is recorded."""
+    lab = FakeLab()
+    lab.programs["client"].obeys = False
+    links = lab_links(lab)
+    with pytest.raises(PreconditionError) as caught:
+        links.check([PROFILES["lossy"]], subject="subject")
+    assert isinstance(caught.value, CannotRunHereError)
+    assert caught.value.what.startswith("the client's link is not what network lossy says: median round trip 0.10 ms")
+    assert links.records([PROFILES["lossy"]]) == ()
+
+
+def test_a_link_that_cannot_be_shaped_is_an_error_and_no_property_of_the_host() -> None:
+    """The precondition was not even tried."""
+    lab = FakeLab()
+    lab.programs["client"].errors["shape"] = "the wire's kernel ended with status 1"
+    with pytest.raises(LabError, match="the wire's kernel ended"):
+        lab_links(lab).check([PROFILES["wan"]], subject="subject")
+
+
+def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
+    """Both directions of each link, each link once, and as a cell takes them."""
+    lab = FakeLab()
+    links = lab_links(lab, default=PROFILES["wan"])
+    links.check([None, FAR_BOTH, PROFILES["lossy"]], subject="subject")
+    records = links.records([None, FAR_BOTH])
+    assert [(record["link"], record["direction"], record["set"]["delay_ms"]) for record in records] == [
+        ("client", "egress", 20),
+        ("client", "ingress", 20),
+        ("backend", "egress", 3),
+        ("backend", "ingress", 3),
+    ]
+    assert {record["shaper"] for record in records} == {"wire"}
+    assert len(cell(links=records).links) == 4
+    assert [record["set"]["loss_pct"] for record in links.records([PROFILES["lossy"]])] == [2, 2]
+
+
+def test_an_arm_that_does_not_say_gets_the_default_network() -> None:
+    """One that does gets its own."""
+    lab = FakeLab()
+    links = lab_links(lab, default=PROFILES["wan"])
+    links.apply(None, subject="subject")
+    assert lab.programs["client"].link.egress.delay_ms == 20
+    links.apply(PROFILES["lossy"], subject="subject")
+    assert lab.programs["client"].link.egress.loss_pct == 2
+
+
+def test_while_every_wire_lives_nothing_is_said() -> None:
+    """This is asked after every trial."""
+    lab = FakeLab()
+    lab_links(lab).check_alive()
+    assert lab.asked() == {"client": ["status"], "backend": ["status"]}
+
+
+def test_a_lost_wire_is_raised_again_and_the_trial_does_not_count() -> None:
+    """Both of them, where both are gone."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    for role in ("client", "backend"):
+        lab.programs[role].alive = False
+    with pytest.raises(LinkLostError) as caught:
+        links.check_alive()
+    assert caught.value.what == "the wire of client and backend ended during the trial"
+    links.check_alive()
+
+
+def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
+    """It is no lost trial: the next one would be lost, too."""
+    lab = FakeLab()
+    lab.programs["client"].alive = False
+    lab.programs["client"].errors["revive"] = "no memory"
+    with pytest.raises(LabError, match="no memory") as caught:
+        lab_links(lab).check_alive()
+    assert not isinstance(caught.value, LinkLostError)
+
+
+def test_logs_are_those_of_the_wires_that_there_are() -> None:
+    """A role whose link is never shaped has none."""
+    assert lab_links(FakeLab()).logs() == {"client": "Kernel panic", "backend": "Kernel panic"}
+    assert lab_links(FakeLab(roles=("client",))).logs() == {"client": "Kernel panic"}
