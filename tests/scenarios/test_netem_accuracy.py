@@ -12,19 +12,18 @@ from fixtures.engine.labels import Session
 from fixtures.evidence.probe_capture import ProbeCounts, count_probes
 from fixtures.network.links import LinkProfile, NetworkProfile
 from fixtures.network.path import SELF_CHECK, LinkFigures, faults, link_records
+from fixtures.network.path_lab import PEER, path_lab_specs
 from fixtures.network.profiles import PROFILES
-from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks, owner_name, owner_specs
+from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
 from fixtures.network.shares import capture_faults
 from fixtures.pytest_plugin.engine import BuiltImages
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario.placement import CpuPlacement
 from fixtures.topology.lab import Lab
-from fixtures.topology.roles import Role, RoleSpec
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-PEER = "peer"
 # 2500 probes see a share of 1 % within half a point; a second of load sees the rate.
 PLAN = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
@@ -36,23 +35,16 @@ def links(
 ) -> Iterator[ShapedLinks]:
     """A lab of links only: a client's and a backend's, and a peer in the place of nginx."""
     placement = CpuPlacement.on(engine.info()["NCPU"])
-    netadmin = images.roles["netadmin"]
     chosen = shaper()
     with Lab(lab_session) as lab:
         lab.start(
-            [
-                *owner_specs(shaper=chosen, image=netadmin, cpuset=placement.others),
-                RoleSpec(name=PEER, role=Role.CLIENT, image=images.roles["client"], cpuset=placement.subject),
-                RoleSpec(
-                    name=owner_name(PEER),
-                    role=Role.NETADMIN,
-                    image=netadmin,
-                    cpuset=placement.subject,
-                    capabilities=("NET_ADMIN", "NET_RAW"),
-                    joins=PEER,
-                    answers=True,
-                ),
-            ]
+            path_lab_specs(
+                shaper=chosen,
+                netadmin_image=images.roles["netadmin"],
+                client_image=images.roles["client"],
+                peer_cpuset=placement.subject,
+                others_cpuset=placement.others,
+            )
         )
         yield ShapedLinks(lab, shaper=chosen)
 

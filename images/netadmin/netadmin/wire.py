@@ -70,6 +70,8 @@ class Wire:
             raise WireError(reason)
         began_s = time.monotonic()
         self.lower()
+        # The kernel finds its links by the names that they have while nothing passes through them.
+        self.lead_through(through=False)
         with LOG.open("ab") as log:
             self._kernel = subprocess.Popen(
                 [KERNEL, *_ARGUMENTS],

@@ -1,0 +1,239 @@
+"""What a shaped link promises: it is what was set or nothing is measured over it, and it outlives what it must."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import docker
+import pytest
+
+from fixtures.engine.labels import Session
+from fixtures.errors import LabError
+from fixtures.network.agent import LinkAgent
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile
+from fixtures.network.path import PRECONDITION, faults
+from fixtures.network.path_lab import PEER, path_lab_specs
+from fixtures.network.profiles import PROFILES
+from fixtures.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name
+from fixtures.network.shaper import NATIVE, WIRE, NoShaperError, choose_shaper, why_impossible
+from fixtures.pytest_plugin.engine import BuiltImages
+from fixtures.pytest_plugin.measurements import Measure
+from fixtures.scenario.bench import Bench
+from fixtures.scenario.measurement import CellPlace
+from fixtures.subject.snapshot import Snapshot
+from fixtures.topology.lab import Lab
+from tests.lab.wire_processes import end_wires
+from tests.scenarios.reuseport_stall_claims import SCENARIO, TCP_RMEM, ReuseportStall
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+WAN = PROFILES["wan"]
+
+
+@pytest.fixture(scope="module")
+def lab(lab_session: Session, images: BuiltImages, wire: str) -> Iterator[Lab]:
+    """A lab of links only, wires between."""
+    with Lab(lab_session) as started:
+        started.start(
+            path_lab_specs(
+                shaper=wire,
+                netadmin_image=images.roles["netadmin"],
+                client_image=images.roles["client"],
+                peer_cpuset="0",
+                others_cpuset="1",
+            )
+        )
+        yield started
+
+
+@pytest.fixture(scope="module")
+def wire(lab_session: Session, images: BuiltImages) -> str:
+    """The wire as shaper, where the host can hold one."""
+    reason = why_impossible(lab_session, images.roles["netadmin"])[WIRE]
+    if reason:
+        pytest.skip(f"no wire can be raised on this host: {reason}")
+    return WIRE
+
+
+@pytest.fixture(scope="module")
+def links(lab: Lab) -> ShapedLinks:
+    """Its links."""
+    return ShapedLinks(lab, shaper=WIRE)
+
+
+def interface(lab: Lab, container: str) -> tuple[str, str, str]:
+    """Return MAC address, IPv4 routes and addresses of a namespace, as a program of the role sees them."""
+    read = lab[container].run
+    return (
+        read(["cat", "/sys/class/net/eth0/address"]).decode().strip(),
+        read(["cat", "/proc/net/route"]).decode(),
+        read(["cat", "/proc/net/fib_trie"]).decode(),
+    )
+
+
+def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, links: ShapedLinks) -> None:
+    """Through the wire and past it, the role's interface looks the same."""
+    links.apply(PROFILES["bare"], subject=PEER)
+    before = interface(lab, "client")
+    links.apply(WAN, subject=PEER)
+    assert interface(lab, "client") == before
+    assert lab["client"].run(["cat", "/sys/class/net/eth0/tun_flags"])
+    links.apply(PROFILES["bare"], subject=PEER)
+    assert interface(lab, "client") == before
+    with pytest.raises(LabError):
+        lab["client"].run(["cat", "/sys/class/net/eth0/tun_flags"])
+
+
+def test_a_profile_can_change_without_a_new_lab_and_leaves_nothing_behind(links: ShapedLinks) -> None:
+    """A rate of the profile before must not survive; a link that is not shaped is as fast as before."""
+    for name in ("wan", "slow-client", "bare", "lossy"):
+        profile = PROFILES[name]
+        links.apply(profile, subject=PEER)
+        measured = links.measure("client", profile.client, subject=PEER, plan=QUICK_PROBES)
+        assert not faults(profile.client, measured, PRECONDITION), name
+
+
+def test_a_wire_outlives_a_restart_of_its_role(engine: docker.DockerClient, lab: Lab, links: ShapedLinks) -> None:
+    """The namespace is the netadmin container's: the role comes back into the same shaped link."""
+    links.apply(WAN, subject=PEER)
+    before = interface(lab, "client"), links.agent("client").wire_pid()
+    engine.containers.get(lab["client"].id).restart(timeout=0)
+    assert (interface(lab, "client"), links.agent("client").wire_pid()) == before
+    measured = links.measure("client", WAN.client, subject=PEER, plan=QUICK_PROBES)
+    assert not faults(WAN.client, measured, PRECONDITION)
+
+
+def test_the_native_path_works_inside_the_wires_own_kernel(links: ShapedLinks) -> None:
+    """The same function and read-back on a link of that kernel, both directions: ifb for what arrives."""
+    profile = LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9))
+    answer = links.agent("client").shape_natively_inside(profile)
+    assert answer["impossible"] == ""
+    for direction, way in profile.directions.items():
+        assert answer["read_back"][direction] == way.to_netem()
+        assert way.delay_ms <= answer[f"{direction}_ms"] <= way.delay_ms + 1.0
+
+
+def test_a_second_native_shaping_leaves_nothing_of_the_first(links: ShapedLinks) -> None:
+    """Delete and add: an omitted rate or share is gone."""
+    agent = links.agent("client")
+    # Nothing that would lose a frame: the container times some of them.
+    full = LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10))
+    agent.shape_natively_inside(full)
+    plain = LinkProfile.both(Impairment(delay_ms=3))
+    read_back = agent.shape_natively_inside(plain)["read_back"]
+    assert read_back == {name: way.to_netem() for name, way in plain.directions.items()}
+
+
+def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
+    """What somebody else has put on the interface stays, and the shaping fails."""
+    foreign = (
+        "from netadmin.rtnetlink import IPRoute; ip = IPRoute(); index = ip.link_lookup(ifname='eth0')[0];"
+        "ip.tc('add', 'tbf', index, handle=0x10000, rate='100mbit', burst=65536, latency='50ms')"
+    )
+    peer = links.subject_agent(PEER)
+    lab[owner_name(PEER)].run(["python3", "-c", foreign])
+    with pytest.raises(LabError, match="tbf qdisc of somebody else"):
+        peer.shape(WAN.client)
+    remove = foreign.partition("ip.tc")[0] + "ip.tc('del', index=index, root=True)"
+    lab[owner_name(PEER)].run(["python3", "-c", remove])
+
+
+def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
+    nginx: str, host_snapshot: Snapshot, measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The precondition is measured: a shaper that does nothing and says it did is found out."""
+    monkeypatch.setattr(LinkAgent, "shape", lambda _self, _profile: {})
+    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
+    claim = scenario.claims()["loaded_worker_stalls"]
+    place = CellPlace(scenario=f"{SCENARIO} over a link that was not shaped", nginx=nginx, network=WAN)
+    with measure(place, scenario.arms(), [claim]) as measures:
+        cell = measures.decide(claim)
+    assert cell.verdict == "unsupported"
+    assert "median round trip" in cell.reason
+
+
+def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
+    engine: docker.DockerClient,
+    lab_session: Session,
+    nginx: str,
+    host_snapshot: Snapshot,
+    measure: Measure,
+    wire: str,
+    during_block: Callable[[int, Callable[[], None]], None],
+) -> None:
+    """The claim is decided all the same, by blocks over a living link."""
+    assert wire
+    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
+    claim = scenario.claims()["first_twin_lags_more"]
+    place = CellPlace(scenario=f"{SCENARIO} over a wire that dies", nginx=nginx, network=PROFILES["fast-backend"])
+    during_block(2, lambda: end_wires(engine, lab_session))
+    with measure(place, scenario.arms(), [claim]) as measures:
+        cell = measures.decide(claim)
+    assert cell.void_blocks >= 1
+    assert cell.blocks >= 6
+    assert cell.verdict in {"refuted", "inconclusive"}
+
+
+@pytest.fixture
+def during_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, Callable[[], None]], None]]:
+    """Let something happen shortly after a block's first trial has begun."""
+    timers: list[threading.Timer] = []
+
+    def arrange(block: int, what: Callable[[], None]) -> None:
+        run = Bench.run
+
+        def run_and_disturb(bench: Bench, arm: object, *, label: str) -> dict[str, object]:
+            if label.endswith(f"-b{block}") and not timers:
+                timers.append(threading.Timer(0.5, what))
+                timers[0].start()
+            return run(bench, arm, label=label)  # type: ignore[arg-type] # handed through
+
+        monkeypatch.setattr(Bench, "run", run_and_disturb)
+
+    yield arrange
+    for timer in timers:
+        timer.join()
+
+
+def test_without_a_tun_device_there_is_no_wire_and_the_reason_says_so(
+    lab_session: Session, images: BuiltImages
+) -> None:
+    """The engine itself refuses such a container; the message names the device."""
+    missing = "/dev/net/no-such-tun"
+    impossible = why_impossible(lab_session, images.roles["netadmin"], tun=missing)
+    assert missing in impossible[WIRE]
+    if not impossible[NATIVE]:
+        pytest.skip("this host shapes natively: it needs no wire")
+    with pytest.raises(NoShaperError, match="no-such-tun"):
+        choose_shaper("auto", impossible)
+
+
+def test_a_wire_ends_with_its_container(
+    engine: docker.DockerClient, lab_session: Session, images: BuiltImages, wire: str
+) -> None:
+    """No process of a user-mode kernel is left after the lab."""
+    spec = path_lab_specs(
+        shaper=wire,
+        netadmin_image=images.roles["netadmin"],
+        client_image=images.roles["client"],
+        peer_cpuset="0",
+        others_cpuset="1",
+    )[0]
+    with Lab(lab_session) as lab:
+        lab.start([spec])
+        ready_s = LinkAgent(lab[spec.name]).greeting["ready_s"]
+        assert ready_s > 0
+        pids = [pid for pid, command in lab[spec.name].processes() if command.startswith("linux.uml")]
+        assert pids
+    time.sleep(0.2)
+    assert not engine.containers.list(filters={"label": f"io.tuneproof.session={lab_session.id}", "name": spec.name})
+
+
+def test_the_owner_of_a_role_has_no_more_rights_than_it_needs(lab: Lab) -> None:
+    """Two capabilities, one device, no privileged mode; the device is no mount."""
+    host = lab[owner_name("client")].inspect()
+    assert host["HostConfig"]["Privileged"] is False
+    assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}
+    assert [device["PathOnHost"] for device in host["HostConfig"]["Devices"]] == ["/dev/net/tun"]
+    assert not host["HostConfig"]["Binds"]

@@ -1,0 +1,20 @@
+"""The user-mode kernels of a session's wires, seen and ended from outside."""
+
+import docker
+
+from fixtures.engine.labels import ROLE, SESSION, Session
+
+_END = (
+    "import os, pathlib, signal\n"
+    "for entry in pathlib.Path('/proc').iterdir():\n"
+    "    if entry.name.isdigit() and (entry / 'comm').read_text().startswith('linux'):\n"
+    "        os.kill(int(entry.name), signal.SIGKILL)\n"
+)
+
+
+def end_wires(client: docker.DockerClient, session: Session) -> None:
+    """Kill the kernel of every wire of a session with SIGKILL."""
+    filters = {"label": [f"{SESSION}={session.id}", f"{ROLE}=netadmin"]}
+    for container in client.containers.list(filters=filters):
+        if container.attrs["Config"]["Cmd"][-1] == "wire":
+            container.exec_run(["python3", "-c", _END])
