@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: start and end of a lab against docker-compose's, and the measuring share of a run."""
+"""``python -m tests.bench``: what a lab, a wire and a run cost."""
 
 import shutil
 import statistics
@@ -20,6 +20,7 @@ from fixtures.subject.versions import DEFAULT_VERSION, SUITES
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
 from tests.bench.compose import Compose
+from tests.bench.wire import measure_wire
 from tests.lab.children import CHECKOUT
 
 _PAIRS: Final = 5
@@ -108,19 +109,21 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Run both benchmarks."""
+    """Run the benchmarks."""
     client = connect(timeout_s=600)
     specs = {
         role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION])
         for role in ("subject", "backend", "client", "netadmin")
     }
     ensure_images(client, list(specs.values()), report=_say)
-    if shutil.which("docker-compose") is None:
-        _say("no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison")
-    else:
-        session = Session()
-        with Reaper(session):
+    session = Session()
+    with Reaper(session):
+        if shutil.which("docker-compose") is None:
+            _say("no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison")
+        else:
             compare_with_compose(session, {role: spec.tag for role, spec in specs.items()})
+        for line in measure_wire(session, netadmin_image=specs["netadmin"].tag, client_image=specs["client"].tag):
+            _say(line)
     client.close()
     measuring_share()
 

@@ -14,7 +14,7 @@ _END = (
 
 def end_wires(client: docker.DockerClient, session: Session) -> None:
     """Kill the kernel of every wire of a session with SIGKILL."""
-    filters = {"label": [f"{SESSION}={session.id}", f"{ROLE}=netadmin"]}
-    for container in client.containers.list(filters=filters):
+    labels = [f"{SESSION}={session.id}", f"{ROLE}=netadmin"]
+    for container in client.containers.list(filters={"label": labels}):
         if container.attrs["Config"]["Cmd"][-1] == "wire":
             container.exec_run(["python3", "-c", _END])

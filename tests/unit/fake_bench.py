@@ -1,7 +1,8 @@
 """A lab that is not there: its trials are canned, and its clock goes on by what they are said to take."""
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -10,6 +11,7 @@ from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
 from fixtures.inference.questions import Progress
 from fixtures.load.trial import TrialPlan
+from fixtures.network.links import DIRECTIONS, NetworkProfile
 from fixtures.network.profiles import BARE
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario import measurement
@@ -32,16 +34,18 @@ class FakeBench:
     """Answers as the bench of one subject.
 
     Args:
-        canned: Gives the client's record for an arm and a trial's number within it, counted from 1.
+        canned: Gives the client's record for an arm and a trial's number within it, counted from 1; what it raises
+            ends the trial.
+        links: Links that were shaped and measured; None without any.
     """
 
-    def __init__(self, canned: Canned) -> None:
+    def __init__(self, canned: Canned, *, links: "FakeLinks | None" = None) -> None:
         self._canned = canned
         self.trials: list[str] = []
         self.now_s = 1000.0
         self.preconditions = {SUBJECT.name: {"nginx": "1.22", "workers": 2}}
         self.log = ""
-        self.links = None
+        self.links = links
 
     def run(self, arm: Arm, *, label: str) -> dict[str, Any]:
         """Return what was canned."""
@@ -54,6 +58,38 @@ class FakeBench:
         """Return the log so far."""
         assert subject == SUBJECT.name
         return self.log
+
+
+class FakeLinks:
+    """Answers as the links of a lab do; each of them has one record per direction.
+
+    Args:
+        default: What the links are like for an arm that does not say.
+    """
+
+    def __init__(self, *, default: NetworkProfile) -> None:
+        self._default = default
+
+    def records(self, networks: Sequence[NetworkProfile | None]) -> tuple[dict[str, Any], ...]:
+        """Return a record of each direction of each network's client link."""
+        names = dict.fromkeys((network or self._default).name for network in networks)
+        return tuple(
+            {
+                "network": name,
+                "link": "client",
+                "direction": direction,
+                "shaper": "wire",
+                "set": {"delay_ms": 20.0},
+                "measured": {"delay_ms": 20.1},
+                "tolerance": {"rtt_p50_ms": 2.0},
+            }
+            for name in names
+            for direction in DIRECTIONS
+        )
+
+    def logs(self) -> dict[str, str]:
+        """Return the log of the one wire."""
+        return {"client": "Linux version\n"}
 
 
 def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
@@ -91,6 +127,7 @@ def measuring(
     monkeypatch: pytest.MonkeyPatch,
     *claims: Claim,
     setup_s: float = 0.0,
+    network: NetworkProfile = BARE,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Measurement:
     """Return a measurement of claims on the bench, whose clock it reads."""
@@ -102,7 +139,7 @@ def measuring(
         claims=claims,
         looks=Looks(blocks=(5, 8)),
         seed=1,
-        place=PLACE,
+        place=replace(PLACE, network=network),
         writer=writer,
         progress=progress,
         setup_s=setup_s,

@@ -1,4 +1,4 @@
-"""A lab whose netadmin containers are not there: each has a program that answers, remembers, and can be made to fail."""
+"""A lab whose netadmin containers are not there: each has a program that answers, remembers, and fails when told to."""
 
 import json
 import types
@@ -118,11 +118,13 @@ def container(program: Program, *, name: str = "netadmin-client") -> "LabContain
 
 def _impairment(netem: Mapping[str, float]) -> Impairment:
     """Return what netem was told to do, back in a user's units."""
-    shares = {name: netem[name] for name in ("loss_pct", "duplicate_pct", "reorder_pct", "corrupt_pct")}
     rate = netem["rate_bytes_per_s"]
     return Impairment(
         delay_ms=netem["delay_us"] / 1000,
         jitter_ms=netem["jitter_us"] / 1000,
+        loss_pct=netem["loss_pct"],
+        duplicate_pct=netem["duplicate_pct"],
+        reorder_pct=netem["reorder_pct"],
+        corrupt_pct=netem["corrupt_pct"],
         rate_mbit=rate * 8 / 1e6 if rate else None,
-        **shares,
     )

@@ -19,7 +19,7 @@ _HOST_MS = 0.05
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int) -> dict[str, Any]:
     """Return what a leading agent says of a link that does exactly what its profile says."""
-    sent_ms = np.arange(packets) * _INTERVAL_MS
+    sent_ms = np.arange(packets, dtype=np.float64) * np.float64(_INTERVAL_MS)
     there, there_ms = _travel(sent_ms, profile.egress, rng)
     back, back_ms = _travel(there_ms, profile.ingress, rng)
     numbers = there[back]

@@ -133,9 +133,7 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
         raise error
 
     monkeypatch.setattr(native_agent, "shape", fail)
-    answers = served(
-        Agent(None, {}), {"task": "shape", "wanted": EGRESS, "per_packet": SINGLE}, {"task": "greeting"}
-    )
+    answers = served(Agent(None, {}), {"task": "shape", "wanted": EGRESS, "per_packet": SINGLE}, {"task": "greeting"})
     assert answers == [{"number": 7, "error": str(error)}, {"number": 8}]
 
 
@@ -229,7 +227,7 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One agent leads, the other answers."""
     monkeypatch.setattr(agent_module, "probe_path", lambda **plan: {"plan": plan})
-    monkeypatch.setattr(agent_module, "answer_probes", lambda: {"arrivals": 3})
+    monkeypatch.setattr(agent_module, "answer_probes", lambda port: {"arrivals": port})
     agent = Agent(None, {})
-    answers = served(agent, {"task": "probe_path", "packets": 3}, {"task": "answer_probes"})
+    answers = served(agent, {"task": "probe_path", "packets": 3}, {"task": "answer_probes", "port": 3})
     assert answers == [{"number": 7, "plan": {"packets": 3}}, {"number": 8, "arrivals": 3}]

@@ -32,12 +32,14 @@ def may_force_buffers() -> bool:
 as_netadmin = pytest.mark.skipif(not may_force_buffers(), reason="SO_RCVBUFFORCE needs NET_ADMIN, see socket(7)")
 
 
-def free_ports(count: int) -> int:
-    """Return the first of some neighbouring ports that nobody uses."""
-    for first in range(17450, 27450, count):
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The first of three ports that nobody uses; the loopback interface stands for the role's link."""
+    monkeypatch.setattr(load_path, "ROLE_LINK", "lo")
+    for first in range(17450, 27450, 3):
         try:
-            for port in range(first, first + count):
-                socket.create_server(("", port)).close()
+            for number in range(first, first + 3):
+                socket.create_server(("", number)).close()
         except OSError:
             continue
         return first
@@ -52,51 +54,44 @@ def answering(port: int) -> Iterator[Callable[[], dict[str, Any]]]:
         yield lambda: future.result(timeout=10)
 
 
-def probed(monkeypatch: pytest.MonkeyPatch, **plan: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def probed(port: int, **plan: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Probe the loopback interface; return what the leader and what the other agent found."""
-    monkeypatch.setattr(load_path, "ROLE_LINK", "lo")
-    port = free_ports(3)
     with answering(port) as answered:
         raw = probe_path("127.0.0.1", **{**PLAN, **plan}, port=port, own_port=port + 2)
         return raw, answered()
 
 
 @as_netadmin
-def test_every_probe_comes_back_with_its_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, once each; the round trip is not shorter than either way."""
-    raw, answered = probed(monkeypatch)
+def test_every_probe_comes_back_with_its_times(port: int) -> None:
+    """In order, once each; the round trip is not shorter than both ways."""
+    raw, answered = probed(port)
     assert (raw["sent"], answered, raw["rates"]) == (50, {"arrivals": 50}, {})
     assert [number for number, _ in raw["there"]] == list(range(50))
     assert [number for number, _, _ in raw["back"]] == list(range(50))
     for (_, there_us), (_, back_us, both_us) in zip(raw["there"], raw["back"], strict=True):
-        assert 0 <= there_us <= both_us
-        assert 0 <= back_us <= both_us
+        assert there_us >= 0
+        assert back_us >= 0
         # Each of the three is cut to whole microseconds by itself.
         assert there_us + back_us <= both_us + 1
-        assert both_us < 50_000
+        assert both_us < 1_000_000
 
 
 @as_netadmin
-def test_probes_are_as_large_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their size is part of the expected round trip, both ways."""
-    sizes: list[int] = []
-    send_back = path_probe._send_back
-
-    def watch(probes: socket.socket) -> list[int]:
-        sizes.append(len(probes.recv(65536, socket.MSG_PEEK)))
-        return send_back(probes)
-
-    monkeypatch.setattr(path_probe, "_send_back", watch)
-    raw, _ = probed(monkeypatch, packets=3, payload_bytes=200)
-    assert sizes == [200, 200, 200]
-    assert len(raw["back"]) == 3
+def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
+    """Their size is part of the expected round trip."""
+    with path_probe._udp(port) as other, path_probe._udp(port + 1) as leader:
+        leader.connect(("127.0.0.1", port))
+        assert path_probe._send_probes(leader, 1, interval_s=0.0, payload_bytes=200, linger_s=0.01) == []
+        assert len(other.recv(65536, socket.MSG_PEEK)) == 200
+        path_probe._send_back(other)
+        assert len(leader.recv(65536)) == 200
 
 
 @as_netadmin
-def test_the_rate_of_datagrams_is_measured_in_each_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
     """A bit more is offered than the link is said to carry, and the loopback interface carries it all."""
     load = {"seconds": 0.3, "rate_bytes_per_s": RATE_BYTES_PER_S, "stream": False}
-    raw, _ = probed(monkeypatch, loads={"egress": load, "ingress": load})
+    raw, _ = probed(port, loads={"egress": load, "ingress": load})
     assert set(raw["rates"]) == {"egress", "ingress"}
     for rate in raw["rates"].values():
         assert RATE_BYTES_PER_S < rate < 1.4 * RATE_BYTES_PER_S
@@ -104,28 +99,24 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(monkeypatch: pytest
 
 @as_netadmin
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
-def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(
-    direction: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It finds the rate by itself: far more than a datagram load of the same figures."""
+def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(port: int, direction: str) -> None:
+    """It finds the rate by itself, whatever the link is said to carry."""
     load = {"seconds": 0.2, "rate_bytes_per_s": 1.0, "stream": True}
-    raw, _ = probed(monkeypatch, loads={direction: load})
+    raw, _ = probed(port, loads={direction: load})
     assert list(raw["rates"]) == [direction]
     assert raw["rates"][direction] > 1e6
 
 
 @as_netadmin
-def test_an_agent_that_goes_away_in_the_middle_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of an answer would pass for loss."""
-    port = free_ports(3)
+def test_an_agent_that_goes_away_in_the_middle_is_an_error(port: int) -> None:
+    """What it has not told would pass for loss."""
+    ready = threading.Event()
 
     def leave() -> None:
         with socket.create_server(("", port)) as listener, path_probe._udp(port):
             ready.set()
             listener.accept()[0].close()
 
-    ready = threading.Event()
-    monkeypatch.setattr(path_probe, "_udp", path_probe._udp)
     with ThreadPoolExecutor(max_workers=1) as pool:
         leaving = pool.submit(leave)
         assert ready.wait(5)
@@ -135,10 +126,9 @@ def test_an_agent_that_goes_away_in_the_middle_is_an_error(monkeypatch: pytest.M
 
 
 @as_netadmin
-def test_nobody_who_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The leader waits a while, since both are asked at the same time; so does the other agent."""
+def test_nobody_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the two waits a while, since both are asked at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
-    port = free_ports(3)
     with pytest.raises(ConnectionRefusedError):
         probe_path("127.0.0.1", **PLAN, port=port, own_port=port + 2)
     with pytest.raises(TimeoutError):
@@ -146,20 +136,23 @@ def test_nobody_who_answers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @as_netadmin
-def test_a_leader_that_falls_silent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leader_that_falls_silent_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent has other tasks."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.3)
-    port = free_ports(3)
-    with answering(port) as answered, path_probe._connect("127.0.0.1", port):
-        with pytest.raises(TimeoutError, match="the leader of the probes fell silent"):
-            answered()
+    with (
+        answering(port) as answered,
+        path_probe._connect("127.0.0.1", port),
+        pytest.raises(TimeoutError, match="the leader of the probes fell silent"),
+    ):
+        answered()
 
 
+# In the kernel's own file another column is named at the end.
 DEVICES = """\
 Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier
     lo:  111       2    0    0    0     0          0         0   333       4    0    0    0     0       0          0
-  eth0:3087681663 73889 0    0    0     0          0         0  4125812  42894  0    0    0     0       0          0
+  eth0:3087681663 73889 0    0    0     0          0         0  4125812  42894    0    0    0     0       0          0
 veth0eth0:  5       6    0    0    0     0          0         0    7       8    0    0    0     0       0          0
 """
 
@@ -175,5 +168,5 @@ def test_received_bytes_are_the_interfaces_first_column(
 
 def test_an_unknown_interface_is_an_error() -> None:
     """It would look like a link that carries nothing."""
-    with pytest.raises(OSError, match="^there is no interface wlan77$"):
+    with pytest.raises(OSError, match=r"^there is no interface wlan77$"):
         bytes_received("wlan77")

@@ -91,7 +91,7 @@ def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -
     """The wire lives on."""
     kernels.install(PEER + "    say({'error': 'NetlinkError: no such qdisc'})\n")
     wire.raise_()
-    with pytest.raises(WireError, match="^inside the wire: NetlinkError: no such qdisc$"):
+    with pytest.raises(WireError, match=r"^inside the wire: NetlinkError: no such qdisc$"):
         wire.ask({"shape": {}})
     assert wire.alive
 
@@ -104,7 +104,7 @@ def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -
 def test_a_kernel_that_does_not_come_up_is_told_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
     """Why stands in the log."""
     kernels.install(script)
-    with pytest.raises(WireError, match="^the wire's kernel ended with status 3$"):
+    with pytest.raises(WireError, match=r"^the wire's kernel ended with status 3$"):
         wire.raise_()
     assert not wire.alive
 
@@ -114,24 +114,25 @@ def test_a_kernel_that_dies_over_a_question_is_told_with_its_status(kernels: Ker
     kernels.install(PEER + "    sys.exit(4)\n")
     wire.raise_()
     for _ in range(2):
-        with pytest.raises(WireError, match="^the wire's kernel ended with status 4$"):
+        with pytest.raises(WireError, match=r"^the wire's kernel ended with status 4$"):
             wire.ask({"shape": {}})
     assert not wire.alive
 
 
 def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire: Wire) -> None:
-    """The links are still there; the new kernel is another process, and the log goes on."""
+    """The links get the names back that the new kernel looks for; the log goes on."""
     wire.raise_()
+    wire.lead_through(through=True)
     first = wire.pid
     assert first
     os.kill(first, 9)
-    with pytest.raises(WireError, match="^the wire's kernel ended with status -9$"):
+    with pytest.raises(WireError, match=r"^the wire's kernel ended with status -9$"):
         wire.ask({"shape": {}})
     wire.raise_()
     assert wire.alive
     assert wire.pid != first
     assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
-    assert kernels.plumbed == ["lay", "lay"]
+    assert kernels.plumbed == ["lay", "through", "past", "lay"]
     assert kernels.log.read_text(encoding="utf-8") == "Linux version\n" * 2
 
 
@@ -148,12 +149,14 @@ def test_a_wire_that_is_raised_anew_lowers_the_old_kernel_first(wire: Wire) -> N
 def test_a_silent_kernel_is_not_waited_for_for_ever(
     kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither when it comes up nor when it is asked."""
+    """Neither when it comes up nor when it is asked: it is ended, or a late answer would be the next question's."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
     with pytest.raises(WireError, match=r"^the wire's kernel did not answer within 0\.05 s$"):
         wire.ask({"shape": {}})
+    with pytest.raises(WireError, match="ended with status -9"):
+        wire.ask({"memory": True})
     kernels.install("import time\nprint('noise', flush=True)\ntime.sleep(60)\n")
     monkeypatch.setattr(wire_module, "_READY_WITHIN_S", 0.3)
     with pytest.raises(WireError, match=r"did not answer within 0\.3 s"):
@@ -194,7 +197,7 @@ def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None
         assert (wire.alive, wire.pid) == (False, None)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    with pytest.raises(WireError, match="^no wire was raised$"):
+    with pytest.raises(WireError, match=r"^no wire was raised$"):
         wire.ask({"memory": True})
 
 

@@ -69,7 +69,7 @@ def test_a_program_that_did_not_come_up_is_an_error_at_once() -> None:
 def test_a_link_is_shaped_direction_by_direction() -> None:
     """Each direction has its own figures, and says whether single packets are needed."""
     program = Program()
-    egress, ingress = Impairment(delay_ms=20, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
+    egress, ingress = Impairment(delay_ms=1, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
     read_back = LinkAgent(container(program)).shape(LinkProfile(egress=egress, ingress=ingress))
     assert program.of("shape") == [
         {
@@ -113,10 +113,10 @@ def test_a_path_is_probed_as_planned() -> None:
     """The plan goes to the container as it is."""
     program = Program()
     agent = LinkAgent(container(program))
-    agent.answer_probes()
+    agent.answer_probes(7450)
     raw = agent.probe_path(packets=3, address="172.18.0.2")
     assert raw["sent"] == 3
-    assert program.asked == [("answer_probes", {}), ("probe_path", {"packets": 3, "address": "172.18.0.2"})]
+    assert program.asked == [("answer_probes", {"port": 7450}), ("probe_path", {"packets": 3, "address": "172.18.0.2"})]
 
 
 def test_a_capture_is_fetched_from_where_it_was_written() -> None:

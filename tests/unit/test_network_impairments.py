@@ -35,6 +35,10 @@ from fixtures.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER_FRAM
             {"delay_ms": 5, "reorder_pct": 10, "rate_mbit": 50},
             "reorder_pct: 10 would let packets pass beside the rate_mbit",
         ),
+        (
+            {"delay_ms": 5, "jitter_ms": 1, "rate_mbit": 50},
+            "jitter_ms: 1 with a rate_mbit would make the mean delay longer",
+        ),
     ],
     ids=str,
 )
@@ -85,47 +89,29 @@ def test_the_ends_of_a_range_belong_to_it(name: str, value: float | None) -> Non
     assert value_fault(name, value) is None
 
 
-@pytest.mark.parametrize(
-    ("fields", "delay_ms", "in_flight", "held"),
-    [
-        # 125 MB/s times 31.491 ms are 2600 frames of 1514 bytes.
-        ({"rate_mbit": 1000, "loss_pct": 1}, 31.492, 2601, 2600),
-        # 125 MB/s times 52.428 ms are 100 frames of 64 KiB.
-        ({"rate_mbit": 1000}, 52.429, 101, 100),
-    ],
-    ids=["packets", "super-frames"],
-)
-def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_given(
-    fields: dict[str, Any], delay_ms: float, in_flight: int, held: int
-) -> None:
-    """What is in flight must fit; of its buffer nothing is left then. A microsecond less is possible."""
+def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_given() -> None:
+    """125 MB/s times 31.491 ms are 2600 frames of 1514 bytes: they fit, and nothing is left for a buffer."""
     with pytest.raises(BadInputError) as caught:
-        Impairment(delay_ms=delay_ms, **fields)
+        Impairment(delay_ms=31.492, rate_mbit=1000)
     assert caught.value.what == (
-        f"rate_mbit: 1000 with a delay_ms of {delay_ms} has {in_flight} packets in flight; a link holds {held}: "
+        "rate_mbit: 1000 with a delay_ms of 31.492 has 2601 packets in flight; a link holds 2600: "
         "lower the rate or the delay, or set limit_packets"
     )
-    assert Impairment(delay_ms=delay_ms, limit_packets=300, **fields).queue_packets == 300
-    assert Impairment(delay_ms=round(delay_ms - 0.001, 3), **fields).queue_packets == held
-
-
-def test_jitter_is_in_flight_as_well() -> None:
-    """The longest delay counts."""
-    with pytest.raises(BadInputError, match="has 2808 packets in flight"):
-        Impairment(delay_ms=30, jitter_ms=4, loss_pct=1, rate_mbit=1000)
+    assert Impairment(delay_ms=31.492, rate_mbit=1000, limit_packets=300).queue_packets == 300
+    assert Impairment(delay_ms=31.491, rate_mbit=1000).queue_packets == 2600
 
 
 @pytest.mark.parametrize(
     ("impairment", "packets"),
     [
         (Impairment(delay_ms=20, rate_mbit=100), 496),  # 12.5 MB/s times 60 ms, by 1514 bytes
-        (Impairment(delay_ms=20, jitter_ms=5, rate_mbit=100), 537),  # times 65 ms
+        (Impairment(delay_ms=1, jitter_ms=0.5), 1776),  # 125 MB/s, assumed, times 21.5 ms
         (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: a buffer of 20 ms, not of 10
         (Impairment(rate_mbit=2), 100),  # 5 kB would be 4 frames
         (Impairment(loss_pct=1), 1652),  # 125 MB/s, assumed, times 20 ms
-        (Impairment(delay_ms=20, loss_pct=1, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
+        (Impairment(delay_ms=20, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
         (Impairment(delay_ms=1, rate_mbit=8000), MAX_QUEUE_SUPER_FRAMES),  # 321 with the whole buffer
-        (Impairment(delay_ms=200), MAX_QUEUE_SUPER_FRAMES),  # cut: nothing was said about its rate
+        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # cut: nothing was said about its rate
     ],
 )
 def test_the_queue_holds_what_travels_and_a_buffer(impairment: Impairment, packets: int) -> None:
@@ -151,7 +137,10 @@ def test_a_limit_alone_does_not_shape() -> None:
     ("fields", "frame_bytes"),
     [
         ({}, 65_536),
-        ({"delay_ms": 20, "jitter_ms": 5}, 65_536),
+        ({"delay_ms": 1}, 65_536),
+        ({"delay_ms": 1.001}, 1514),
+        ({"delay_ms": 0.5, "jitter_ms": 0.5}, 65_536),
+        ({"delay_ms": 0.6, "jitter_ms": 0.5}, 1514),
         ({"rate_mbit": 209.7152}, 65_536),
         ({"rate_mbit": 209.715}, 1514),
         ({"loss_pct": 0.1}, 1514),
@@ -170,19 +159,17 @@ def test_super_frames_are_cut_where_they_would_be_seen(fields: dict[str, Any], f
 
 def test_netem_gets_whole_microseconds_and_bytes() -> None:
     """1.001 times 1000 is not whole in binary, and 100 Mbit/s are 12.5 MB/s."""
-    impairment = Impairment(
-        delay_ms=1.001, jitter_ms=0.1, loss_pct=2, duplicate_pct=3, corrupt_pct=5, rate_mbit=100
-    )
+    impairment = Impairment(delay_ms=1.001, loss_pct=2, duplicate_pct=3, corrupt_pct=5, rate_mbit=100)
     netem = impairment.to_netem()
     assert netem == {
         "delay_us": 1001,
-        "jitter_us": 100,
+        "jitter_us": 0,
         "loss_pct": 2.0,
         "duplicate_pct": 3.0,
         "reorder_pct": 0.0,
         "corrupt_pct": 5.0,
         "rate_bytes_per_s": 12_500_000,
-        "limit_packets": 175,  # 12.5 MB/s times 21.101 ms, by 1514 bytes
+        "limit_packets": 174,  # 12.5 MB/s times 21.001 ms, by 1514 bytes
     }
     whole = ("delay_us", "jitter_us", "rate_bytes_per_s", "limit_packets")
     assert {name: type(value) for name, value in netem.items()} == {
@@ -191,22 +178,25 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
 
 
 def test_netem_gets_zero_for_no_rate() -> None:
-    """As the kernel itself writes it down; packets may overtake each other then."""
-    netem = Impairment(delay_ms=1, reorder_pct=4).to_netem()
-    assert (netem["rate_bytes_per_s"], netem["reorder_pct"]) == (0, 4.0)
+    """As the kernel itself writes it down; delays may vary, and packets overtake each other, only then."""
+    netem = Impairment(delay_ms=1, jitter_ms=0.1, reorder_pct=4).to_netem()
+    assert (netem["rate_bytes_per_s"], netem["jitter_us"], netem["reorder_pct"]) == (0, 100, 4.0)
 
 
 @pytest.mark.parametrize(
     ("fields", "suits"),
     [
-        ({"rate_mbit": 1000, "delay_ms": 20}, True),
-        ({"rate_mbit": 100, "delay_ms": 0.75, "jitter_ms": 0.25}, True),
-        ({"rate_mbit": 100, "delay_ms": 0.75, "jitter_ms": 0.251}, False),
+        ({"rate_mbit": 1000, "delay_ms": 1}, True),
+        ({"rate_mbit": 10}, True),
+        ({"rate_mbit": 1000, "delay_ms": 1.001}, False),
         ({"rate_mbit": 1000, "loss_pct": 0.1}, False),
     ],
-    ids=["super-frames", "near", "far", "lossy"],
+    ids=["fast", "slow", "far", "lossy"],
 )
-def test_a_stream_finds_the_rate_of_a_link_that_is_fast_or_near(fields: dict[str, Any], suits: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_stream_finds_the_rate_of_a_link_that_is_near_and_loses_nothing(
+    fields: dict[str, Any],
+    suits: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """Where packets are lost it would slow down; far away it would take too long."""
     assert Impairment(**fields).suits_stream is suits
 
@@ -223,3 +213,10 @@ def test_results_name_the_limit_that_is_set() -> None:
         "rate_mbit": None,
         "limit_packets": 2600,
     }
+
+
+def test_a_limit_must_fit_the_memory_also_where_super_frames_pass() -> None:
+    """A hundred frames of 64 KiB take as much as 2600 full ones."""
+    assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
+    with pytest.raises(BadInputError, match="limit_packets: 101 is too many where frames of 64 KiB pass; 100 at most"):
+        Impairment(rate_mbit=1000, limit_packets=101)

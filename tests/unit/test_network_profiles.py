@@ -26,7 +26,7 @@ def both(**fields: Any) -> LinkProfile:
         ("wan", both(delay_ms=20, rate_mbit=100), UNSHAPED),
         ("lossy", both(delay_ms=5, loss_pct=2, rate_mbit=50), UNSHAPED),
         ("unruly", both(delay_ms=5, reorder_pct=10, duplicate_pct=2, corrupt_pct=1), UNSHAPED),
-        ("jittery", both(delay_ms=20, jitter_ms=5, rate_mbit=100), UNSHAPED),
+        ("jittery", both(delay_ms=20, jitter_ms=5), UNSHAPED),
         (
             "slow-client",
             LinkProfile(egress=Impairment(delay_ms=10, rate_mbit=2), ingress=Impairment(delay_ms=10, rate_mbit=10)),

@@ -6,7 +6,7 @@ from fixtures.errors import LabError
 from fixtures.network.impairments import Impairment
 from fixtures.network.links import LinkProfile, NetworkProfile
 from fixtures.network.profiles import BARE, PROFILES
-from fixtures.network.shaped_links import QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
+from fixtures.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
 from fixtures.topology.roles import Role
 from tests.unit.fake_netadmin import FakeLab
 
@@ -24,7 +24,7 @@ def links(lab: FakeLab, *roles: str) -> ShapedLinks:
 def test_the_owner_of_a_link_stands_for_its_role_in_the_network(
     shaper: str, command: str, devices: tuple[str, ...]
 ) -> None:
-    """nginx finds its upstream under the role's name; only a wire needs the device and the memory."""
+    """The upstream is found under its role's name; only a wire needs the device and the memory."""
     client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
     assert (client.name, client.alias, client.role, client.image, client.cpuset) == (
         owner_name("client"),
@@ -143,14 +143,10 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     profile = PROFILES["jittery"].client
     shaped.apply(PROFILES["jittery"], subject="subject")
     figures = shaped.measure("client", profile, subject="subject", plan=PLAN)
-    assert lab.programs["subject"].of("answer_probes") == [{}]
+    assert lab.programs["subject"].of("answer_probes") == [{"port": PROBE_PORT}]
     (asked,) = lab.programs["client"].of("probe_path")
-    assert (asked["address"], asked["packets"], asked["interval_s"], asked["payload_bytes"]) == (
-        "172.18.0.2",
-        50,
-        0.002,
-        64,
-    )
+    assert (asked["address"], asked["port"], asked["packets"]) == ("172.18.0.2", PROBE_PORT, 50)
+    assert (asked["interval_s"], asked["payload_bytes"]) == (0.002, 64)
     assert asked["linger_s"] == pytest.approx(0.1 + 0.05)
     assert figures.egress.packets == 50
     assert figures.frame_bytes == 106
@@ -179,7 +175,7 @@ def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, s
     assert {name: load["stream"] for name, load in asked["loads"].items()} == streams
     for name, load in asked["loads"].items():
         assert load["rate_bytes_per_s"] == (profile.directions[name].rate_mbit or 0) * 125_000
-        assert load["seconds"] >= PLAN.load_s
+        assert load["seconds"] == PLAN.load_s
 
 
 def test_a_link_that_passes_nothing_is_an_error_with_the_wires_log() -> None:

@@ -64,6 +64,7 @@ class Engine:
         self.labs: list[str] = []
 
     def __call__(self, _session: object) -> Self:
+        """Return this object, where a new lab is wanted."""
         return self
 
     def __enter__(self) -> Self:

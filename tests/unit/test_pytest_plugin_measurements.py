@@ -43,6 +43,9 @@ LAB = """
         def __init__(self, lab, *, subjects, placement, **_):
             super().__init__(lambda arm, number: raw_trial(lags_ms=([20.0 + number % 3], [1.0])))
 
+        def check_links(self, arms):
+            {links}
+
         def check_instrument(self, subject):
             {instrument}
 
@@ -81,9 +84,11 @@ LAB = """
 """
 
 
-def run_lab(pytester: pytest.Pytester, *, instrument: str = "return 10.0", cpus: int = 2) -> pytest.RunResult:
+def run_lab(
+    pytester: pytest.Pytester, *, instrument: str = "return 10.0", links: str = "pass", cpus: int = 2
+) -> pytest.RunResult:
     """Decide one claim in a stand-in lab, then run another test."""
-    prepare(pytester, LAB.format(instrument=instrument, cpus=cpus))
+    prepare(pytester, LAB.format(instrument=instrument, links=links, cpus=cpus))
     return pytester.runpytest_inprocess("-rsP", "--seed", "1")
 
 
@@ -118,8 +123,9 @@ def test_a_claim_goes_from_the_lab_to_results_and_table(pytester: pytest.Pyteste
     [
         ({"cpus": 1}, "this engine has 1 CPU; timing claims need at least 2 give the virtual machine"),
         ({"instrument": "raise PreconditionError('the probe cannot tell')"}, "the probe cannot tell"),
+        ({"links": "raise PreconditionError('the link is not what')"}, "the link is not what"),
     ],
-    ids=["one-cpu", "instrument"],
+    ids=["one-cpu", "instrument", "link"],
 )
 def test_a_failed_precondition_is_unsupported_and_never_a_failed_claim(
     pytester: pytest.Pytester, lab: dict[str, Any], reason: str
@@ -151,8 +157,8 @@ def test_only_the_claims_of_the_selected_tests_are_measured(pytester: pytest.Pyt
         from fixtures.pytest_plugin.measurements import selected_claims
 
         @pytest.fixture(scope="module")
-        def selected(request, nginx):
-            return selected_claims(request, {name: name for name in ("one", "two", "three")}, nginx)
+        def selected(request, nginx, network):
+            return selected_claims(request, {name: name for name in ("one", "two", "three")}, nginx, network)
 
         @pytest.mark.claim("one")
         def test_one(selected, nginx):

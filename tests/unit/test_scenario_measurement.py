@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from fixtures.inference.verdicts import Verdict
+from fixtures.network.profiles import BARE, PROFILES, NetworkProfile
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario.claims import Condition
+from fixtures.scenario.lab_links import LinkLostError
 from tests.unit.canned_trials import raw_trial
-from tests.unit.fake_bench import TRIAL_SECONDS, FakeBench, claim, measuring
+from tests.unit.fake_bench import TRIAL_SECONDS, FakeBench, FakeLinks, claim, measuring
 
 
 @pytest.fixture
@@ -115,6 +117,81 @@ def test_a_spoilt_trial_makes_its_block_void(
     reasons = [json.loads(line)["void_reasons"] for line in samples.splitlines()]
     assert [len(item) for item in reasons] == [0, 1, 0, 0, 0, 0]
     assert reason in reasons[1][0]
+
+
+def test_a_trial_that_lost_its_link_makes_its_block_void(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no record, but its reason and its time; the claim is decided by other blocks."""
+
+    def canned(arm_name: str, number: int) -> dict[str, Any]:
+        if number == 2:
+            raise LinkLostError("the wire of client ended during the trial")
+        return stalled(arm_name, number)
+
+    bench = FakeBench(canned)
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
+    assert cell.arms["loaded"]["trials"] == 5
+    assert cell.seconds == 6 * TRIAL_SECONDS
+    assert cell.measuring_seconds == 5
+    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
+    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
+    assert [item["void_reasons"] for item in samples] == [
+        ["the wire of client ended during the trial"] if number == 2 else [] for number in range(1, 7)
+    ]
+    assert samples[1]["raw"] == {}
+
+
+def test_a_link_that_is_always_lost_makes_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host on which wires do not live answers nothing."""
+
+    def canned(*_: object) -> dict[str, Any]:
+        raise LinkLostError("the wire of client ended during the trial")
+
+    stall = claim("stall", "loaded")
+    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("unsupported", 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("over", "everywhere", "expected"),
+    [
+        (BARE, False, "holds"),
+        (BARE, True, "holds"),
+        (PROFILES["wan"], False, None),
+        (PROFILES["wan"], True, "holds"),
+    ],
+    ids=["bare", "bare-everywhere", "shaped", "shaped-everywhere"],
+)
+def test_over_a_shaped_network_nothing_is_expected_unless_the_claim_says_everywhere(
+    over: NetworkProfile,
+    everywhere: bool,  # noqa: FBT001 - a parameter of the test
+    expected: str | None,
+    writer: ResultsWriter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The articles speak about the bare network; the cell stands in its own network's place."""
+    stall = claim("stall", "loaded", everywhere=everywhere)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall, network=over).decide(stall)
+    assert (cell.verdict, cell.expected, cell.network) == ("holds", expected, over.name)
+    assert cell.id == f"stall/stall/nginx-1.22/{over.name}"
+    assert cell.links == ()
+
+
+def test_a_cell_says_what_its_links_were_like(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set and measured figures stand beside the verdict, one record for each direction."""
+    wan = PROFILES["wan"]
+    bench = FakeBench(stalled, links=FakeLinks(default=wan))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall, network=wan).decide(stall)
+    assert [(link["network"], link["direction"]) for link in cell.links] == [("wan", "egress"), ("wan", "ingress")]
+    (log,) = [path for path in cell.evidence if path.endswith("wire-client.log")]
+    assert (writer.folder / log).read_text(encoding="utf-8") == "Linux version\n"
+    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
 
 
 def test_too_many_void_blocks_make_the_claim_unsupported(

@@ -6,6 +6,7 @@ Both then answer tasks (agent.py), until the container is removed.
 
 import json
 import signal
+import subprocess
 import sys
 from typing import Any
 
@@ -24,7 +25,7 @@ def _wire() -> tuple[dict[str, Any], Wire | None]:
     wire = Wire()
     try:
         return {"ready_s": wire.raise_()}, wire
-    except WireError as error:
+    except (WireError, subprocess.CalledProcessError) as error:
         return {"error": str(error)}, wire
 
 

@@ -101,8 +101,11 @@ class Agent:
         return {"capturing": True}
 
     def stop_capture(self) -> dict[str, Any]:
-        """End the capture; return its file, if there is one."""
-        return {"file": self._capture.stop() if self._capture else None}
+        """End the capture; return its file."""
+        if self._capture is None:
+            raise RuntimeError("no capture was started")
+        capture, self._capture = self._capture, None
+        return {"file": capture.stop()}
 
     def shapers(self) -> dict[str, Any]:
         """Return why this host cannot shape natively, and why not by a wire; empty when it can."""

@@ -22,6 +22,8 @@ _PAYLOAD_BYTES: Final = 1472
 _DATAGRAMS: Final = 20
 _UDP_SEGMENT: Final = 103
 _PAUSE_S: Final = 0.0002
+# More than the two agents say to each other.
+_BEGINNING_BYTES: Final = 8 * _PAYLOAD_BYTES
 # No more than needed: a wire that must drop much has less time for what it keeps.
 _OFFERED: Final = 1.1
 # Ethernet, IPv4 and TCP with its timestamp option (RFC 7323).
@@ -81,15 +83,24 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
 
 
 def count(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> float:
-    """Return the bytes per second that arrive from a load of the same arguments, Ethernet headers included."""
+    """Return the bytes per second that arrive from a load of the same arguments, Ethernet headers included.
+
+    Raises:
+        OSError: Nothing arrives.
+    """
     del rate_bytes_per_s
-    began_s = time.monotonic()
-    start_s, end_s = began_s + _WARM_UP_SHARE * seconds, began_s + _STOP_SHARE * seconds
     if stream:
-        return _count_stream(sink, start_s=start_s, end_s=end_s)
-    time.sleep(max(0.0, start_s - time.monotonic()))
+        return _count_stream(sink, seconds=seconds)
+    # The load begins when its first packets arrive, however far away they started.
+    before, deadline_s = bytes_received(ROLE_LINK), time.monotonic() + _WAIT_S
+    while bytes_received(ROLE_LINK) < before + _BEGINNING_BYTES:
+        if time.monotonic() > deadline_s:
+            raise OSError("nothing of the load arrived")
+        time.sleep(_PAUSE_S)
+    began_s = time.monotonic()
+    time.sleep(_WARM_UP_SHARE * seconds)
     first_s, first = time.monotonic(), bytes_received(ROLE_LINK)
-    time.sleep(max(0.0, end_s - time.monotonic()))
+    time.sleep(max(0.0, began_s + _STOP_SHARE * seconds - time.monotonic()))
     last_s, last = time.monotonic(), bytes_received(ROLE_LINK)
     return (last - first) / (last_s - first_s)
 
@@ -103,12 +114,13 @@ def bytes_received(interface: str) -> int:
     raise OSError(f"there is no interface {interface}")
 
 
-def _count_stream(sink: Sink, *, start_s: float, end_s: float) -> float:
+def _count_stream(sink: Sink, *, seconds: float) -> float:
     buffer = bytearray(_READ_BYTES)
     received = 0
-    first_s = last_s = time.monotonic()
     with sink.accept() as connection:
         segment_bytes = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+        began_s = first_s = last_s = time.monotonic()
+        start_s, end_s = began_s + _WARM_UP_SHARE * seconds, began_s + _STOP_SHARE * seconds
         # To its end, so that the sender never waits; only what falls into the window counts.
         while got := connection.recv_into(buffer, _READ_BYTES, socket.MSG_TRUNC):
             now_s = time.monotonic()

@@ -26,7 +26,8 @@ def answer_probes(port: int) -> dict[str, Any]:
         OSError: No leader came, or it went away in the middle.
     """
     arrivals: list[list[int]] = []
-    with socket.create_server(("", port)) as listener, _udp(port) as probes, Sink(port + 1) as sink:
+    # The listener comes last: as soon as it is there, the leader sends.
+    with _udp(port) as probes, Sink(port + 1) as sink, socket.create_server(("", port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
         with control, control.makefile("rw", encoding="ascii") as talk:
@@ -53,6 +54,7 @@ def probe_path(
     linger_s: float,
     loads: dict[str, dict[str, Any]],
     port: int,
+    own_port: int | None = None,
 ) -> dict[str, Any]:
     """Measure the path to an answering agent.
 
@@ -64,7 +66,8 @@ def probe_path(
         linger_s: How long stragglers are waited for.
         loads: By direction, ``egress`` and ``ingress``, the load to measure the rate with; see load_path.py. A
             direction that is not named is not measured.
-        port: Port of the answering agent; the next one takes the loads.
+        port: Port of the answering agent; the next one takes the loads there.
+        own_port: Port that takes the loads here. Default: the same as there.
 
     Returns:
         ``sent``: number of probes. ``there``: [number, µs] of each probe's arrival, in order of arrival. ``back``:
@@ -75,7 +78,11 @@ def probe_path(
         OSError: Nobody answers, or went away in the middle.
     """
     rates = {}
-    with Sink(port + 1) as sink, _connect(address, port) as control, control.makefile("rw", encoding="ascii") as talk:
+    with (
+        Sink(own_port or port + 1) as sink,
+        _connect(address, port) as control,
+        control.makefile("rw", encoding="ascii") as talk,
+    ):
         with _udp(0) as probes:
             probes.connect((address, port))
             back = _send_probes(probes, packets, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s)
@@ -86,7 +93,7 @@ def probe_path(
             load(address, port + 1, **egress)
             rates["egress"] = _hear(talk)["bytes_per_s"]
         if ingress := loads.get("ingress"):
-            _tell(talk, {"do": "load", **ingress})
+            _tell(talk, {"do": "load", "port": sink.port, **ingress})
             rates["ingress"] = count(sink, **ingress)
             _hear(talk)
     return {"sent": packets, "there": there, "back": back, "rates": rates}
@@ -97,7 +104,7 @@ def _obey(order: dict[str, Any], *, arrivals: list[list[int]], sink: Sink, leade
     if what == "count":
         return {"bytes_per_s": count(sink, **order)}
     if what == "load":
-        load(leader, sink.port, **order)
+        load(leader, **order)
     return {"arrivals": arrivals}
 
 

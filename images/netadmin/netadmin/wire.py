@@ -34,8 +34,9 @@ _ARGUMENTS: Final = (
     f"vec1:transport=tap,ifname={WIRE_LINK},depth=32,gro=1",
     # The first serial line is the conversation, the console (kernel messages) goes to the log.
     *("ssl0=fd:0,fd:1", "ssl=null", "con0=null,fd:2", "con=null"),
-    # Self-tests of file system checksums that nothing here uses take most of a second; so does calibrating delay loops.
-    "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks",
+    # Self-tests of checksums and ciphers, and calibrating delay loops, take a second; nothing here uses any of them.
+    "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks,init_zswap",
+    "cryptomgr.notests",
     "lpj=10000000",
     # Small tables: sizes are guessed from the machine's memory otherwise.
     *("dhash_entries=1024", "ihash_entries=1024", "thash_entries=256", "uhash_entries=256"),

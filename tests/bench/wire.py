@@ -1,0 +1,86 @@
+"""What a wire costs: time until it is ready, memory, throughput, and how exact it is."""
+
+import statistics
+from collections.abc import Iterator
+from typing import Final
+
+from fixtures.engine.labels import Session
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.network.path import SELF_CHECK, faults
+from fixtures.network.path_lab import PEER, path_lab_specs
+from fixtures.network.profiles import PROFILES
+from fixtures.network.shaped_links import ProbePlan, ShapedLinks, owner_name
+from fixtures.network.shaper import WIRE, why_impossible
+from fixtures.topology.container import LabContainer
+from fixtures.topology.lab import Lab
+
+_LABS: Final = 5
+_PLAN: Final = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
+# Netem is there but has nothing to hold back: its highest rate is beyond what a wire passes.
+_OPEN: Final = NetworkProfile(
+    name="open", summary="Through the wire, not limited.", client=LinkProfile.both(Impairment(rate_mbit=32_000))
+)
+# Files with the parts of a container's memory that are its own, cgroup v2 and v1.
+_MEMORY_FILES: Final = ("/sys/fs/cgroup/memory.stat", "/sys/fs/cgroup/memory/memory.stat")
+
+
+def measure_wire(session: Session, *, netadmin_image: str, client_image: str) -> Iterator[str]:
+    """Yield lines with what several labs in turn have shown."""
+    if reason := why_impossible(session, netadmin_image)[WIRE]:
+        yield f"no wire on this host: {reason}"
+        return
+    ready_s: list[float] = []
+    memory_mb: list[float] = []
+    rates_mbit: list[float] = []
+    for number in range(_LABS):
+        with Lab(session) as lab:
+            lab.start(
+                path_lab_specs(
+                    shaper=WIRE,
+                    netadmin_image=netadmin_image,
+                    client_image=client_image,
+                    peer_cpuset="0",
+                    others_cpuset="1",
+                )
+            )
+            links = ShapedLinks(lab, shaper=WIRE)
+            ready_s += links.ready_s.values()
+            links.apply(_OPEN, subject=PEER)
+            figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
+            rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]
+            if number == 0:
+                yield from _exactness(links)
+            memory_mb.append(_own_memory_bytes(lab[owner_name("client")]) / 1e6)
+    yield f"wire, {_LABS} labs with two wires each:"
+    yield f"  ready after the start of its program: {_spread(ready_s)} s"
+    yield f"  throughput, nothing held back: {_spread([rate / 1000 for rate in rates_mbit])} Gbit/s"
+    yield f"  memory of its container, page cache aside: {_spread(memory_mb)} MB"
+
+
+def _exactness(links: ShapedLinks) -> Iterator[str]:
+    for profile in PROFILES.values():
+        for role, link in profile.links.items():
+            if not link.shapes:
+                continue
+            links.apply(profile, subject=PEER)
+            figures = links.measure(role, link, subject=PEER, plan=_PLAN)
+            wrong = faults(link, figures, SELF_CHECK)
+            rates = [f"{way.rate_mbit:.4g}" for way in figures.directions.values() if way.rate_mbit]
+            yield (
+                f"  {profile.name}: round trip {figures.rtt_p50_ms:.2f} ms, 10th to 90th percentile "
+                f"{figures.spread_ms:.2f} ms, Mbit/s each way {' and '.join(rates) or '-'}: "
+                f"{'; '.join(wrong) or 'as set'}"
+            )
+
+
+def _own_memory_bytes(container: LabContainer) -> int:
+    """Return anonymous and shared memory: the wire's own memory is a file in a tmpfs, which counts as shared."""
+    script = f"cat {' '.join(_MEMORY_FILES)} 2>/dev/null || true"
+    rows = [line.split() for line in container.run(["sh", "-c", script]).decode().splitlines()]
+    figures = {name: int(value) for name, value in rows}
+    return figures.get("anon", figures.get("rss", 0)) + figures.get("shmem", 0)
+
+
+def _spread(values: list[float]) -> str:
+    return f"{statistics.median(values):.2f} (median; {min(values):.2f} to {max(values):.2f})"

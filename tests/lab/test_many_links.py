@@ -1,0 +1,35 @@
+"""Labs with shaped links leave the machine as it was."""
+
+from pathlib import Path
+
+import docker
+import pytest
+
+from fixtures.engine.labels import Session
+from fixtures.network.shaper import NATIVE, why_impossible
+from fixtures.pytest_plugin.engine import BuiltImages
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, start_pytest
+from tests.lab.many_links import start_many
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+
+def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.DockerClient, lab_session: Session) -> None:
+    """The short version of ``python -m tests.lab.many_links 50``."""
+    before, *after = start_many(engine, lab_session, 3)
+    assert len(after) == 3
+    assert after[-1].links <= before.links
+    assert after[-1].kernels <= before.kernels
+
+
+def test_where_no_link_can_be_shaped_the_bare_network_still_gets_its_verdict(
+    lab_session: Session, images: BuiltImages, tmp_path: Path
+) -> None:
+    """Asked for the native shaper on a host without netem: shaped cells are skipped with the reason, others run."""
+    if not why_impossible(lab_session, images.roles["netadmin"])[NATIVE]:
+        pytest.skip("this host's kernel has netem: nothing is unsupported here")
+    child = start_pytest(*SHORTEST_RUN, "--network", "wan", "--network", "bare", "--shaper", "native", results=tmp_path)
+    output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
+    assert child.returncode == 0, output
+    assert "1 passed, 1 skipped" in output
+    assert "no link can be shaped on this host: native: " in output
