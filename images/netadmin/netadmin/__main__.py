@@ -5,12 +5,14 @@ Both then answer tasks (agent.py), until the container is removed.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from typing import Any
 
 from .agent import Agent
+from .placement import cpus_of, stay_on
 from .wire import Wire, WireError
 
 
@@ -24,9 +26,12 @@ def _look() -> tuple[dict[str, Any], Wire | None]:
 def _wire() -> tuple[dict[str, Any], Wire | None]:
     wire = Wire()
     try:
-        return {"ready_s": wire.raise_()}, wire
+        ready_s = wire.raise_()
+        if cpus := os.environ.get("STAY_ON_CPUS"):
+            stay_on(cpus_of(cpus))
     except (WireError, subprocess.CalledProcessError) as error:
         return {"error": str(error)}, wire
+    return {"ready_s": ready_s}, wire
 
 
 if __name__ == "__main__":

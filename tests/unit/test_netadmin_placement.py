@@ -1,0 +1,51 @@
+"""Which CPUs a netadmin container stays on."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from images.netadmin.netadmin.placement import cpus_of, stay_on
+
+
+@pytest.mark.parametrize(("text", "cpus"), [("0", {0}), ("1-3", {1, 2, 3}), ("0,2-3", {0, 2, 3})])
+def test_the_kernels_list_format_is_understood(text: str, cpus: set[int]) -> None:
+    """Single numbers and ranges."""
+    assert cpus_of(text) == cpus
+
+
+def test_a_text_that_is_no_list_is_refused() -> None:
+    """An empty one, too: it would leave nothing to run on."""
+    with pytest.raises(ValueError, match="invalid literal"):
+        cpus_of("")
+
+
+def test_processes_that_run_already_are_moved() -> None:
+    """All of a process table's, not only those that start later."""
+    allowed = os.sched_getaffinity(0)
+    one = {min(allowed)}
+    script = (
+        "import os, subprocess, sys, pathlib\n"
+        "from images.netadmin.netadmin.placement import stay_on\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        "folder = pathlib.Path(sys.argv[1]) / str(child.pid) / 'task' / str(child.pid)\n"
+        "folder.mkdir(parents=True)\n"
+        f"stay_on({one}, processes=pathlib.Path(sys.argv[1]))\n"
+        "print(sorted(os.sched_getaffinity(child.pid)), sorted(os.sched_getaffinity(0)))\n"
+        "child.kill()\n"
+        "child.wait()\n"
+    )
+    assert _output(script) == f"{sorted(one)} {sorted(one)}\n"
+
+
+def _output(script: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run([sys.executable, "-c", script, folder], capture_output=True, check=True, text=True).stdout
+
+
+def test_cpus_that_are_not_there_are_an_error() -> None:
+    """Nothing would run anywhere."""
+    with pytest.raises(OSError, match="Invalid argument"):
+        stay_on({4095})
