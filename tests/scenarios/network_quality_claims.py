@@ -144,6 +144,8 @@ class NetworkQuality:
                 effect_name="median loop lag, loaded ÷ idle worker",
                 scale=Scale.RATIO,
                 threshold=STALL_THRESHOLD,
+                # One short trial a block, whose lag varies much.
+                further_looks=(6, 12),
                 control=control,
             ),
             Claim(

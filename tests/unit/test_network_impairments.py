@@ -183,24 +183,6 @@ def test_netem_gets_zero_for_no_rate() -> None:
     assert (netem["rate_bytes_per_s"], netem["jitter_us"], netem["reorder_pct"]) == (0, 100, 4.0)
 
 
-@pytest.mark.parametrize(
-    ("fields", "suits"),
-    [
-        ({"rate_mbit": 1000, "delay_ms": 1}, True),
-        ({"rate_mbit": 10}, True),
-        ({"rate_mbit": 1000, "delay_ms": 1.001}, False),
-        ({"rate_mbit": 1000, "loss_pct": 0.1}, False),
-    ],
-    ids=["fast", "slow", "far", "lossy"],
-)
-def test_a_stream_finds_the_rate_of_a_link_that_is_near_and_loses_nothing(
-    fields: dict[str, Any],
-    suits: bool,  # noqa: FBT001 - a parameter of the test
-) -> None:
-    """Where packets are lost it would slow down; far away it would take too long."""
-    assert Impairment(**fields).suits_stream is suits
-
-
 def test_results_name_the_limit_that_is_set() -> None:
     """All other fields are as they were given."""
     assert Impairment(delay_ms=20, loss_pct=1).to_json() == {

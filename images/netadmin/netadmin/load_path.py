@@ -1,8 +1,8 @@
 """Loads a path and counts what arrives, to measure its rate.
 
 Frames are counted by the receiving interface itself (/proc/net/dev), so that nobody has to read them: a receiver that
-is too slow would measure itself. A TCP stream loads a path on which nothing is lost: it finds the
-rate by itself, and its bytes are those that its segments have on a wire. Other paths are loaded with datagrams.
+is too slow would measure itself. A TCP stream loads a path that may carry frames longer than the
+MTU, and its bytes are those that its segments would have on a wire. Other paths are loaded with datagrams.
 """
 
 import contextlib
