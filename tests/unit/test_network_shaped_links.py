@@ -153,7 +153,7 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
 @pytest.mark.parametrize(
     ("profile", "streams"),
     [
-        (LinkProfile(egress=Impairment(rate_mbit=10)), {"egress": True}),
+        (LinkProfile(egress=Impairment(rate_mbit=10)), {"egress": False}),
         (LinkProfile(egress=Impairment(delay_ms=10, rate_mbit=10)), {"egress": False}),
         (LinkProfile(ingress=Impairment(loss_pct=1, rate_mbit=10)), {"ingress": False}),
         (LinkProfile.both(Impairment(delay_ms=10)), {}),
@@ -162,7 +162,7 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
             {"egress": False, "ingress": True},
         ),
     ],
-    ids=["near", "far", "lossy", "no-rate", "both-ways"],
+    ids=["slow", "far", "lossy", "no-rate", "both-ways"],
 )
 def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, streams: dict[str, bool]) -> None:
     """A load finds no rate where none was set; the offered rate is each direction's own, in bytes."""

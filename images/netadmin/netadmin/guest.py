@@ -5,16 +5,19 @@ It answers every line of JSON on its serial line with one line, as the agent out
 """
 
 import ctypes
+import errno
 import json
 import os
 import time
 import tty
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from .rtnetlink import IPRoute
+
+_T = TypeVar("_T")
 
 SERIAL_LINE: Final = "/dev/ttyS0"
 # Each end of the wire with the direction that its root qdisc shapes: what leaves vec1 comes from the role.
@@ -35,26 +38,28 @@ def main() -> None:
     # Not before: what netem counts time in is read from /proc, and the qdiscs are modules.
     from .rtnetlink import IPRoute  # noqa: PLC0415
 
-    with IPRoute() as netlink, os.fdopen(line, "r+b", buffering=0) as stream:
-        # The links of the other side are being made meanwhile. Whatever was said before this would have been lost.
-        stream.write(b'{"waiting": true}\n')
-        _read_line(stream)
+    # The links of the other side are being made meanwhile. Whatever was said before this would have been lost.
+    _write(line, {"waiting": True})
+    _read(line)
+    with IPRoute() as netlink:
         _join(netlink)
-        stream.write(b'{"joined": true}\n')
-        while True:
-            question = json.loads(_read_line(stream))
-            stream.write(json.dumps(_answer(netlink, question)).encode() + b"\n")
+    _write(line, {"joined": True})
+    while True:
+        question = json.loads(_read(line))
+        # A socket for each question: an answer that one has missed does not disturb the next.
+        _write(line, _answer(IPRoute, question))
 
 
-def _answer(netlink: "IPRoute", question: Mapping[str, Any]) -> dict[str, Any]:
-    answers: dict[str, Callable[[], dict[str, Any]]] = {
-        "shape": lambda: _shape(netlink, question["shape"]),
-        "shape_natively": lambda: _shape_natively(netlink, question["shape_natively"]),
-        "memory": lambda: {"memory": Path("/proc/meminfo").read_text(encoding="ascii")},
-    }
+def _answer(open_netlink: "type[IPRoute]", question: Mapping[str, Any]) -> dict[str, Any]:
     (name,) = question
     try:
-        return answers[name]()
+        with open_netlink() as netlink:
+            answers: dict[str, Callable[[], dict[str, Any]]] = {
+                "shape": lambda: _shape(netlink, question["shape"]),
+                "shape_natively": lambda: _shape_natively(netlink, question["shape_natively"]),
+                "memory": lambda: {"memory": Path("/proc/meminfo").read_text(encoding="ascii")},
+            }
+            return answers[name]()
     except Exception as error:  # noqa: BLE001 - whatever it is, the agent outside must hear of it: an init must not end
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -97,17 +102,34 @@ def _load(modules: tuple[str, ...]) -> None:
     folder = Path("/usr/lib/uml/modules", os.uname().release, "kernel")
     for name in modules:
         file = os.open(folder / f"{name}.ko", os.O_RDONLY)
-        if _LIBC.syscall(_FINIT_MODULE, file, b"", 0) and ctypes.get_errno() != 17:  # noqa: PLR2004 - EEXIST: loaded
+        if _LIBC.syscall(_FINIT_MODULE, file, b"", 0) and ctypes.get_errno() != errno.EEXIST:
             raise OSError(ctypes.get_errno(), f"loading {name}")
         os.close(file)
 
 
-def _read_line(stream: Any) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        chunk = stream.read(4096)
-        if chunk:
-            line += chunk
-        else:
-            time.sleep(0.1)
-    return line
+def _read(line: int) -> bytes:
+    received = b""
+    while not received.endswith(b"\n"):
+        received += _insist(lambda: os.read(line, 4096))
+    return received
+
+
+def _write(line: int, answer: Mapping[str, Any]) -> None:
+    rest = json.dumps(answer).encode() + b"\n"
+    while rest:
+        rest = rest[_insist(lambda: os.write(line, rest)) :]  # noqa: B023 - called before rest changes
+
+
+def _insist(call: Callable[[], _T]) -> _T:
+    """Repeat a system call that this kernel did not recognise.
+
+    Under load a user-mode kernel may lose the number of a call when a signal comes in between, and answers ENOSYS; the
+    call has done nothing then.
+    """
+    while True:
+        try:
+            return call()
+        except OSError as error:
+            if error.errno != errno.ENOSYS:
+                raise
+            time.sleep(0.001)

@@ -4,9 +4,11 @@ For hosts whose own kernel has no netem. See the kernel's Documentation/virt/uml
 arguments ("vector" network transports, host file system as root, serial lines on file descriptors).
 """
 
+import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -79,6 +81,7 @@ class Wire:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                start_new_session=True,
                 env={**os.environ, "TMPDIR": str(MEMORY_FOLDER), "HOME": str(MEMORY_FOLDER)},
             )
         _plumb("lay")
@@ -122,7 +125,7 @@ class Wire:
     def lower(self) -> None:
         """End the kernel, if it runs."""
         if self._kernel is not None:
-            self._kernel.kill()
+            _kill(self._kernel)
             self._kernel.communicate()
             self._kernel = None
 
@@ -144,7 +147,7 @@ class Wire:
             remaining_s = deadline_s - time.monotonic()
             if remaining_s <= 0 or not select.select([reader], [], [], remaining_s)[0]:
                 # An answer that comes too late would be taken for the next question's.
-                kernel.kill()
+                _kill(kernel)
                 raise WireError(f"the wire's kernel did not answer within {within_s:g} s")
             chunk = os.read(reader, 65536)
             if not chunk:
@@ -164,6 +167,12 @@ class Wire:
     def _end(self) -> str:
         kernel = self._living()
         return f"the wire's kernel ended with status {kernel.wait()}"
+
+
+def _kill(kernel: "subprocess.Popen[bytes]") -> None:
+    """Kill a kernel with its helpers, which would hold its pipes open for ever."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(kernel.pid, signal.SIGKILL)
 
 
 def _plumb(how: str) -> None:
