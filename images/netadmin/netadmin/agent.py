@@ -32,6 +32,7 @@ class Agent:
             "greeting": lambda: greeting,
             "shape": self.shape,
             "segmentation": self.segmentation,
+            "fix_neighbours": self.fix_neighbours,
             "status": self.status,
             "revive": self.revive,
             "wire_log": self.wire_log,
@@ -82,6 +83,12 @@ class Agent:
             subprocess.run(command, check=True)
             self._segmentation = on
         return {"segmentation": on}
+
+    def fix_neighbours(self, neighbours: Mapping[str, str]) -> dict[str, Any]:
+        """Set the MAC addresses of neighbours for good, by IPv4 address; in a process of its own, like the above."""
+        pairs = [f"{address}={mac}" for address, mac in neighbours.items()]
+        subprocess.run([sys.executable, "-m", "netadmin.neighbours", *pairs], check=True)
+        return {"fixed": len(pairs)}
 
     def status(self) -> dict[str, Any]:
         """Tell whether the link's shaper is alive, and which process it is; a native one is the kernel itself."""

@@ -15,6 +15,7 @@ import sys
 from typing import Any, Final
 
 from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
+from .neighbours import fix, fixed
 from .redirect import redirect, stop_redirecting
 from .rtnetlink import IPRoute
 
@@ -63,7 +64,7 @@ def lead_past(ip: IPRoute) -> None:
 
 
 def _hand_over(ip: IPRoute, old: str, *, becomes: str, to: str) -> None:
-    """Give name, MAC address, IP addresses and routes of a link to another one."""
+    """Give name, MAC address, IP addresses, fixed neighbours and routes of a link to another one."""
     old_index, new_index = _index(ip, old), _index(ip, to)
     (link,) = ip.get_links(old_index)
     addresses = [
@@ -76,6 +77,7 @@ def _hand_over(ip: IPRoute, old: str, *, becomes: str, to: str) -> None:
         for route in ip.get_routes(oif=old_index, table=_MAIN_TABLE)
         if route["proto"] != _BY_KERNEL and route.get_attr("RTA_OIF") == old_index
     ]
+    neighbours = fixed(ip, old_index)
     for index in (old_index, new_index):
         ip.link("set", index=index, state="down")
     ip.flush_addr(index=old_index)
@@ -85,6 +87,7 @@ def _hand_over(ip: IPRoute, old: str, *, becomes: str, to: str) -> None:
         ip.addr("add", index=new_index, **address)
     for index in (old_index, new_index):
         ip.link("set", index=index, state="up")
+    fix(ip, new_index, neighbours)
     for route in routes:
         ip.route("add", **_route(route, oif=new_index))
 
