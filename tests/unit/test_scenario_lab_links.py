@@ -140,3 +140,11 @@ def test_logs_are_those_of_the_wires_that_there_are() -> None:
     """A role whose link is never shaped has none."""
     assert lab_links(FakeLab()).logs() == {"client": "Kernel panic", "backend": "Kernel panic"}
     assert lab_links(FakeLab(roles=("client",))).logs() == {"client": "Kernel panic"}
+
+
+def test_each_link_is_measured_by_itself() -> None:
+    """Single packets, which a slow link of the client's needs, would make a fast link of the backend's look slow."""
+    lab = FakeLab()
+    lab_links(lab).check([FAR_BOTH], subject="subject")
+    assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["client"].of("shape")] == [20_000, 0]
+    assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["backend"].of("shape")] == [0, 3000]
