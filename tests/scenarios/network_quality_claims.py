@@ -25,7 +25,7 @@ from tests.scenarios.reuseport_stall_claims import (
     CONTROL_THRESHOLD,
     RELIEF_THRESHOLD,
 )
-from tests.scenarios.reuseport_stall_effects import loaded_lag_ms
+from tests.scenarios.reuseport_stall_effects import loaded_lag_ms, stall
 
 SCENARIO: Final = "network_quality"
 
@@ -107,7 +107,7 @@ class NetworkQuality:
             sentence="the loaded worker stalls while no link is limited",
             source=ARTICLE,
             arms=(UNLIMITED,),
-            effect=lambda block: _stall(block[UNLIMITED]),
+            effect=lambda block: stall(block[UNLIMITED]),
             effect_name="median loop lag, loaded ÷ idle worker",
             scale=Scale.RATIO,
             threshold=CONTROL_THRESHOLD,
@@ -139,7 +139,7 @@ class NetworkQuality:
                 sentence="A client that is 20 ms of round trip away does not spare the loaded worker the stall",
                 source=good_network,
                 arms=(DISTANT,),
-                effect=lambda block: _stall(block[DISTANT]),
+                effect=lambda block: stall(block[DISTANT]),
                 effect_name="median loop lag, loaded ÷ idle worker",
                 scale=Scale.RATIO,
                 # What the control calls a stall.
@@ -203,11 +203,6 @@ def grid_lines(arms: Mapping[str, Mapping[str, float | int | None]]) -> list[str
         cells = ["-" if lag is None else f"{lag:.2f}" for lag in lags]
         lines.append("".join([f"{head:<24}", *[f"{cell:>22}" for cell in cells]]))
     return lines
-
-
-def _stall(observation: Observation) -> float:
-    loaded, idle = observation.workers
-    return loaded.lag_p50_ms / idle.lag_p50_ms
 
 
 def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim:

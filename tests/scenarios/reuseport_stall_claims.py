@@ -4,19 +4,24 @@ Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its r
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from fixtures.inference.intervals import Scale
 from fixtures.inference.verdicts import Verdict
-from fixtures.load.observation import Observation
 from fixtures.load.trial import TrialPlan
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.claims import Claim
 from fixtures.scenario.preconditions import PreconditionError
 from fixtures.subject.config import SubjectConfig
-from tests.scenarios.reuseport_stall_effects import concordance, loaded_lag_ms, median_total_ms, monotone, slow_share
+from tests.scenarios.reuseport_stall_effects import (
+    concordance,
+    loaded_lag_ms,
+    median_total_ms,
+    monotone,
+    slow_share,
+    stall,
+)
 
 SCENARIO: Final = "reuseport_stall"
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
@@ -131,16 +136,12 @@ class ReuseportStall:
         doses = [arm.name for arm in self.dose_arms()]
         default, smallest = doses[0], doses[-1]
 
-        def stall(block: Mapping[str, Observation]) -> float:
-            loaded, idle = block[default].workers
-            return loaded.lag_p50_ms / idle.lag_p50_ms
-
         control = Claim(
             name="stall_is_there",
             sentence="the default arm's loaded worker stalls",
             source=ARTICLE,
             arms=(default,),
-            effect=stall,
+            effect=lambda block: stall(block[default]),
             effect_name="median loop lag, loaded ÷ idle worker",
             scale=Scale.RATIO,
             threshold=CONTROL_THRESHOLD,
@@ -151,7 +152,7 @@ class ReuseportStall:
                 sentence="A worker that carries bulk downloads stalls, while the idle worker beside it does not",
                 source=f"{ARTICLE}: fast requests jump between 38 ms and 1010 ms",
                 arms=(default,),
-                effect=stall,
+                effect=lambda block: stall(block[default]),
                 effect_name="median loop lag, loaded ÷ idle worker",
                 scale=Scale.RATIO,
                 threshold=STALL_THRESHOLD,

@@ -54,6 +54,12 @@ def monotone(lags_ms: Sequence[Sequence[float]]) -> Condition:
     return Condition(met=trend.monotone, figures=f"Page's L = {trend.statistic:g}, p = {trend.p_value:.2g}, {steps}")
 
 
+def stall(observation: Observation) -> float:
+    """Return the median loop lag of worker 1 ÷ that of the idle worker beside it."""
+    loaded, idle = observation.workers
+    return loaded.lag_p50_ms / idle.lag_p50_ms
+
+
 def loaded_lag_ms(observation: Observation) -> float:
     """Return the median loop lag of worker 1, which carries the bulk downloads of "one worker"."""
     return observation.workers[0].lag_p50_ms
