@@ -1,6 +1,29 @@
 #!/bin/sh
-# The files are sparse and made at start: in an image layer 2 GiB of holes would be stored as 2 GiB of zeros.
+# Serves on port 8000, with "Serving HTTP" in its log, as the kind of backend that BACKEND_KIND names:
+#   files    Python's http.server, the default: /bulk.bin and /small.bin of BULK_BYTES and SMALL_BYTES, and a page at /.
+#   static   nginx with one worker: the page at every path, and connections that are kept.
+#   asyncio  an event loop: the page at /, and below /hold answers that never end; see server/.
 set -eu
-truncate -s "$BULK_BYTES" /srv/files/bulk.bin
-truncate -s "$SMALL_BYTES" /srv/files/small.bin
-exec python3 -u -m http.server 8000 --directory /srv/files
+case "${BACKEND_KIND:-files}" in
+files)
+    # The files are sparse and made at start: in an image layer 2 GiB of holes would be stored as 2 GiB of zeros.
+    truncate -s "$BULK_BYTES" /srv/files/bulk.bin
+    truncate -s "$SMALL_BYTES" /srv/files/small.bin
+    exec python3 -u -m http.server 8000 --directory /srv/files
+    ;;
+static)
+    # Every connection is a file descriptor.
+    ulimit -S -n "$(ulimit -H -n)"
+    # Tried first: nginx itself does not say that it serves.
+    nginx -e stderr -q -t -c /opt/backend/nginx.conf
+    echo "Serving HTTP on port 8000 as nginx"
+    exec nginx -e stderr -c /opt/backend/nginx.conf
+    ;;
+asyncio)
+    exec python3 -u -m server
+    ;;
+*)
+    echo "BACKEND_KIND is \"$BACKEND_KIND\"; it can be files, static or asyncio" >&2
+    exit 64
+    ;;
+esac

@@ -43,7 +43,7 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
             cpuset="0",
             sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
             files={CONFIG_PATH: config},
-            after="backend",
+            after=("backend",),
         )
         for number in range(_SUBJECTS)
     ]

@@ -49,7 +49,7 @@ class Compose:
             copy.write_bytes(content)
             service.setdefault("volumes", []).append(f"{copy}:{path}:ro")
         if spec.after:
-            service["depends_on"] = [spec.after]
+            service["depends_on"] = list(spec.after)
         return service
 
     def _run(self, *arguments: str) -> None:

@@ -7,10 +7,12 @@ import docker
 import pytest
 
 from fixtures.engine.labels import Session
+from fixtures.load.trial import TrialPlan
 from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.scenario.arms import Subject
+from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.bench import Bench
 from fixtures.scenario.placement import CpuPlacement
+from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.config import SubjectConfig
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
@@ -29,12 +31,15 @@ def containers(
         config=SubjectConfig(upstream="backend:8000"),
         sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
     )
+    arm = Arm(name="unloaded", subject=subject, plan=TrialPlan())
+    scenario = Scenario(name="isolation", arms=(arm,), claims=())
     with Lab(lab_session) as lab:
         Bench(
             lab,
+            scenario=scenario,
+            arms=scenario.arms,
             nginx=nginx,
             images=images.of_bench(nginx),
-            subjects=[subject],
             placement=CpuPlacement.on(engine.info()["NCPU"]),
         )
         yield {container.spec.role.value: container.inspect() for container in lab.containers()}
@@ -76,6 +81,13 @@ def test_every_container_drops_all_capabilities_and_only_netadmin_takes_two_back
     assert not any(kept.values())
 
 
+def test_only_netadmin_sees_processes_of_another_container(containers: dict[str, dict[str, Any]]) -> None:
+    """Those of its subject: it reads nginx's memory there. Nobody else sees any but its own."""
+    modes = {role: item["HostConfig"]["PidMode"] for role, item in containers.items()}
+    assert modes.pop("netadmin") == f"container:{containers['subject']['Id']}"
+    assert not any(modes.values())
+
+
 def test_the_labs_network_has_no_way_out(engine: docker.DockerClient, containers: dict[str, dict[str, Any]]) -> None:
     """An internal network: no gateway to anywhere else."""
     (name,) = containers["subject"]["NetworkSettings"]["Networks"]
@@ -96,6 +108,7 @@ def test_limits_of_a_role_reach_the_kernel(lab_session: Session, images: BuiltIm
         image=images.roles["client"],
         cpuset="1",
         memory_bytes=64 << 20,
+        cpus=0.5,
         sysctls={"net.core.somaxconn": "77"},
     )
     with Lab(lab_session) as lab:
@@ -103,6 +116,7 @@ def test_limits_of_a_role_reach_the_kernel(lab_session: Session, images: BuiltIm
         client = lab["client"]
         assert client.inspect()["HostConfig"]["Memory"] == 64 << 20
         assert client.inspect()["HostConfig"]["MemorySwap"] == 64 << 20
+        assert client.inspect()["HostConfig"]["NanoCpus"] == 500_000_000
         assert client.run(["cat", "/proc/sys/net/core/somaxconn"]) == b"77\n"
         status = client.run(["cat", "/proc/self/status"]).decode()
     assert "Cpus_allowed_list:\t1\n" in status

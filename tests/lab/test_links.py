@@ -144,10 +144,10 @@ def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
 ) -> None:
     """The precondition is measured: a shaper that does nothing and says it did is found out."""
     monkeypatch.setattr(LinkAgent, "shape", lambda _self, _profile: {})
-    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
-    claim = scenario.claims()["loaded_worker_stalls"]
+    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
+    claim = scenario.claim("loaded_worker_stalls")
     place = CellPlace(scenario=f"{SCENARIO} over a link that was not shaped", nginx=nginx, network=WAN)
-    with measure(place, scenario.arms(), [claim]) as measures:
+    with measure(place, scenario, [claim]) as measures:
         cell = measures.decide(claim)
     assert cell.verdict == "unsupported"
     assert "median round trip" in cell.reason
@@ -164,11 +164,11 @@ def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
 ) -> None:
     """The claim is decided all the same, by blocks over a living link."""
     assert wire
-    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
-    claim = scenario.claims()["first_twin_lags_more"]
+    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
+    claim = scenario.claim("first_twin_lags_more")
     place = CellPlace(scenario=f"{SCENARIO} over a wire that dies", nginx=nginx, network=PROFILES["fast-backend"])
     during_block(2, lambda: end_wires(engine, lab_session))
-    with measure(place, scenario.arms(), [claim]) as measures:
+    with measure(place, scenario, [claim]) as measures:
         cell = measures.decide(claim)
     assert cell.void_blocks >= 1
     assert cell.blocks >= 6

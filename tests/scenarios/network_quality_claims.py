@@ -11,6 +11,7 @@ from typing import Final
 
 from fixtures.inference.intervals import Scale
 from fixtures.inference.verdicts import Verdict
+from fixtures.load.instrument import check_loop_probe
 from fixtures.load.observation import Observation
 from fixtures.load.trial import TrialPlan
 from fixtures.network.impairments import Impairment
@@ -18,12 +19,14 @@ from fixtures.network.links import LinkProfile, NetworkProfile
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.claims import Claim
 from fixtures.scenario.preconditions import PreconditionError
+from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.config import SubjectConfig
 from tests.scenarios.reuseport_stall_claims import (
     ARTICLE,
     BULK_DOWNLOADS,
     CONTROL_THRESHOLD,
     RELIEF_THRESHOLD,
+    STALL_WARM_UP,
 )
 from tests.scenarios.reuseport_stall_effects import loaded_lag_ms, stall
 
@@ -68,7 +71,7 @@ class NetworkQuality:
     network: NetworkProfile
     upstream: str = "backend:8000"
 
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[Arm[Observation], ...]:
         """Return the arms of the grid, and those beside it.
 
         Raises:
@@ -100,9 +103,23 @@ class NetworkQuality:
         further = {name: replace(way, delay_ms=way.delay_ms + DISTANCE_MS) for name, way in client.directions.items()}
         return replace(self.network, name=f"{self.network.name}, {DISTANT}", client=LinkProfile(**further))
 
-    def claims(self) -> dict[str, Claim]:
-        """Return the claims by name."""
-        control = Claim(
+    def scenario(self) -> Scenario[Observation]:
+        """Return the scenario.
+
+        Raises:
+            PreconditionError: The network cannot have a rate.
+        """
+        return Scenario(
+            name=SCENARIO,
+            arms=self.arms(),
+            claims=self.claims(),
+            warm_up=STALL_WARM_UP,
+            check=check_loop_probe,
+        )
+
+    def claims(self) -> tuple[Claim[Observation], ...]:
+        """Return the claims."""
+        control = Claim[Observation](
             name="stall_is_there",
             sentence="the loaded worker stalls while no link is limited",
             source=ARTICLE,
@@ -113,7 +130,7 @@ class NetworkQuality:
             threshold=CONTROL_THRESHOLD,
         )
         good_network = f"{ARTICLE}: if the network is good enough"
-        claims = (
+        return (
             _lag_claim(
                 name="slow_upstream_ends_stall",
                 sentence="Over an upstream that is slower than nginx the stall vanishes",
@@ -156,6 +173,7 @@ class NetworkQuality:
                 scale=Scale.DIFFERENCE,
                 threshold=MAP_THRESHOLD,
                 control=control,
+                table=grid_lines,
             ),
             _lag_claim(
                 name="first_twin_lags_more",
@@ -178,7 +196,6 @@ class NetworkQuality:
                 everywhere=True,
             ),
         )
-        return {claim.name: claim for claim in claims}
 
 
 def relieved_share(block: Mapping[str, Observation]) -> float:
@@ -205,7 +222,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, float | int | None]]) -> list[str
     return lines
 
 
-def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim:
+def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[Observation]:
     """Return a claim on the ratio of two arms' lags, the first one's over the second one's."""
     first, second = arms
     return Claim(

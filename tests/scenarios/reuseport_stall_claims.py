@@ -9,10 +9,13 @@ from typing import Final
 
 from fixtures.inference.intervals import Scale
 from fixtures.inference.verdicts import Verdict
+from fixtures.load.instrument import check_loop_probe
+from fixtures.load.observation import Observation
 from fixtures.load.trial import TrialPlan
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.claims import Claim
 from fixtures.scenario.preconditions import PreconditionError
+from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.config import SubjectConfig
 from tests.scenarios.reuseport_stall_effects import (
     concordance,
@@ -45,6 +48,7 @@ BULK_PRICE_THRESHOLD: Final = 2.0
 # Whoever is slower at all pays: how much is the interval's to say, and it differs from lab to lab.
 FAST_PRICE_THRESHOLD: Final = 1.0
 
+STALL_WARM_UP: Final = TrialPlan(bulk_per_worker=(2, 2), baseline_s=0.2, settle_s=0.0, measure_s=0.25)
 ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.75)
 UNLOADED: Final = TrialPlan(baseline_s=0.5, settle_s=0.0, measure_s=0.05)
 ONE_LOADED_WITH_FAST: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25)
@@ -90,7 +94,7 @@ class ReuseportStall:
     def _reuseport(self) -> SubjectConfig:
         return SubjectConfig(upstream=self.upstream, reuseport=True)
 
-    def _arm(self, name: str, subject: Subject, plan: TrialPlan) -> Arm:
+    def _arm(self, name: str, subject: Subject, plan: TrialPlan) -> Arm[Observation]:
         return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk())
 
     def _dose_subject(self, max_bytes: int) -> Subject:
@@ -109,12 +113,12 @@ class ReuseportStall:
             sysctls={TCP_RMEM: " ".join(str(value) for value in triple)},
         )
 
-    def dose_arms(self) -> tuple[Arm, ...]:
+    def dose_arms(self) -> tuple[Arm[Observation], ...]:
         """Return one arm per dose, the largest first."""
         subjects = [self._dose_subject(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2])]
         return tuple(self._arm(subject.name, subject, ONE_LOADED) for subject in subjects)
 
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[Arm[Observation], ...]:
         """Return all arms."""
         doses = self.dose_arms()
         reuseport = doses[0].subject
@@ -131,12 +135,22 @@ class ReuseportStall:
             self._arm("shared-all-loaded", shared, ALL_LOADED_WITH_FAST),
         )
 
-    def claims(self) -> dict[str, Claim]:
-        """Return the claims by name."""
+    def scenario(self) -> Scenario[Observation]:
+        """Return the scenario."""
+        return Scenario(
+            name=SCENARIO,
+            arms=self.arms(),
+            claims=self.claims(),
+            warm_up=STALL_WARM_UP,
+            check=check_loop_probe,
+        )
+
+    def claims(self) -> tuple[Claim[Observation], ...]:
+        """Return the claims."""
         doses = [arm.name for arm in self.dose_arms()]
         default, smallest = doses[0], doses[-1]
 
-        control = Claim(
+        control = Claim[Observation](
             name="stall_is_there",
             sentence="the default arm's loaded worker stalls",
             source=ARTICLE,
@@ -146,7 +160,7 @@ class ReuseportStall:
             scale=Scale.RATIO,
             threshold=CONTROL_THRESHOLD,
         )
-        claims = (
+        return (
             Claim(
                 name="loaded_worker_stalls",
                 sentence="A worker that carries bulk downloads stalls, while the idle worker beside it does not",
@@ -254,4 +268,3 @@ class ReuseportStall:
                 everywhere=True,
             ),
         )
-        return {claim.name: claim for claim in claims}

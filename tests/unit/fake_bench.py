@@ -10,6 +10,7 @@ import pytest
 from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
 from fixtures.inference.questions import Progress
+from fixtures.load.observation import Observation
 from fixtures.load.trial import TrialPlan
 from fixtures.network.links import DIRECTIONS, NetworkProfile
 from fixtures.network.profiles import BARE
@@ -47,7 +48,7 @@ class FakeBench:
         self.log = ""
         self.links = links
 
-    def run(self, arm: Arm, *, label: str) -> dict[str, Any]:
+    def run(self, arm: Arm[Observation], *, label: str) -> dict[str, Any]:
         """Return what was canned."""
         self.now_s += TRIAL_SECONDS
         self.trials.append(arm.name)
@@ -100,12 +101,12 @@ def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
     )
 
 
-def arm(name: str) -> Arm:
-    """An arm of the one subject."""
-    return Arm(name=name, subject=SUBJECT, plan=TrialPlan())
+def arm(name: str, *, subject: Subject = SUBJECT) -> Arm[Observation]:
+    """An arm of the one subject, or of another one in its place."""
+    return Arm(name=name, subject=subject, plan=TrialPlan())
 
 
-def claim(name: str, *arms: str, control: Claim | None = None, **changes: Any) -> Claim:
+def claim(name: str, *arms: str, control: Claim[Observation] | None = None, **changes: Any) -> Claim[Observation]:
     """Claim that the loaded worker's median lag is more than 5 times the idle one's, in the first arm."""
     fields: dict[str, Any] = {
         "name": name,
@@ -125,17 +126,18 @@ def measuring(
     bench: FakeBench,
     writer: ResultsWriter,
     monkeypatch: pytest.MonkeyPatch,
-    *claims: Claim,
+    *claims: Claim[Observation],
     setup_s: float = 0.0,
     network: NetworkProfile = BARE,
+    subject: Subject = SUBJECT,
     progress: Callable[[Progress], None] = lambda _: None,
-) -> Measurement:
+) -> Measurement[Observation]:
     """Return a measurement of claims on the bench, whose clock it reads."""
     monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
-    names = {name for item in claims for name in [*item.arms, *(item.control.arms if item.control else ())]}
+    names = {name for item in claims for name in item.needed_arms}
     return Measurement(
         bench=cast("Bench", bench),
-        arms=[arm(name) for name in sorted(names)],
+        arms=[arm(name, subject=subject) for name in sorted(names)],
         claims=claims,
         looks=Looks(blocks=(5, 8)),
         seed=1,

@@ -76,6 +76,12 @@ class Program:
             "status": {"alive": self.alive, "pid": 7},
             "wire_log": {"log": "Kernel panic"},
             "shapers": {"native": "", "wire": "no room"},
+            "half_open": {
+                "sent": arguments.get("count"),
+                "seconds": 0.01,
+                "sources": ["172.18.255.254", "172.18.255.191"],
+            },
+            "steer_receive": {"rps_cpus": {"rx-0": arguments.get("cpus")}},
             "stop_capture": {"file": "/var/log/link.pcap"},
         }.get(task, {"did": task})
 

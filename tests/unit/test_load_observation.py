@@ -65,6 +65,13 @@ def test_machine_and_time_are_taken_over() -> None:
     assert (observation.busy_pct, observation.steal_pct, observation.measuring_s) == (50, 3, 1.25)
 
 
+def test_a_trial_whose_downloads_ended_early_does_not_count_and_says_so() -> None:
+    """Its worker was not loaded to the end."""
+    assert Observation.from_json(raw_trial(bulk=(10, 0))).faults == ()
+    spoilt = Observation.from_json(raw_trial(bulk=(10, 0), ended_early=2))
+    assert spoilt.faults == ("2 bulk downloads ended before the window did",)
+
+
 def test_a_percentile_lies_between_its_neighbours() -> None:
     """Linear interpolation, and the ends are the extremes."""
     assert [percentile([1.0, 3.0], rank) for rank in (0, 50, 100)] == [1, 2, 3]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.unit.canned_trials import raw_trial
 from tests.unit.fake_nginx import Behaviour, FakeNginx
 
 if TYPE_CHECKING:
+    from fixtures.load.stage import Stage
     from fixtures.topology.channel import Channel
 
 
@@ -84,6 +86,25 @@ def asked(client: Program, prober: Program | None = None, *, plan: TrialPlan | N
         label="a-b1",
         prober=prober.channel if prober else None,
     )
+
+
+def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
+    """Against the stage's subject; what comes back is what the plan makes its observation of."""
+    client, prober = Program(raw=raw_trial(lags_ms=([9.0], [9.0]))), Program(raw=raw_trial(lags_ms=([7.0], [1.0])))
+    programs = types.SimpleNamespace(loadgen=client, prober=prober)
+    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
+    plan = TrialPlan(bulk_per_worker=(4, 0))
+    observation = plan.observe(plan.run(cast("Stage", stage), label="a-b2"))
+    assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
+    for program in (client, prober):
+        (spec,) = program.specs
+        assert (spec.address, spec.port, spec.trial) == ("172.18.0.7", 8080, "a-b2")
+    assert plan.metrics([observation])["worker1_lag_p50_ms"] == 7
+
+
+def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
+    """A fast request that is short would be a sign of trouble."""
+    assert TrialPlan().cut_short_paths == ("/bulk.bin",)
 
 
 def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:

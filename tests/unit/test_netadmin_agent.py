@@ -231,3 +231,39 @@ def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.M
     agent = Agent(None, {})
     answers = served(agent, {"task": "probe_path", "packets": 3}, {"task": "answer_probes", "port": 3})
     assert answers == [{"number": 7, "plan": {"packets": 3}}, {"number": 8, "arrivals": 3}]
+
+
+def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes its memory along, does not hear the agent's questions, and its last word is the answer."""
+    ran: list[list[str]] = []
+
+    def run(command: list[str], *, check: bool, stdin: int, stdout: int) -> types.SimpleNamespace:
+        assert check
+        assert (stdin, stdout) == (subprocess.DEVNULL, subprocess.PIPE)
+        ran.append(command[1:])
+        return types.SimpleNamespace(stdout=answers.pop(0))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    answers = [b'{"sent": 9}\n', b'{"error": "nobody tells the MAC address of 172.18.0.3"}\n']
+    question = {"task": "half_open", "address": "172.18.0.3", "port": 8000, "count": 9}
+    assert served(Agent(None, {}), question, question) == [
+        {"number": 7, "sent": 9},
+        {"number": 8, "error": "nobody tells the MAC address of 172.18.0.3"},
+    ]
+    assert ran == [["-m", "netadmin.half_open", "172.18.0.3", "8000", "9"]] * 2
+
+
+def test_what_the_link_receives_is_steered_to_the_cpus_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where that cannot be done, the reason is the answer."""
+
+    def steer(cpus: list[int]) -> dict[str, Any]:
+        if not cpus:
+            raise OSError("rps_cpus cannot be written: [Errno 30] Read-only file system")
+        return {"rps_cpus": {"rx-0": cpus}}
+
+    monkeypatch.setattr(agent_module, "steer_receive", steer)
+    questions = [{"task": "steer_receive", "cpus": cpus} for cpus in ([0, 1], [])]
+    assert served(Agent(None, {}), *questions) == [
+        {"number": 7, "rps_cpus": {"rx-0": [0, 1]}},
+        {"number": 8, "error": "rps_cpus cannot be written: [Errno 30] Read-only file system"},
+    ]

@@ -126,3 +126,22 @@ def test_a_capture_is_fetched_from_where_it_was_written() -> None:
     agent.start_capture("tcp port 8000")
     assert agent.stop_capture() == b"content of /var/log/link.pcap"
     assert program.of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
+
+
+def test_half_open_connections_are_asked_for_by_address_port_and_number() -> None:
+    """What was sent comes back."""
+    program = Program()
+    answer = LinkAgent(container(program)).half_open("172.18.0.3", 8000, 300)
+    assert answer == {"sent": 300, "seconds": 0.01, "sources": ["172.18.255.254", "172.18.255.191"]}
+    assert program.of("half_open") == [{"address": "172.18.0.3", "port": 8000, "count": 300}]
+
+
+def test_receiving_is_steered_where_the_host_lets_a_container_do_so() -> None:
+    """What was read back comes back; elsewhere there is an error with the reason."""
+    program = Program()
+    agent = LinkAgent(container(program))
+    assert agent.steer_receive((0, 1)) == {"rps_cpus": {"rx-0": [0, 1]}}
+    assert program.of("steer_receive") == [{"cpus": [0, 1]}]
+    program.errors["steer_receive"] = "rps_cpus cannot be written: [Errno 30] Read-only file system"
+    with pytest.raises(LabError, match="Read-only file system"):
+        agent.steer_receive((0, 1))

@@ -1,21 +1,10 @@
 """From a scenario's declarations to cells, through the plugins, with a lab that is not there."""
 
-import io
 import json
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from fixtures.inference.intervals import Interval
-from fixtures.inference.questions import Progress, QuestionState
-from fixtures.inference.verdicts import Verdict
-from fixtures.network.profiles import BARE
-from fixtures.pytest_plugin.measurements import _ProgressShower
-from fixtures.pytest_plugin.options import RunOptions
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.report.progress import ProgressLine
-from tests.unit.fake_bench import PLACE, claim
 from tests.unit.inner_pytest import prepare
 
 LAB = """
@@ -26,8 +15,14 @@ LAB = """
     from fixtures.errors import EngineUnavailableError
     from fixtures.pytest_plugin import measurements
     from fixtures.scenario.preconditions import PreconditionError
+    from fixtures.scenario.scenarios import Scenario
     from tests.unit.canned_trials import raw_trial
-    from tests.unit.fake_bench import PLACE, FakeBench, arm, claim
+    from tests.unit.fake_bench import FakeBench, arm, claim
+
+    DECLARED = Scenario(
+        name="stall", arms=(arm("loaded"), arm("unused")), claims=(claim("loaded_stalls", "loaded"),)
+    )
+    {scenario}
 
     class Lab:
         def __init__(self, session):
@@ -40,21 +35,20 @@ LAB = """
             print("lab removed")
 
     class Bench(FakeBench):
-        def __init__(self, lab, *, subjects, placement, **_):
+        def __init__(self, lab, *, scenario, arms, placement, **_):
+            assert scenario is DECLARED
+            assert [arm.name for arm in arms] == ["loaded"]
             super().__init__(lambda arm, number: raw_trial(lags_ms=([20.0 + number % 3], [1.0])))
 
-        def check_links(self, arms):
-            {links}
-
-        def check_instrument(self, subject):
-            {instrument}
-
-        def warm_up(self):
-            pass
+        def prepare(self):
+            {prepare}
 
     @pytest.fixture(scope="session")
     def engine():
-        return types.SimpleNamespace(info=lambda: {{"NCPU": {cpus}}})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(measurements, "Lab", Lab)
+            patch.setattr(measurements, "Bench", Bench)
+            yield types.SimpleNamespace(info=lambda: {{"NCPU": {cpus}}})
 
     @pytest.fixture(scope="session")
     def lab_session():
@@ -72,23 +66,33 @@ LAB = """
     def host_facts():
         return {{"kernel": "6.1"}}
 
-    def test_claim(measure, prove, monkeypatch):
-        monkeypatch.setattr(measurements, "Lab", Lab)
-        monkeypatch.setattr(measurements, "Bench", Bench)
-        stall = claim("loaded_stalls", "loaded")
-        with measure(PLACE, [arm("loaded"), arm("unused")], [stall]) as measures:
-            prove(measures, stall)
+    @pytest.mark.claim("loaded_stalls")
+    def test_claim(prove):
+        assert prove().verdict == "holds"
 
     def test_next():
         pass
 """
 
 
+# A scenario that needs nothing of the host or the network is the module's; any other one is a fixture.
+AS_CONSTANT = "SCENARIO = DECLARED"
+AS_FIXTURE = """
+    @pytest.fixture(scope="module")
+    def scenario(host_facts, network):
+        return DECLARED
+"""
+
+
 def run_lab(
-    pytester: pytest.Pytester, *, instrument: str = "return 10.0", links: str = "pass", cpus: int = 2
+    pytester: pytest.Pytester,
+    *,
+    prepared: str = "pass",
+    cpus: int = 2,
+    scenario: str = AS_CONSTANT,
 ) -> pytest.RunResult:
     """Decide one claim in a stand-in lab, then run another test."""
-    prepare(pytester, LAB.format(instrument=instrument, links=links, cpus=cpus))
+    prepare(pytester, LAB.format(prepare=prepared, cpus=cpus, scenario=scenario))
     return pytester.runpytest_inprocess("-rsP", "--seed", "1")
 
 
@@ -99,9 +103,10 @@ def cells(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", document["cells"])
 
 
-def test_a_claim_goes_from_the_lab_to_results_and_table(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("scenario", [AS_CONSTANT, AS_FIXTURE], ids=["constant", "fixture"])
+def test_a_claim_goes_from_the_lab_to_results_and_table(pytester: pytest.Pytester, scenario: str) -> None:
     """Progress is shown while output is captured; only the arms that the claim needs are measured."""
-    result = run_lab(pytester)
+    result = run_lab(pytester, scenario=scenario)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
         [
@@ -122,10 +127,9 @@ def test_a_claim_goes_from_the_lab_to_results_and_table(pytester: pytest.Pyteste
     ("lab", "reason"),
     [
         ({"cpus": 1}, "this engine has 1 CPU; timing claims need at least 2 give the virtual machine"),
-        ({"instrument": "raise PreconditionError('the probe cannot tell')"}, "the probe cannot tell"),
-        ({"links": "raise PreconditionError('the link is not what')"}, "the link is not what"),
+        ({"prepared": "raise PreconditionError('the probe cannot tell')"}, "the probe cannot tell"),
     ],
-    ids=["one-cpu", "instrument", "link"],
+    ids=["one-cpu", "not-prepared"],
 )
 def test_a_failed_precondition_is_unsupported_and_never_a_failed_claim(
     pytester: pytest.Pytester, lab: dict[str, Any], reason: str
@@ -141,8 +145,8 @@ def test_a_failed_precondition_is_unsupported_and_never_a_failed_claim(
 
 def test_an_engine_that_goes_away_is_no_property_of_the_host(pytester: pytest.Pytester) -> None:
     """It would make the same claim unsupported here and supported tomorrow: the run ends instead."""
-    result = run_lab(pytester, instrument="raise EngineUnavailableError('the engine is gone')")
-    assert result.parseoutcomes() == {"failed": 1}
+    result = run_lab(pytester, prepared="raise EngineUnavailableError('the engine is gone')")
+    assert result.parseoutcomes() == {"errors": 1}
     result.stdout.fnmatch_lines(["the engine is gone", "*the engine is gone; the run ends here*"])
     assert cells(pytester) == []
 
@@ -152,24 +156,36 @@ def test_only_the_claims_of_the_selected_tests_are_measured(pytester: pytest.Pyt
     prepare(
         pytester,
         """
+        from contextlib import contextmanager
+
         import pytest
 
-        from fixtures.pytest_plugin.measurements import selected_claims
+        from fixtures.scenario.scenarios import Scenario
+        from tests.unit.fake_bench import arm, claim
 
-        @pytest.fixture(scope="module")
-        def selected(request, nginx, network):
-            return selected_claims(request, {name: name for name in ("one", "two", "three")}, nginx, network)
+        NAMES = ("one", "two", "three")
+        SCENARIO = Scenario(name="stall", arms=(arm("a"),), claims=tuple(claim(name, "a") for name in NAMES))
+
+        @pytest.fixture(scope="session")
+        def measure():
+            @contextmanager
+            def start(place, scenario, claims):
+                assert scenario is SCENARIO
+                print(f"{place.scenario} on {place.nginx} measures {[claim.name for claim in claims]}")
+                yield None
+
+            return start
 
         @pytest.mark.claim("one")
-        def test_one(selected, nginx):
-            print(f"{nginx} measures {selected}")
+        def test_one(measures):
+            pass
 
         @pytest.mark.claim("two")
-        def test_two(selected):
+        def test_two(measures):
             pass
 
         @pytest.mark.claim("three")
-        def test_three(selected):
+        def test_three(measures):
             pass
         """,
     )
@@ -186,41 +202,4 @@ def test_only_the_claims_of_the_selected_tests_are_measured(pytester: pytest.Pyt
         "-s", "--nginx", "1.22", "--nginx", "1.30", "-k", "not three and not (two and 1.30)"
     )
     result.assert_outcomes(passed=5, deselected=3)
-    result.stdout.fnmatch_lines(["*1.22 measures [[]'one', 'two'[]]", "*1.30 measures [[]'one'[]]"])
-
-
-def test_progress_names_the_trial_and_after_a_block_every_claim() -> None:
-    """Undecided claims show the next look; decided ones their verdict."""
-    stream = io.StringIO()
-    options = RunOptions(
-        nginx=("1.22",),
-        networks=(BARE,),
-        shaper="auto",
-        depth="quick",
-        seed=1,
-        results=Path("results"),
-        strict_evidence=False,
-    )
-    run = RunState(options=options, progress=ProgressLine(stream, interactive=True))
-    shower = _ProgressShower(run, PLACE, [claim("one", "a"), claim("two", "a")])
-    undecided = QuestionState(blocks=4, void_blocks=0, next_look=6, effect=20.0, interval=None, verdict=None)
-    decided = QuestionState(
-        blocks=6,
-        void_blocks=0,
-        next_look=None,
-        effect=20.0,
-        interval=Interval(value=20.0, low=15.0, high=25.0),
-        verdict=Verdict.HOLDS,
-    )
-    states = {"one": undecided, "two": decided, "control": decided}
-    shower(Progress(block=4, arm="a", trials_done=1, trials_in_block=3, states=states))
-    assert stream.getvalue().endswith("stall, nginx 1.22: block 4, trial 2 of 3: a")
-    run.progress.close()
-    stream.truncate(0)
-    stream.seek(0)
-    shower(Progress(block=4, arm=None, trials_done=3, trials_in_block=3, states=states))
-    assert [line.strip() for line in stream.getvalue().splitlines()] == [
-        "stall, nginx 1.22: block 4 done",
-        "one: 4/6 blocks, 20×",  # noqa: RUF001 - as it is shown
-        "two: 6 blocks, 20× [15–25] → holds",  # noqa: RUF001 - as it is shown
-    ]
+    result.stdout.fnmatch_lines(["*stall on 1.22 measures [[]'one', 'two'[]]", "*stall on 1.30 measures [[]'one'[]]"])

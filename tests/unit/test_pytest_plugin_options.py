@@ -143,10 +143,12 @@ def test_the_options_are_recorded_with_the_results(pytester: pytest.Pytester, tm
     prepare(
         pytester,
         """
+        from fixtures.pytest_plugin.measurements import decide
+        from tests.unit.fake_bench import claim
         from tests.unit.inner_pytest import Decided
 
-        def test_claim(prove, run_state, nginx):
-            prove(Decided(run_state), None)
+        def test_claim(run_state, nginx):
+            decide(claim("loaded", "loaded"), Decided(run_state), run_state)
         """,
     )
     folder = tmp_path / "there"

@@ -13,10 +13,12 @@ def run_claim(pytester: pytest.Pytester, *arguments: str, **changes: Any) -> pyt
     prepare(
         pytester,
         f"""
+        from fixtures.pytest_plugin.measurements import decide
+        from tests.unit.fake_bench import claim
         from tests.unit.inner_pytest import Decided
 
-        def test_claim(prove, run_state):
-            prove(Decided(run_state, **{changes!r}), None)
+        def test_claim(run_state):
+            decide(claim("loaded", "loaded"), Decided(run_state, **{changes!r}), run_state)
         """,
     )
     return pytester.runpytest_inprocess("-rs", *arguments)
@@ -220,16 +222,18 @@ def test_an_interrupted_run_keeps_what_was_decided_and_is_not_called_finished(
         import os
         import signal
         from fixtures.errors import EngineUnavailableError
+        from fixtures.pytest_plugin.measurements import decide
+        from tests.unit.fake_bench import claim
         from tests.unit.inner_pytest import Decided
 
-        def test_one(prove, run_state):
-            prove(Decided(run_state), None)
+        def test_one(run_state):
+            decide(claim("loaded", "loaded"), Decided(run_state), run_state)
 
         def test_two():
             {end}
 
-        def test_three(prove, run_state):
-            prove(Decided(run_state), None)
+        def test_three(run_state):
+            decide(claim("loaded", "loaded"), Decided(run_state), run_state)
         """,
     )
     result = pytester.runpytest_inprocess(no_reraise_ctrlc=True)

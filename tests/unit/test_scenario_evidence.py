@@ -1,6 +1,7 @@
 """What a decided cell leaves on disk."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,22 @@ def test_the_logs_figures_leave_bulk_downloads_out(writer: ResultsWriter, monkey
     (path,) = [path for path in cell.evidence if path.endswith("subject.access.json")]
     figures = json.loads((writer.folder / path).read_text(encoding="utf-8"))
     assert (figures["requests"], figures["short_200"]) == (5, 0)
+
+
+def test_a_subject_that_logs_nothing_leaves_no_log(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty one would say that nobody asked for anything; it is not even fetched."""
+    silent = replace(SUBJECT, config=replace(SUBJECT.config, access_log=False))
+    bench = FakeBench(stalled)
+    monkeypatch.setattr(bench, "access_log", lambda _: pytest.fail("there is no log"))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall, subject=silent).decide(stall)
+    assert [path.rpartition("/")[2] for path in cell.evidence] == [
+        "effects.json",
+        "host.json",
+        "samples.jsonl",
+        "subject.nginx.conf",
+        "subject.preconditions.json",
+    ]
 
 
 def test_a_results_folder_that_is_in_the_way_is_one_clear_error(

@@ -1,4 +1,4 @@
-"""A scenario's small parts: claims as questions, an arm's figures, CPUs, preconditions."""
+"""A scenario's small parts: claims as questions, what is expected of them, backends, CPUs, preconditions."""
 
 from collections.abc import Mapping
 
@@ -8,14 +8,17 @@ from fixtures.errors import CannotRunHereError
 from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
 from fixtures.inference.verdicts import Verdict
-from fixtures.load.observation import Observation
-from fixtures.scenario.arm_metrics import arm_metrics
+from fixtures.load.trial import BULK_BYTES, SMALL_BYTES
+from fixtures.network.links import NetworkProfile
+from fixtures.network.profiles import BARE, PROFILES
 from fixtures.scenario.arms import Subject
+from fixtures.scenario.backends import STATIC, Backend
 from fixtures.scenario.placement import CpuPlacement
 from fixtures.scenario.preconditions import PreconditionError, check_subject
 from fixtures.subject.config import SubjectConfig
 from fixtures.subject.snapshot import Snapshot
-from tests.unit.canned_trials import fast_record, raw_trial
+from fixtures.subject.versions import SUITES
+from fixtures.topology.roles import Role
 from tests.unit.fake_bench import claim
 
 
@@ -42,36 +45,86 @@ def test_another_expectation_leaves_the_claim_itself_alone() -> None:
     assert expired.expecting(Verdict.HOLDS) == stall
 
 
-def test_an_arms_figures_are_medians_over_its_trials() -> None:
-    """One odd block shows nothing; worker 1 is the one with the smaller process id."""
-    trials = [
-        Observation.from_json(raw_trial(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
-        for lag, bulk in ((20.0, 1000), (21.0, 2000), (9000.0, 3000))
-    ]
-    metrics = arm_metrics(trials)
-    assert metrics["trials"] == 3
-    assert (metrics["worker1_lag_p50_ms"], metrics["worker2_lag_p99_ms"]) == (21, 1)
-    assert metrics["bulk_bytes_per_s"] == 2000, "both workers together, over a window of 2 s"
-    assert metrics["busy_pct"] == 50
+@pytest.mark.parametrize(
+    ("version", "since", "expired"),
+    [
+        ("1.30", "1.29.7", True),
+        ("1.29.7", "1.29.7", True),
+        ("1.29.10", "1.29.7", True),
+        ("1.29.6", "1.29.7", False),
+        ("1.26", "1.29.7", False),
+        ("1.9", "1.18", False),
+        ("1.30", "", False),
+    ],
+)
+def test_a_claim_has_expired_from_the_version_on_that_made_it_needless(
+    version: str,
+    since: str,
+    expired: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """Versions compare part by part as numbers, not as text."""
+    assert claim("stall", "a", expired_since=since).has_expired(version) is expired
 
 
-def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
-    """A trial with many requests weighs more than one with few."""
-    first, second = raw_trial(fast_ms=[10.0, 20.0, 30.0]), raw_trial(fast_ms=[])
-    second["fast"] = [fast_record(1000.0, complete=False)]
-    metrics = arm_metrics([Observation.from_json(first), Observation.from_json(second)])
-    assert (metrics["fast_requests"], metrics["fast_incomplete"], metrics["fast_p50_ms"]) == (4, 1, 25)
+@pytest.mark.parametrize(
+    ("version", "over", "everywhere", "expected"),
+    [
+        ("1.26", BARE, False, "holds"),
+        ("1.30", BARE, False, "refuted"),
+        ("1.26", PROFILES["wan"], True, "holds"),
+        ("1.30", PROFILES["wan"], True, "refuted"),
+        ("1.26", PROFILES["wan"], False, None),
+        ("1.30", PROFILES["wan"], False, None),
+    ],
+    ids=["before", "after", "before-everywhere", "after-everywhere", "before-elsewhere", "after-elsewhere"],
+)
+def test_expired_advice_is_expected_to_be_refuted_wherever_anything_is_expected(
+    version: str,
+    over: NetworkProfile,
+    everywhere: bool,  # noqa: FBT001 - a parameter of the test
+    expected: str | None,
+) -> None:
+    """Over a network that nobody spoke about, no version makes an expectation."""
+    advice = claim("stall", "a", expired_since="1.29.7", everywhere=everywhere)
+    assert advice.expected_on(version, over) == expected
 
 
-def test_what_an_arm_did_not_measure_is_none_and_not_zero() -> None:
-    """Zero milliseconds would be a figure."""
-    metrics = arm_metrics([Observation.from_json(raw_trial())])
-    assert (metrics["baseline_requests"], metrics["baseline_p50_ms"], metrics["fast_p99_ms"]) == (0, None, None)
+def test_without_an_expiry_every_version_is_expected_to_do_what_the_claim_says() -> None:
+    """Also where a claim is expected to be refuted from the beginning."""
+    wrong = claim("stall", "a", expected=Verdict.REFUTED)
+    assert [wrong.expected_on(version, BARE) for version in SUITES] == ["refuted"] * len(SUITES)
+    assert [claim("stall", "a").expected_on(version, BARE) for version in SUITES] == ["holds"] * len(SUITES)
 
 
-def test_an_arm_without_valid_trials_has_no_figures() -> None:
-    """All of its blocks were void."""
-    assert arm_metrics([]) == {"trials": 0}
+def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:
+    """Each once: without the control's trials it could not be decided."""
+    assert claim("stall", "a", "b").needed_arms == {"a", "b"}
+    assert claim("stall", "a", control=claim("there", "c", "a")).needed_arms == {"a", "c"}
+
+
+def test_a_backend_is_a_container_of_its_own_kind_within_its_share_of_a_cpu() -> None:
+    """Subjects reach it by its name; the sizes are those that the loads ask for."""
+    small = Backend(name="slow", kind=STATIC, cpus=0.06)
+    spec = small.spec(image="backend:1", cpuset="1-3")
+    assert small.upstream == "slow:8000"
+    assert (spec.name, spec.role, spec.image, spec.cpuset, spec.cpus) == (
+        "slow",
+        Role.BACKEND,
+        "backend:1",
+        "1-3",
+        0.06,
+    )
+    assert spec.environment == {
+        "BACKEND_KIND": "static",
+        "BULK_BYTES": str(BULK_BYTES),
+        "SMALL_BYTES": str(SMALL_BYTES),
+    }
+
+
+def test_the_usual_backend_serves_files_and_takes_what_cpu_it_needs() -> None:
+    """As the first article's."""
+    spec = Backend().spec(image="backend:1", cpuset="1")
+    assert (spec.name, spec.cpus, spec.environment["BACKEND_KIND"]) == ("backend", None, "files")
 
 
 @pytest.mark.parametrize(("cpus", "others"), [(2, "1"), (3, "1-2"), (64, "1-63")])

@@ -6,6 +6,7 @@ import itertools
 import pytest
 
 from fixtures.load.observation import Observation
+from fixtures.load.trial import TrialPlan
 from fixtures.scenario.arms import Arm
 from fixtures.scenario.preconditions import PreconditionError
 from tests.scenarios.reuseport_stall_claims import (
@@ -20,11 +21,17 @@ from tests.unit.canned_trials import raw_trial
 DEFAULT = (4096, 131072, 6291456)
 
 
-def arms_of(scenario: ReuseportStall) -> dict[str, Arm]:
+def arms_of(scenario: ReuseportStall) -> dict[str, Arm[Observation]]:
     """Return a scenario's arms by name, each name once."""
     arms = {arm.name: arm for arm in scenario.arms()}
     assert len(arms) == len(scenario.arms())
     return arms
+
+
+def plan_of(arm: Arm[Observation]) -> TrialPlan:
+    """Return the loads of an arm, which are all of the one kind."""
+    assert isinstance(arm.plan, TrialPlan)
+    return arm.plan
 
 
 def observed(loaded_ms: float, *, bulk: int = 1000, baseline_ms: float = 4.0, slow: int = 0) -> Observation:
@@ -110,10 +117,11 @@ def test_taking_the_bulk_downloads_away_changes_nothing_else() -> None:
         arms_of(ReuseportStall(default_rmem=DEFAULT)),
         arms_of(ReuseportStall(default_rmem=DEFAULT, bulk=False)),
     )
-    loaded = {name for name, arm in whole.items() if sum(arm.plan.bulk_per_worker) > 0}
+    plans = {name: plan_of(arm) for name, arm in whole.items()}
+    loaded = {name for name, plan in plans.items() if sum(plan.bulk_per_worker) > 0}
     assert set(whole) - loaded == {"unloaded-default", "unloaded-small"}
     assert calm == {
-        name: dataclasses.replace(arm, plan=dataclasses.replace(arm.plan, bulk_per_worker=(0, 0)))
+        name: dataclasses.replace(arm, plan=dataclasses.replace(plans[name], bulk_per_worker=(0, 0)))
         for name, arm in whole.items()
     }
 
@@ -134,12 +142,10 @@ def test_taking_the_remedy_away_changes_nothing_but_tcp_rmem() -> None:
 
 def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> None:
     """Pairs of arms run the same loads; a control's arms exist, too."""
-    scenario = ReuseportStall(default_rmem=DEFAULT)
-    arms = arms_of(scenario)
-    for name, claim in scenario.claims().items():
-        assert claim.name == name
-        assert set(claim.arms) <= set(arms)
-        assert claim.control is None or set(claim.control.arms) <= set(arms)
+    stall = ReuseportStall(default_rmem=DEFAULT)
+    arms = arms_of(stall)
+    scenario = stall.scenario()
+    assert scenario.used_arms(scenario.claims) == scenario.arms, "no arm is left over"
     for one, other in (
         ("reuseport-one-loaded", "shared-one-loaded"),
         ("reuseport-all-loaded", "shared-all-loaded"),
@@ -183,14 +189,14 @@ def test_an_effect_has_the_direction_that_its_claim_states(
     name: str, block: dict[str, Observation], effect: float
 ) -> None:
     """Known observations, known effect; the effect reads its own arms alone."""
-    claim = ReuseportStall(default_rmem=DEFAULT).claims()[name]
+    claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim(name)
     assert set(claim.arms) == set(block)
     assert claim.effect(block) == pytest.approx(effect)
 
 
 def test_the_dose_response_compares_all_doses_with_the_largest_first() -> None:
     """A lag that falls with the dose is fully concordant, one that rises not at all."""
-    claim = ReuseportStall(default_rmem=DEFAULT).claims()["lag_follows_rmem"]
+    claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
     falling = {dose: observed(50 - 10 * index) for index, dose in enumerate(claim.arms)}
     rising = {dose: observed(10 + 10 * index) for index, dose in enumerate(claim.arms)}
     assert (claim.effect(falling), claim.effect(rising)) == (1, 0)

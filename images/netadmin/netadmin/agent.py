@@ -10,6 +10,7 @@ from . import native_agent
 from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
+from .steering import steer_receive
 from .wire import LOG, Wire, WireError, why_impossible
 
 _LOG_BYTES: Final = 65536
@@ -43,6 +44,8 @@ class Agent:
             "stop_capture": self.stop_capture,
             "answer_probes": answer_probes,
             "probe_path": probe_path,
+            "half_open": self.half_open,
+            "steer_receive": steer_receive,
         }
 
     def serve(self, questions: Iterable[str], answers: IO[str]) -> None:
@@ -113,6 +116,14 @@ class Agent:
             raise RuntimeError("no capture was started")
         capture, self._capture = self._capture, None
         return {"file": capture.stop()}
+
+    def half_open(self, address: str, port: int, count: int) -> dict[str, Any]:
+        """Leave half-open connections behind at a server; see half_open.py. In a process of its own, like the above."""
+        command = [sys.executable, "-m", "netadmin.half_open", address, str(port), str(count)]
+        # Not the agent's own input, where the next question may be waiting.
+        ran = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        answer: dict[str, Any] = json.loads(ran.stdout)
+        return answer
 
     def shapers(self) -> dict[str, Any]:
         """Return why this host cannot shape natively, and why not by a wire; empty when it can."""

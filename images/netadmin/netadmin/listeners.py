@@ -1,12 +1,9 @@
 """Listening sockets of this network namespace, through netlink."""
 
-import socket
 from collections import defaultdict
 
 from .rtnetlink import DiagSocket
-
-# States are a bit mask of the kernel's TCP states; TCP_LISTEN is number 10 (include/net/tcp_states.h).
-_LISTEN = 1 << 10
+from .sockets import LISTENING, tcp_sockets
 
 
 def listener_backlogs() -> dict[int, list[int]]:
@@ -17,7 +14,6 @@ def listener_backlogs() -> dict[int, list[int]]:
     found: defaultdict[int, list[int]] = defaultdict(list)
     with DiagSocket() as diag:
         diag.bind()
-        for family in (socket.AF_INET, socket.AF_INET6):
-            for entry in diag.get_sock_stats(family=family, states=_LISTEN):
-                found[entry["idiag_sport"]].append(entry["idiag_wqueue"])
+        for entry in tcp_sockets(diag, states=LISTENING):
+            found[entry["idiag_sport"]].append(entry["idiag_wqueue"])
     return found

@@ -1,4 +1,4 @@
-"""Sysctls, listening sockets and counters of this network namespace."""
+"""Sysctls, listening sockets and counters of this network namespace, and counters of its machine."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,8 +8,11 @@ _SYSCTLS = (
     "net.core.somaxconn",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_fin_timeout",
     "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_synack_retries",
     "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_tw_reuse",
     "net.ipv4.tcp_wmem",
 )
 
@@ -23,9 +26,34 @@ def take(*, listener_backlogs: Mapping[int, list[int]]) -> dict[str, Any]:
     return {
         "sysctls": {name: _sysctl(name) for name in _SYSCTLS},
         "listener_backlogs": dict(listener_backlogs),
-        "counters": {**_counters(Path("/proc/net/netstat")), **_counters(Path("/proc/net/snmp"))},
+        "counters": network_counters(),
         "cpu_model": _cpu_model(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
     }
+
+
+def network_counters() -> dict[str, int]:
+    """Return the counters of this network namespace, such as "TcpExt.ListenDrops"; see proc_pid_net(5)."""
+    return {**_counters(Path("/proc/net/netstat")), **_counters(Path("/proc/net/snmp"))}
+
+
+def softnet() -> list[dict[str, int]]:
+    """Return what each CPU did with packets that were received, on the whole machine and not in this namespace only.
+
+    Returns:
+        For every CPU that is online, since the machine's start, as 32-bit counters: packets ``processed``, ``dropped``
+        because its backlog was full (net.core.netdev_max_backlog), and how often it stopped with work left over
+        (``squeezed``, net.core.netdev_budget); softnet_seq_show in net/core/net-procfs.c.
+    """
+    return _softnet(Path("/proc/net/softnet_stat").read_text(encoding="ascii"))
+
+
+def _softnet(text: str) -> list[dict[str, int]]:
+    rows = []
+    for line in text.splitlines():
+        # Hexadecimal, and more columns with every kernel.
+        processed, dropped, squeezed = (int(column, 16) for column in line.split()[:3])
+        rows.append({"processed": processed, "dropped": dropped, "squeezed": squeezed})
+    return rows
 
 
 def _sysctl(name: str) -> str | None:

@@ -1,0 +1,56 @@
+"""One connection of the backend: bytes in, answers out."""
+
+import asyncio
+from typing import Final, cast
+
+from .answers import Answer, Then, answer_to, too_long
+
+MAX_HEAD_BYTES: Final = 16384
+_HEAD_END: Final = b"\r\n\r\n"
+
+
+class Connection(asyncio.Protocol):
+    """Answers requests in their order, each as soon as its head is there.
+
+    Args:
+        page: What there is at "/".
+    """
+
+    # Many thousands of them are held at once.
+    __slots__ = ("_deaf", "_page", "_received", "_transport")
+
+    def __init__(self, page: bytes) -> None:
+        self._page = page
+        self._received = b""
+        # After an answer that never ends, or the last one, no request is answered.
+        self._deaf = False
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way back."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go: the transport holds this object as well."""
+        del exc
+        self._transport = None
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every request that is complete by now."""
+        if self._deaf:
+            return
+        # Empty lines before a request are passed over (RFC 9112, section 2.2).
+        received = (self._received + data).lstrip(b"\r\n")
+        while not self._deaf and (end := received.find(_HEAD_END)) >= 0:
+            self._give(answer_to(received[:end], page=self._page))
+            received = received[end + len(_HEAD_END) :].lstrip(b"\r\n")
+        if not self._deaf and len(received) > MAX_HEAD_BYTES:
+            self._give(too_long())
+        self._received = b"" if self._deaf else received
+
+    def _give(self, answer: Answer) -> None:
+        transport = cast("asyncio.Transport", self._transport)
+        transport.write(answer.data)
+        self._deaf = answer.then is not Then.KEEP
+        if answer.then is Then.CLOSE:
+            transport.close()

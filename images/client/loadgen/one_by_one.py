@@ -1,0 +1,141 @@
+"""The article's protocol: fast requests one after the other, while bulk downloads run.
+
+Nothing is placed: the kernel decides which worker takes a download, as it does for the article's ``curl``.
+"""
+
+import math
+import os
+import select
+import socket
+import time
+from dataclasses import asdict
+from typing import Any
+
+from . import http1
+from .background import Background
+from .fast import FastClient
+
+_READ_BYTES = 1 << 20
+_STATUS_LINE = b"HTTP/1.1 200 "
+# For a connection of a bulk download to stand: enough for a SYN that is lost twice.
+_CONNECT_TIMEOUT_S = 5.0
+
+
+def run(
+    *,
+    address: str,
+    port: int,
+    fast_path: str,
+    requests: int,
+    timeout_s: float,
+    bulk_path: str,
+    bulk_downloads: int,
+    trial: str,
+) -> dict[str, Any]:
+    """Ask for the bulk downloads, then make the fast requests; the downloads end with the last of these.
+
+    Args:
+        address: IPv4 address of the subject.
+        port: Its TCP port.
+        fast_path: Path of the small file.
+        requests: How many fast requests, each on a fresh connection.
+        timeout_s: Time limit of a fast request in seconds, connection included (the article's: 1).
+        bulk_path: Path of the bulk file.
+        bulk_downloads: How many downloads; one that ends is not begun again.
+        trial: Label that is sent as X-Trial with every request.
+
+    Returns:
+        ``requests``: what each fast request recorded (see :class:`FastRequest`); its ``at_ms`` counts from when all
+        downloads had been asked for. ``bulk_bytes``: bytes of all downloads, with their heads; ``bulk_seconds``: time
+        in which they arrived, up to the end of the last download if that came first.
+
+    Raises:
+        ConnectionError: A download was answered with something else than a 200.
+        OSError: A download's connection did not stand.
+    """
+    request = http1.get(bulk_path, host=address, trial=trial, keep_alive=False)
+    connections: list[socket.socket] = []
+    told, tell = os.pipe()
+    try:
+        # One by one: if one fails, the others are closed all the same.
+        connections.extend(
+            socket.create_connection((address, port), timeout=_CONNECT_TIMEOUT_S) for _ in range(bulk_downloads)
+        )
+        # Before the first fast request begins: none of them may have the subject to itself.
+        for connection in connections:
+            connection.sendall(request)
+        began_s = time.monotonic()
+        child = Background(lambda: _download(connections, told=told, tell=tell, began_s=began_s))
+    except BaseException:
+        os.close(tell)
+        raise
+    finally:
+        os.close(told)
+        for connection in connections:
+            connection.close()
+    fast = FastClient(
+        address,
+        port,
+        request=http1.get(fast_path, host=address, trial=trial, keep_alive=False),
+        timeout_s=timeout_s,
+        origin_s=began_s,
+    )
+    try:
+        for _ in range(requests):
+            # A single tick; it is followed to its end.
+            fast.run_open_loop(iter((time.monotonic(), math.inf)), end_s=math.inf)
+    finally:
+        os.close(tell)
+        bulk = child.result()
+    if bulk["unexpected"] is not None:
+        raise ConnectionError(f"bulk download answered with {bulk['unexpected']}")
+    return {
+        "requests": [asdict(record) for record in fast.records],
+        "bulk_bytes": bulk["bytes"],
+        "bulk_seconds": bulk["seconds"],
+    }
+
+
+def _download(connections: list[socket.socket], *, told: int, tell: int, began_s: float) -> dict[str, Any]:
+    """Read all downloads until they have ended or the pipe's other end is closed."""
+    # This process's own copy would keep the pipe open for ever.
+    os.close(tell)
+    poller = select.epoll()
+    poller.register(told, select.EPOLLIN)
+    by_fd = {connection.fileno(): connection for connection in connections}
+    for connection in connections:
+        connection.setblocking(False)
+        poller.register(connection, select.EPOLLIN)
+    answered: set[int] = set()
+    unexpected: str | None = None
+    total_bytes = 0
+    sink = bytearray(_READ_BYTES)
+    while by_fd and unexpected is None:
+        ready = {fd for fd, _ in poller.poll()}
+        for fd in ready - {told}:
+            count = _receive(by_fd[fd], sink, drop=fd in answered)
+            if count is None:
+                continue
+            answer = bytes(sink[: min(count, 64)])
+            if fd not in answered and not answer.startswith(_STATUS_LINE):
+                unexpected = repr(answer)
+            answered.add(fd)
+            total_bytes += count
+            if count == 0:
+                poller.unregister(fd)
+                del by_fd[fd]
+        # Last: what had come by then counts.
+        if told in ready:
+            break
+    return {"bytes": total_bytes, "seconds": time.monotonic() - began_s, "unexpected": unexpected}
+
+
+def _receive(connection: socket.socket, sink: bytearray, *, drop: bool) -> int | None:
+    """Return how many bytes came; 0: the download has ended, if by a reset; None: nothing came."""
+    try:
+        # The kernel drops what is not the beginning of an answer instead of copying it (MSG_TRUNC in tcp(7)).
+        return connection.recv_into(sink, _READ_BYTES, socket.MSG_TRUNC if drop else 0)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return 0

@@ -1,0 +1,175 @@
+"""Slow readers: downloads that are read byte by byte, so that the rest has to wait somewhere in front of them."""
+
+import errno
+import fcntl
+import select
+import socket
+import struct
+import termios
+import time
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+from . import http1
+from .connect_storm import connect_error, errno_name, reset_all
+
+_STATUS_LINE = b"HTTP/1.1 200 "
+_CLOSED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+
+
+def run(
+    *,
+    address: str,
+    port: int,
+    path: str,
+    count: int,
+    hold_s: float,
+    interval_s: float = 3.0,
+    receive_buffer_bytes: int | None = None,
+    trial: str = "slow_readers",
+) -> dict[str, Any]:
+    """Ask for a file on so many connections at once, read one byte of each per interval, and reset them at the end.
+
+    A server that closes a connection while it still has data for it is seen only when it sends a reset: its FIN stands
+    behind the data, in its own send buffer. So "alive" means that nothing else has been heard.
+
+    Args:
+        address: IPv4 address of the server.
+        port: Its TCP port.
+        path: Path of the file.
+        count: How many connections.
+        hold_s: Seconds from the beginning to the end.
+        interval_s: Seconds between two bytes (default: 3, the article's).
+        receive_buffer_bytes: SO_RCVBUF (socket(7)), which the kernel doubles; None (the default): the kernel's own
+            size, which grows by itself (tcp_rmem in tcp(7)).
+        trial: What is sent as X-Trial (default: the job's name).
+
+    Returns:
+        ``alive``: connections open at the end; ``ended``: how many the server closed; ``failed``: how many never stood,
+        by the errno's name; ``read_bytes``: what was read; ``unread_bytes``: what waits in the receive buffers at the
+        end (SIOCINQ, tcp(7)), in those that the server closed, too.
+
+    Raises:
+        ConnectionError: An answer is not a 200.
+    """
+    readers = _Readers(request=http1.get(path, host=address, trial=trial))
+    try:
+        began_s = time.monotonic()
+        for _ in range(count):
+            readers.start((address, port), receive_buffer_bytes)
+        end_s = began_s + hold_s
+        tick_s = began_s + interval_s
+        while (now_s := time.monotonic()) < end_s:
+            if now_s >= tick_s:
+                readers.read_a_byte_each()
+                tick_s += interval_s
+            else:
+                readers.look(min(tick_s, end_s) - now_s)
+        readers.look(0.0)
+        readers.check_answers()
+        return {
+            "alive": len(readers.open),
+            "read_bytes": sum(len(received) for received in readers.received.values()),
+            "unread_bytes": sum(_unread_bytes(connection) for connection in readers.received),
+            "ended": readers.ended,
+            "failed": dict(readers.failed),
+        }
+    finally:
+        readers.close()
+
+
+class _Readers:
+    """The connections.
+
+    Attributes:
+        open: Those that stand, by file descriptor.
+        received: What was read of each that ever stood.
+        ended: How many the server closed.
+        failed: How many never stood, by the errno's name.
+    """
+
+    def __init__(self, *, request: bytes) -> None:
+        self._request = request
+        self._poller = select.epoll()
+        self._connecting: dict[int, socket.socket] = {}
+        self.open: dict[int, socket.socket] = {}
+        self.received: dict[socket.socket, bytearray] = {}
+        self.ended = 0
+        self.failed: Counter[str] = Counter()
+
+    def start(self, target: tuple[str, int], receive_buffer_bytes: int | None) -> None:
+        """Begin a connection."""
+        connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        if receive_buffer_bytes is not None:
+            # Before connecting: the window's scale is settled in the handshake (tcp(7)).
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        number = connection.connect_ex(target)
+        if number not in (0, errno.EINPROGRESS):
+            self.failed[errno_name(number)] += 1
+            connection.close()
+            return
+        self._connecting[connection.fileno()] = connection
+        self._poller.register(connection, select.EPOLLOUT)
+
+    def look(self, longest_s: float) -> None:
+        """Send the requests of connections that stand, take note of what was closed; if nothing happens, wait."""
+        for fd, _ in self._poller.poll(longest_s, max(1, len(self._connecting) + len(self.open))):
+            if fd in self._connecting:
+                self._ask(fd)
+            else:
+                self._end(fd)
+
+    def read_a_byte_each(self) -> None:
+        """Read one byte of every connection on which one waits."""
+        for fd, connection in list(self.open.items()):
+            try:
+                chunk = connection.recv(1)
+            except BlockingIOError:
+                continue
+            except OSError:
+                chunk = b""
+            self.received[connection] += chunk
+            if not chunk:
+                self._end(fd)
+
+    def check_answers(self) -> None:
+        """Raise ConnectionError if an answer has begun and is not a 200: an error page would wait nowhere."""
+        for connection, received in self.received.items():
+            answer = bytes(received)
+            # What a connection that was reset has no more of is not looked at.
+            with suppress(OSError):
+                answer += connection.recv(64, socket.MSG_PEEK)
+            if answer[: len(_STATUS_LINE)] != _STATUS_LINE[: len(answer)]:
+                raise ConnectionError(f"slow reader answered with {answer[:64]!r}")
+
+    def close(self) -> None:
+        """Reset all connections."""
+        self._poller.close()
+        reset_all([*self._connecting.values(), *self.received])
+
+    def _ask(self, fd: int) -> None:
+        connection = self._connecting.pop(fd)
+        if error := connect_error(connection):
+            self._poller.unregister(fd)
+            self.failed[errno_name(error.errno)] += 1
+            connection.close()
+            return
+        self.open[fd] = connection
+        self.received[connection] = bytearray()
+        # Not for arriving data: it would wake this loop all the time, and nobody wants to read it.
+        self._poller.modify(fd, _CLOSED)
+        # A connection that was closed since then is told by the next look.
+        with suppress(OSError):
+            connection.sendall(self._request)
+
+    def _end(self, fd: int) -> None:
+        del self.open[fd]
+        self._poller.unregister(fd)
+        self.ended += 1
+
+
+def _unread_bytes(connection: socket.socket) -> int:
+    """Return how many bytes wait in the receive buffer. TIOCINQ, FIONREAD and SIOCINQ are one number (ioctl_tty(2))."""
+    count: int = struct.unpack("i", fcntl.ioctl(connection, termios.FIONREAD, bytes(4)))[0]
+    return count

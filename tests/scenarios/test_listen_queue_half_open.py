@@ -1,0 +1,106 @@
+"""Half-open connections: ListenDrops without ListenOverflows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.load.half_open import HalfOpen, HalfOpenObservation
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim, Condition
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+
+pytestmark = [pytest.mark.engine]
+
+KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
+# Beside thousands of half-open connections some hundreds of drops; a tenth would already be trouble.
+DROP_THRESHOLD: Final = 0.5
+
+
+def arm(name: str, *, cookies: int, syn_backlog: int) -> Arm[HalfOpenObservation]:
+    """Return the arm of a listener with such a SYN queue; its accept queue is long and empty."""
+    sysctls = {
+        "net.ipv4.tcp_syncookies": str(cookies),
+        "net.ipv4.tcp_max_syn_backlog": str(syn_backlog),
+        "net.core.somaxconn": "4096",
+        # The half-open connections of one trial shall be gone before the next.
+        "net.ipv4.tcp_synack_retries": "0",
+    }
+    config = SubjectConfig(reuseport=False, backlog=4096, access_log=False)
+    return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls), plan=HalfOpen())
+
+
+SHORT: Final = arm("syn-backlog-128", cookies=0, syn_backlog=128)
+LONG: Final = arm("syn-backlog-4096", cookies=0, syn_backlog=4096)
+COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
+
+
+def no_overflow(blocks: Sequence[Mapping[str, HalfOpenObservation]]) -> Condition:
+    """Return whether ListenOverflows stood still in all blocks."""
+    overflows = sum(round(item.overflowed_share * item.syns) for block in blocks for item in block.values())
+    return Condition(met=overflows == 0, figures=f"ListenOverflows rose by {overflows} in {len(blocks)} blocks")
+
+
+def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
+    """Return a claim on the share of dropped SYNs: in the first arm more than in the second, or than overflows."""
+    first, *second = arms
+    return Claim(
+        name=name,
+        sentence=sentence,
+        source=source,
+        arms=arms,
+        effect=lambda block: (
+            block[first].dropped_share - (block[second[0]].dropped_share if second else block[first].overflowed_share)
+        ),
+        effect_name=f"dropped SYNs, {first} - {second[0] if second else 'overflows'}",
+        scale=Scale.DIFFERENCE,
+        threshold=DROP_THRESHOLD,
+        condition=no_overflow,
+    )
+
+
+SCENARIO: Final = Scenario(
+    name="listen_queue_half_open",
+    arms=(SHORT, LONG, COOKIES),
+    claims=(
+        claim(
+            "half_open_drops_without_overflows",
+            "Half-open connections raise ListenDrops while ListenOverflows stays where it is",
+            (SHORT.name,),
+            source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",
+        ),
+        claim(
+            "long_syn_backlog_ends_drops",
+            "tcp_max_syn_backlog 4096 has room for the half-open connections that 128 drops",
+            (SHORT.name, LONG.name),
+        ),
+        claim(
+            "syncookies_end_drops",
+            "With tcp_syncookies a full SYN queue drops nothing",
+            (SHORT.name, COOKIES.name),
+        ),
+    ),
+    backends=(),
+    neighbours=True,
+)
+
+
+@pytest.mark.claim("half_open_drops_without_overflows")
+def test_half_open_connections_are_dropped_without_an_overflow(prove: Prove) -> None:
+    """A difference that tells the SYN queue from the accept queue."""
+    prove()
+
+
+@pytest.mark.claim("long_syn_backlog_ends_drops")
+def test_a_longer_syn_queue_has_room_for_them(prove: Prove) -> None:
+    """The queue is as long as the smallest of tcp_max_syn_backlog, somaxconn and listen's backlog allow."""
+    prove()
+
+
+@pytest.mark.claim("syncookies_end_drops")
+def test_with_cookies_nothing_is_dropped(prove: Prove) -> None:
+    """A cookie needs no place in the queue (RFC 4987)."""
+    prove()

@@ -1,0 +1,157 @@
+"""Half-open connections: which addresses they come from, and what is in the frames."""
+
+import errno
+import ipaddress
+import json
+import socket
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+
+from images.netadmin.netadmin import half_open
+from images.netadmin.netadmin.half_open import flood, interface_network, main, syn_frames, unused_addresses
+
+NETWORK = ipaddress.IPv4Network("172.18.0.0/16")
+OWN_MAC, SERVER_MAC = "02:74:70:01:01:01", "02:74:70:02:02:02"
+
+
+def frames(sources: Sequence[str], *, count: int) -> list[Ether]:
+    """Return SYNs to 172.18.0.3:8000, taken apart again."""
+    raw = syn_frames(sources, macs=(OWN_MAC, SERVER_MAC), address="172.18.0.3", port=8000, count=count)
+    return [Ether(frame) for frame in raw]
+
+
+class FakeLink:
+    """A packet socket whose queue is full at times; remembers what went out."""
+
+    def __init__(self, *errors: int) -> None:
+        self._errors = list(errors)
+        self.sent: list[bytes] = []
+
+    @property
+    def socket(self) -> socket.socket:
+        """This object, where a socket is wanted."""
+        return cast("socket.socket", self)
+
+    def send(self, frame: bytes) -> int:
+        """Take a frame, or fail with the next error."""
+        if self._errors:
+            raise OSError(self._errors.pop(0), "send")
+        self.sent.append(frame)
+        return len(frame)
+
+
+def test_sources_are_taken_from_the_top_of_the_subnet_downwards() -> None:
+    """The engine gives out the lowest addresses; the highest of all is the broadcast address."""
+    assert unused_addresses(NETWORK, used=(), count=3) == ["172.18.255.254", "172.18.255.253", "172.18.255.252"]
+
+
+def test_addresses_that_are_somebodys_are_passed_over() -> None:
+    """The client's own one and the server's, wherever they are."""
+    used = ("172.18.255.254", "172.18.255.252")
+    assert unused_addresses(NETWORK, used=used, count=2) == ["172.18.255.253", "172.18.255.251"]
+
+
+def test_a_small_subnet_has_few_sources_and_its_gateway_is_none() -> None:
+    """Of the six addresses of a /29 three are left."""
+    network = ipaddress.IPv4Network("10.0.0.0/29")
+    assert unused_addresses(network, used=("10.0.0.2", "10.0.0.3"), count=64) == ["10.0.0.6", "10.0.0.5", "10.0.0.4"]
+
+
+def test_a_full_subnet_has_no_source() -> None:
+    """A /30 has room for the gateway and one container."""
+    with pytest.raises(ValueError, match=r"10\.0\.0\.0/30 has no address left"):
+        unused_addresses(ipaddress.IPv4Network("10.0.0.0/30"), used=("10.0.0.2",), count=1)
+
+
+def test_every_frame_is_a_syn_to_the_server() -> None:
+    """And nothing else: no other flag, no data, sums that are right."""
+    (frame,) = frames(["172.18.255.254"], count=1)
+    assert (frame.src, frame.dst) == (OWN_MAC, SERVER_MAC)
+    assert (frame[IP].src, frame[IP].dst) == ("172.18.255.254", "172.18.0.3")
+    assert (frame[TCP].dport, str(frame[TCP].flags), bytes(frame[TCP].payload)) == (8000, "S", b"")
+    found = (frame[IP].chksum, frame[TCP].chksum)
+    del frame[IP].chksum, frame[TCP].chksum
+    again = Ether(bytes(frame))
+    assert found == (again[IP].chksum, again[TCP].chksum)
+
+
+def test_sources_take_turns_and_every_syn_has_its_own_port() -> None:
+    """The server must not take any two of them for one connection."""
+    found = [(frame[IP].src, frame[TCP].sport) for frame in frames(["172.18.255.254", "172.18.255.253"], count=5)]
+    assert [source[-3:] for source, _ in found] == ["254", "253", "254", "253", "254"]
+    assert len({port for _, port in found}) == 5
+
+
+@pytest.mark.parametrize("count", [-1, 0, 64513])
+def test_more_syns_than_ports_or_none_are_refused(count: int) -> None:
+    """The message says what is possible."""
+    with pytest.raises(ValueError, match=f"{count} SYNs are asked for; it can be 1 to 64512"):
+        frames(["172.18.255.254"], count=count)
+
+
+def test_the_subnet_is_the_interfaces_own() -> None:
+    """Every machine has a loopback interface."""
+    assert str(interface_network("lo")) == "127.0.0.1/8"
+    with pytest.raises(OSError, match="No such device"):
+        interface_network("none-such")
+
+
+def test_a_full_queue_is_waited_for() -> None:
+    """No SYN is lost on the way out, and none overtakes another."""
+    link = FakeLink(errno.ENOBUFS, errno.ENOBUFS)
+    half_open._send(link.socket, [b"first", b"second"])
+    assert link.sent == [b"first", b"second"]
+
+
+def test_a_queue_that_stays_full_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for ever."""
+    monkeypatch.setattr(half_open, "_WITHIN_S", 0.0)
+    with pytest.raises(TimeoutError, match="eth0 did not take 1 frames within 0 s"):
+        half_open._send(FakeLink(*[errno.ENOBUFS] * 9).socket, [b"frame"])
+
+
+def test_other_errors_of_the_link_are_told() -> None:
+    """A link that is down does not come up by waiting."""
+    link = FakeLink(errno.ENETDOWN)
+    with pytest.raises(OSError, match="send"):
+        half_open._send(link.socket, [b"frame"])
+    assert link.sent == []
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [
+        ("192.0.2.1", "192.0.2.1 is not in 172.18.0.0/16, the subnet of eth0"),
+        ("172.18.0.3", "nobody tells the MAC address of 172.18.0.3"),
+    ],
+    ids=["elsewhere", "nobody"],
+)
+def test_a_server_that_cannot_be_reached_is_an_error(
+    address: str, error: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is the answer, as one line of JSON."""
+    own = ipaddress.IPv4Interface("172.18.0.2/16")
+    monkeypatch.setattr(half_open, "interface_network", {"eth0": own}.__getitem__)
+    monkeypatch.setattr(half_open, "getmacbyip", lambda _: None)
+    main(address, 8000, 3)
+    assert json.loads(capsys.readouterr().out) == {"error": error}
+
+
+def test_what_was_sent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number, the time, and the addresses that were made up: no more of them than SYNs."""
+    link = FakeLink()
+    monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
+    monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)
+    monkeypatch.setattr(half_open, "get_if_hwaddr", {"eth0": OWN_MAC}.__getitem__)
+    monkeypatch.setattr(half_open, "_send", lambda _, sent: link.sent.extend(sent))
+    monkeypatch.setattr(half_open, "_open", socket.socket)
+    few = flood("172.18.0.3", port=8000, count=3)
+    assert (few["sent"], few["sources"]) == (3, ["172.18.255.254", "172.18.255.252"])
+    assert few["seconds"] >= 0
+    assert [Ether(frame)[IP].src[-3:] for frame in link.sent] == ["254", "253", "252"]
+    many = flood("172.18.0.3", port=8000, count=100)
+    assert (many["sent"], many["sources"]) == (100, ["172.18.255.254", "172.18.255.191"])

@@ -1,0 +1,74 @@
+"""Receive packet steering: masks of CPUs, and the files that they are written to."""
+
+from pathlib import Path
+
+import pytest
+
+from images.netadmin.netadmin import steering
+from images.netadmin.netadmin.steering import cpu_mask, cpus_of_mask, steer_receive
+
+MASKS = [
+    ([], "0"),
+    ([0], "1"),
+    ([0, 1], "3"),
+    ([3], "8"),
+    ([31], "80000000"),
+    ([32], "1,00000000"),
+    ([0, 33, 64], "1,00000002,00000001"),
+]
+
+
+@pytest.fixture
+def queues(tmp_path: Path) -> Path:
+    """The queues of a link: two that receive, one that sends."""
+    for name, file in (("rx-0", "rps_cpus"), ("rx-1", "rps_cpus"), ("tx-0", "xps_cpus")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("0\n", encoding="ascii")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("cpus", "mask"), MASKS)
+def test_a_mask_is_written_in_the_kernels_groups(cpus: list[int], mask: str) -> None:
+    """32 CPUs each, the highest ones first."""
+    assert cpu_mask(cpus) == mask
+
+
+@pytest.mark.parametrize(("cpus", "mask"), [*MASKS, ([0, 1], "00000000,00000003\n")])
+def test_a_mask_is_read_back_with_or_without_leading_zeros(cpus: list[int], mask: str) -> None:
+    """The kernel prints as many digits as it may have CPUs."""
+    assert cpus_of_mask(mask) == cpus
+
+
+def test_every_receive_queue_is_steered(queues: Path) -> None:
+    """And no other file is touched."""
+    assert steer_receive([1, 0], queues=queues) == {"rps_cpus": {"rx-0": [0, 1], "rx-1": [0, 1]}}
+    assert (queues / "rx-0" / "rps_cpus").read_text(encoding="ascii") == "3\n"
+    assert (queues / "rx-1" / "rps_cpus").read_text(encoding="ascii") == "3\n"
+    assert (queues / "tx-0" / "xps_cpus").read_text(encoding="ascii") == "0\n"
+
+
+def test_without_cpus_steering_is_off(queues: Path) -> None:
+    """As every link starts."""
+    steer_receive([0], queues=queues)
+    assert steer_receive([], queues=queues) == {"rps_cpus": {"rx-0": [], "rx-1": []}}
+
+
+def test_a_file_that_cannot_be_written_is_an_error_with_the_systems_reason(queues: Path) -> None:
+    """In a container /sys is read only, as a rule; a folder in the file's place refuses root, too."""
+    (queues / "rx-0" / "rps_cpus").unlink()
+    (queues / "rx-0" / "rps_cpus").mkdir()
+    with pytest.raises(OSError, match=r"rps_cpus cannot be written: .*Is a directory"):
+        steer_receive([0], queues=queues)
+
+
+def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
+    """Nothing would be steered."""
+    with pytest.raises(OSError, match="has no receive queue"):
+        steer_receive([0], queues=tmp_path)
+
+
+def test_a_kernel_that_makes_something_else_of_it_is_found_out(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is read back."""
+    monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
+    with pytest.raises(RuntimeError, match=r"should name the CPUs \[0, 4095\]; it has {'rx-0': \[0\], 'rx-1': \[0\]}"):
+        steer_receive([0, 4095], queues=queues)
