@@ -9,7 +9,7 @@ files)
     # The files are sparse and made at start: in an image layer 2 GiB of holes would be stored as 2 GiB of zeros.
     truncate -s "$BULK_BYTES" /srv/files/bulk.bin
     truncate -s "$SMALL_BYTES" /srv/files/small.bin
-    exec python3 -u -m http.server 8000 --directory /srv/files
+    exec python3 -u /opt/backend/files.py
     ;;
 static)
     # Every connection is a file descriptor.

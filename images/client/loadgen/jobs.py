@@ -25,10 +25,13 @@ Job = Callable[..., dict[str, Any]]
 def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Answer each line with an object, until the lines end."""
     holder = Holder()
+    readers = slow_readers.InBackground()
     jobs: dict[str, Job] = {
         "http_load": lambda **fields: http_load.run(http_load.HttpLoad(**fields)),
         "connect_storm": connect_storm.run,
         "slow_readers": slow_readers.run,
+        "start_slow_readers": readers.start,
+        "end_slow_readers": readers.end,
         "hold": holder.hold,
         "release": holder.release,
         "one_by_one": one_by_one.run,

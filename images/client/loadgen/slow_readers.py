@@ -2,12 +2,15 @@
 
 import errno
 import fcntl
+import math
 import select
 import socket
 import struct
 import termios
+import threading
 import time
 from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -15,10 +18,12 @@ from . import http1
 from .connect_storm import connect_error, errno_name, reset_all
 
 _STATUS_LINE = b"HTTP/1.1 200 "
+# How soon readers in the background notice that they are told to end.
+_LISTEN_EVERY_S = 0.05
 _CLOSED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
 
 
-def run(
+def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
     *,
     address: str,
     port: int,
@@ -28,6 +33,7 @@ def run(
     interval_s: float = 3.0,
     receive_buffer_bytes: int | None = None,
     trial: str = "slow_readers",
+    told: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Ask for a file on so many connections at once, read one byte of each per interval, and reset them at the end.
 
@@ -44,6 +50,7 @@ def run(
         receive_buffer_bytes: SO_RCVBUF (socket(7)), which the kernel doubles; None (the default): the kernel's own
             size, which grows by itself (tcp_rmem in tcp(7)).
         trial: What is sent as X-Trial (default: the job's name).
+        told: Ends it before its time when set; None (the default): nobody will.
 
     Returns:
         ``alive``: connections open at the end; ``ended``: how many the server closed; ``failed``: how many never stood,
@@ -60,12 +67,12 @@ def run(
             readers.start((address, port), receive_buffer_bytes)
         end_s = began_s + hold_s
         tick_s = began_s + interval_s
-        while (now_s := time.monotonic()) < end_s:
+        while (now_s := time.monotonic()) < end_s and not (told and told.is_set()):
             if now_s >= tick_s:
                 readers.read_a_byte_each()
                 tick_s += interval_s
             else:
-                readers.look(min(tick_s, end_s) - now_s)
+                readers.look(min(tick_s - now_s, end_s - now_s, _LISTEN_EVERY_S if told else math.inf))
         readers.look(0.0)
         readers.check_answers()
         return {
@@ -77,6 +84,40 @@ def run(
         }
     finally:
         readers.close()
+
+
+class InBackground:
+    """Readers that read until they are told to end, while other jobs are done."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._told = threading.Event()
+        self._running: Future[dict[str, Any]] | None = None
+
+    def start(self, **fields: Any) -> dict[str, Any]:
+        """Begin; the arguments are those of :func:`run`.
+
+        Raises:
+            RuntimeError: Some read already.
+        """
+        if self._running is not None:
+            raise RuntimeError("slow readers are there already")
+        self._told.clear()
+        self._running = self._pool.submit(lambda: run(**fields, told=self._told))
+        return {"reading": fields["count"]}
+
+    def end(self) -> dict[str, Any]:
+        """End them and return what :func:`run` returns.
+
+        Raises:
+            RuntimeError: There are none.
+            ConnectionError: As :func:`run`.
+        """
+        if self._running is None:
+            raise RuntimeError("there are no slow readers")
+        running, self._running = self._running, None
+        self._told.set()
+        return running.result()
 
 
 class _Readers:

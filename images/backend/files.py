@@ -1,0 +1,22 @@
+"""Python's http.server for /srv/files, as ``python3 -m http.server`` but for the length of its accept queue.
+
+Five, which socketserver asks for unless told otherwise, overflows when a few connections come at once. The sixth would
+wait for a second until its SYN is repeated, and a stall of the backend would pass for one of nginx.
+"""
+
+import contextlib
+import functools
+import http.server
+
+
+class FilesServer(http.server.ThreadingHTTPServer):
+    """A thread per connection, and room for connections that wait for one."""
+
+    request_queue_size = 1024
+
+
+if __name__ == "__main__":
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory="/srv/files")
+    with FilesServer(("", 8000), handler) as server, contextlib.suppress(KeyboardInterrupt):
+        print("Serving HTTP on port 8000 from /srv/files")  # noqa: T201 - that is how the lab knows
+        server.serve_forever()
