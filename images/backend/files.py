@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script, run by its path
 """Python's http.server for /srv/files, as ``python3 -m http.server`` but for the length of its accept queue.
 
 Five, which socketserver asks for unless told otherwise, overflows when a few connections come at once. The sixth would

@@ -24,7 +24,7 @@ BACKEND: Final = Backend()
 # proxy_buffer_size, and number and size of proxy_buffers, in MiB.
 ARTICLE_BUFFERS: Final = (64, 64, 16)
 # The same shape with less memory, so that several readers fit.
-SMALLER_BUFFERS: Final = (2, 32, 1)
+SMALLER_BUFFERS: Final = (4, 64, 1)
 READERS: Final = (1, 2, 4, 8)
 LIMIT_BYTES: Final = 128 * MIB
 
