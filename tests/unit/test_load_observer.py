@@ -47,12 +47,20 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "send_queue_bytes": 1234,
     },
     "watch": {"watching": True},
+    "signal": {"signalled": [9, 12]},
     "watched": {
         "samples": [
             {"at_s": 12.5, "rss_bytes": [4096, 8192], "queued": 0},
             {"at_s": 12.55, "rss_bytes": [4096], "queued": 7},
         ]
     },
+}
+
+
+# Every method of the library's side, with the task that it asks for.
+TASKS = {
+    **{task: task for task in ANSWERS if task != "signal"},
+    **dict.fromkeys(("stop_workers", "continue_workers", "reload"), "signal"),
 }
 
 
@@ -150,13 +158,25 @@ def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Progra
     assert program.asked == [{"task": "watch", "port": 8001, "interval_s": 0.2}]
 
 
-@pytest.mark.parametrize("task", list(ANSWERS))
-def test_an_error_is_an_error_of_the_lab(task: str, observer: Observer, program: Program) -> None:
+@pytest.mark.parametrize(
+    ("method", "name", "to"),
+    [("stop_workers", "STOP", "workers"), ("continue_workers", "CONT", "workers"), ("reload", "HUP", "master")],
+)
+def test_signals_go_to_workers_or_to_the_master(
+    method: str, name: str, to: str, observer: Observer, program: Program
+) -> None:
+    """Workers stop and go on; only the master can reload."""
+    getattr(observer, method)()
+    assert program.asked == [{"task": "signal", "name": name, "to": to}]
+
+
+@pytest.mark.parametrize(("method", "task"), TASKS.items())
+def test_an_error_is_an_error_of_the_lab(method: str, task: str, observer: Observer, program: Program) -> None:
     """The program's own words are the message, for every task; where it was is said, too."""
     program.errors[task] = "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
-    arguments = {"sockets": (8000,), "watch": (8000,)}.get(task, ())
+    arguments = {"sockets": (8000,), "watch": (8000,)}.get(method, ())
     with pytest.raises(LabError) as caught:
-        getattr(observer, task)(*arguments)
+        getattr(observer, method)(*arguments)
     assert caught.value.what == "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
     assert caught.value.where == f"observer beside nginx, task {task}"
 

@@ -28,7 +28,7 @@ def to(server: FakeNginx, job: str, **arguments: Any) -> str:
 
 
 def test_every_job_can_be_asked_for_and_tells_its_time_and_the_machines() -> None:
-    """Five of the six; what http_load runs is not on every machine."""
+    """Those that take a while by themselves; what http_load runs is not on every machine."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         one_by_one = {
             "fast_path": "/small.bin",
@@ -59,7 +59,7 @@ def test_every_job_can_be_asked_for_and_tells_its_time_and_the_machines() -> Non
 
 
 def test_a_missing_tool_is_an_error_in_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sixth job: its arguments arrive."""
+    """The job that is missing above: its arguments arrive."""
     monkeypatch.setenv("PATH", str(tmp_path))
     load = {"path": "/", "concurrency": 2, "keep_alive": True, "timeout_s": 5}
     wrk = question("http_load", tool="wrk", address="127.0.0.1", port=1, seconds=1, **load)
@@ -102,6 +102,44 @@ def test_what_is_held_is_let_go_at_the_end() -> None:
         assert next(talk)["held"] == 2
         server.wait_for_open(2)
         assert list(talk) == []
+        server.wait_for_open(0)
+
+
+def test_slow_readers_read_on_while_other_jobs_are_done() -> None:
+    """Memory is looked at meanwhile; a job that finds them in the wrong state is answered with the reason."""
+    with FakeNginx(Behaviour(small_bytes=100)) as server:
+        start = to(server, "start_slow_readers", path="/bulk.bin", count=2, interval_s=3, hold_s=60)
+        talk = answers([question("end_slow_readers"), start, start, to(server, "hold", path="/small.bin", count=1)])
+        assert next(talk) == {"error": "RuntimeError: there are no slow readers"}
+        assert next(talk)["reading"] == 2
+        assert next(talk) == {"error": "RuntimeError: slow readers are there already"}
+        assert next(talk)["held"] == 1
+        server.wait_for_open(3)
+        assert list(talk) == []
+
+
+def test_slow_readers_end_when_they_are_told_to() -> None:
+    """The answer is theirs, with its own time: that of the end, not of the reading."""
+    with FakeNginx(Behaviour()) as server:
+        start = to(server, "start_slow_readers", path="/bulk.bin", count=2, interval_s=3, hold_s=60)
+        talk = answers([start, question("end_slow_readers")])
+        assert next(talk)["reading"] == 2
+        server.wait_for_open(2)
+        ended = next(talk)
+        server.wait_for_open(0)
+    assert (ended["alive"], ended["ended"]) == (2, 0)
+    assert ended["took_s"] < 2
+
+
+def test_slow_readers_that_nobody_has_ended_end_with_the_input() -> None:
+    """Otherwise they would read on into the next trial, and the program would wait for them."""
+    with FakeNginx(Behaviour()) as server:
+        talk = answers([to(server, "start_slow_readers", path="/bulk.bin", count=2, interval_s=3, hold_s=60)])
+        assert next(talk)["reading"] == 2
+        server.wait_for_open(2)
+        began_s = time.monotonic()
+        assert list(talk) == []
+        assert time.monotonic() - began_s < 2
         server.wait_for_open(0)
 
 

@@ -4,12 +4,14 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from images.client.loadgen import slow_readers
+from images.client.loadgen.slow_readers import InBackground
 from tests.unit.fake_nginx import Behaviour, FakeNginx
 
 
@@ -107,3 +109,94 @@ def test_readers_carry_their_trial() -> None:
         slow(server.port, trial="a-b1")
         slow(server.port)
     assert [request.trial for request in server.requests] == ["a-b1", "a-b1", "slow_readers", "slow_readers"]
+
+
+def test_readers_that_are_told_to_end_do_so_at_once() -> None:
+    """Long before their time, and with the same answer as at their end."""
+    told = threading.Event()
+    with FakeNginx(Behaviour()) as server:
+        timer = threading.Timer(0.3, told.set)
+        timer.start()
+        began_s = time.monotonic()
+        answer = slow(server.port, interval_s=0.1, hold_s=60, told=told)
+        timer.join()
+        assert 0.3 <= time.monotonic() - began_s < 5
+        server.wait_for_open(0)
+    assert (answer["alive"], answer["ended"], answer["failed"]) == (2, 0, {})
+    assert answer["read_bytes"] >= 2
+    assert answer["unread_bytes"] > 2 * 10_000
+
+
+def test_readers_whom_nobody_tells_read_to_their_end() -> None:
+    """That they could be told changes nothing."""
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        assert slow(server.port, told=threading.Event())["alive"] == 2
+        assert 0.23 <= time.monotonic() - began_s < 2
+
+
+@pytest.fixture
+def background() -> Iterator[InBackground]:
+    """Nobody reads yet; nobody does after the test."""
+    readers = InBackground()
+    yield readers
+    readers.close()
+
+
+def begin(readers: InBackground, port: int, **changes: Any) -> dict[str, Any]:
+    """Let two readers read in the background for a minute, unless told otherwise."""
+    fields: dict[str, Any] = {"path": "/bulk.bin", "count": 2, "interval_s": 3, "hold_s": 60}
+    return readers.start(address="127.0.0.1", port=port, **{**fields, **changes})
+
+
+def test_readers_in_the_background_read_until_they_are_told_to_end(background: InBackground) -> None:
+    """The beginning is answered at once; the end has what was seen. Then others may begin."""
+    with FakeNginx(Behaviour()) as server:
+        for count in (2, 3):
+            assert begin(background, server.port, count=count) == {"reading": count}
+            server.wait_for_open(count)
+            answer = background.end()
+            assert (answer["alive"], answer["ended"]) == (count, 0)
+            server.wait_for_open(0)
+
+
+def test_there_is_one_set_of_readers_in_the_background(background: InBackground) -> None:
+    """The first read on when a second is refused; what was not begun cannot be ended, nor twice."""
+    with pytest.raises(RuntimeError, match="there are no slow readers"):
+        background.end()
+    with FakeNginx(Behaviour()) as server:
+        begin(background, server.port)
+        with pytest.raises(RuntimeError, match="slow readers are there already"):
+            begin(background, server.port)
+        server.wait_for_open(2)
+        assert background.end()["alive"] == 2
+    with pytest.raises(RuntimeError, match="there are no slow readers"):
+        background.end()
+
+
+def test_what_readers_in_the_background_have_met_is_told_at_their_end(background: InBackground) -> None:
+    """An error page is an error then; the next ones begin anew."""
+    with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server:
+        begin(background, server.port, hold_s=0.3)
+        time.sleep(0.4)
+        with pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"):
+            background.end()
+    with FakeNginx(Behaviour()) as server:
+        begin(background, server.port)
+        server.wait_for_open(2)
+        assert background.end()["alive"] == 2
+
+
+def test_closing_ends_readers_that_nobody_has_ended() -> None:
+    """Their connections are gone when it returns; without any there is nothing to do."""
+    readers = InBackground()
+    with FakeNginx(Behaviour()) as server:
+        begin(readers, server.port)
+        server.wait_for_open(2)
+        # By then they wait for their next byte.
+        time.sleep(0.2)
+        began_s = time.monotonic()
+        readers.close()
+        assert time.monotonic() - began_s < 2
+        server.wait_for_open(0)
+    InBackground().close()

@@ -3,7 +3,9 @@
 import io
 import itertools
 import json
+import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -222,6 +224,10 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
     assert sleep is not None
     with subprocess.Popen([title, "60"], executable=sleep) as process:
         try:
+            # The kernel lets the parent go on a moment before the title stands.
+            deadline_s = time.monotonic() + 10
+            while not processes.pids(title) and time.monotonic() < deadline_s:
+                time.sleep(0.01)
             (found,) = processes.figures(title)
             (size_bytes,) = processes.rss_bytes(title)
         finally:
@@ -337,6 +343,70 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     asked(observer, "watch", port=9000, interval_s=60)
     (sample,) = asked(observer, "watched")["samples"]
     assert sample["queued"] == 0
+
+
+@pytest.fixture
+def signalled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, signal.Signals]]:
+    """Signals by process id; no process gets any."""
+    sent: list[tuple[int, signal.Signals]] = []
+    stand_in = types.SimpleNamespace(kill=lambda pid, number: sent.append((pid, number)))
+    monkeypatch.setattr(observer_module, "os", stand_in)
+    return sent
+
+
+@pytest.mark.parametrize(("name", "number"), [("STOP", signal.SIGSTOP), ("CONT", signal.SIGCONT)])
+def test_a_signal_to_the_workers_reaches_each_of_them(
+    name: str, number: signal.Signals, proc: Proc, signalled: list[tuple[int, signal.Signals]]
+) -> None:
+    """One that shuts down is a worker, too; the master and the cache manager go on."""
+    proc.add_nginx()
+    proc.add(100, f"{WORKER} is shutting down\0")
+    proc.add(10, "nginx: cache manager process\0")
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "signal", name=name, to="workers")
+    assert answer == {"signalled": [9, 12, 100]}
+    assert signalled == [(9, number), (12, number), (100, number)]
+
+
+def test_a_signal_to_the_master_reaches_the_eldest_alone(
+    proc: Proc, signalled: list[tuple[int, signal.Signals]]
+) -> None:
+    """A worker that was just forked has the master's title until it sets its own."""
+    proc.add_nginx()
+    proc.add(2000, MASTER_LINE)
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "signal", name="HUP", to="master")
+    assert answer == {"signalled": [1]}
+    assert signalled == [(1, signal.SIGHUP)]
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "error"),
+    [("DANCE", "workers", "KeyError: 'SIGDANCE'"), ("STOP", "backend", "KeyError: 'backend'")],
+    ids=["signal", "receiver"],
+)
+def test_a_signal_that_there_is_not_reaches_nobody(
+    name: str, to: str, error: str, proc: Proc, signalled: list[tuple[int, signal.Signals]]
+) -> None:
+    """The answer says which word was not known."""
+    proc.add_nginx()
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "signal", name=name, to=to)
+    assert answer == {"error": error}
+    assert signalled == []
+
+
+def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> None:
+    """A child of this test under a worker's entry: the kernel tells its parent of both (waitpid(2))."""
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    with subprocess.Popen(["sleep", "60"]) as child:
+        try:
+            proc.add(child.pid, WORKER)
+            assert asked(observer, "signal", name="STOP", to="workers") == {"signalled": [child.pid]}
+            _, stopped = os.waitpid(child.pid, os.WUNTRACED)
+            asked(observer, "signal", name="CONT", to="workers")
+            _, continued = os.waitpid(child.pid, os.WCONTINUED)
+        finally:
+            child.kill()
+    assert os.WIFSTOPPED(stopped)
+    assert os.WIFCONTINUED(continued)
 
 
 def watch_of(sample: Callable[[], Any], *, interval_s: float) -> Watch:

@@ -82,6 +82,21 @@ def test_arms_can_change_places() -> None:
     assert [(item.name, item.subject.name) for item in swapped.arms[:2]] == [("default", "small"), ("small", "subject")]
 
 
+@pytest.mark.parametrize(
+    ("stand_ins", "missing"),
+    [
+        ({"lost": "default"}, "'lost'"),
+        ({"small": "lost"}, "'lost'"),
+        ({"small": "lost", "gone": "small"}, "'gone', 'lost'"),
+    ],
+    ids=["instead-of", "in-place-of", "both"],
+)
+def test_an_arm_that_there_is_not_stands_in_for_none_and_none_for_it(stand_ins: dict[str, str], missing: str) -> None:
+    """A misspelt name would leave the remedy where it is, and the claim would stand."""
+    with pytest.raises(ValueError, match=f"pathology has no arm {missing}; it has default, small, loaded, spare"):
+        scenario().with_arms_like(stand_ins)
+
+
 def test_arms_share_their_subjects() -> None:
     """One container each, in the order in which arms name them."""
     assert subjects_of(ARMS) == (SUBJECT, SMALL)

@@ -40,6 +40,7 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         for line in lines:
             yield _answer(jobs, line)
     finally:
+        readers.close()
         holder.release()
 
 

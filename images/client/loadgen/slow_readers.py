@@ -119,6 +119,11 @@ class InBackground:
         self._told.set()
         return running.result()
 
+    def close(self) -> None:
+        """End them if there are any, and wait for it."""
+        self._told.set()
+        self._pool.shutdown()
+
 
 class _Readers:
     """The connections.

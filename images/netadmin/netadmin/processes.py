@@ -122,6 +122,11 @@ def _read(folder: Path, name: str) -> str | None:
         if folder.exists():
             raise
         return None
+    except PermissionError:
+        # One that is ending has lost its memory, and with it its command line and whatever allowed others to look.
+        if _command_line(folder):
+            raise
+        return None
 
 
 def _fields(text: str) -> Mapping[str, str]:

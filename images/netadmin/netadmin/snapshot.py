@@ -6,6 +6,7 @@ from typing import Any
 
 _SYSCTLS = (
     "net.core.somaxconn",
+    "net.ipv4.ip_local_port_range",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_max_syn_backlog",
     "net.ipv4.tcp_fin_timeout",

@@ -1,0 +1,174 @@
+"""The league of mitigations: what each one does to the loop, to fast requests, to bulk downloads and to the disk.
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), and what people answer to it. The directives:
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html, https://nginx.org/en/docs/http/ngx_http_core_module.html#aio
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fixtures.inference.intervals import Scale
+from fixtures.inference.verdicts import Verdict
+from fixtures.load.base import Figure
+from fixtures.load.instrument import check_loop_probe
+from fixtures.load.observation import Observation
+from fixtures.load.trial import TrialPlan
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+from tests.scenarios.reuseport_stall_claims import (
+    ARTICLE,
+    BULK_DOWNLOADS,
+    CONTROL_THRESHOLD,
+    FAST_RATE_HZ,
+    SMALLEST_RMEM_BYTES,
+    STALL_WARM_UP,
+    TCP_RMEM,
+)
+from tests.scenarios.reuseport_stall_effects import loaded_lag_ms, stall
+
+SCENARIO: Final = "reuseport_stall_league"
+PLAN: Final = TrialPlan(
+    bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, settle_s=0.2, measure_s=0.8, counts_writes=True
+)
+SMALL_RMEM: Final = " ".join([str(SMALLEST_RMEM_BYTES)] * 3)
+
+DEFAULT: Final = "default"
+SMALL: Final = "tcp_rmem-40960"
+NO_FILE: Final = "no-temp-file"
+SMALL_NO_FILE: Final = "tcp_rmem-40960-no-temp-file"
+SHARED: Final = "reuseport-off"
+# Directives of the proxied location by arm; the limit is the article's order of magnitude for one download.
+DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
+    DEFAULT: (),
+    NO_FILE: ("proxy_max_temp_file_size 0",),
+    "aio-threads": ("aio threads", "aio_write on"),
+    "buffering-off": ("proxy_buffering off",),
+    "limit-rate": ("proxy_limit_rate 25m",),
+}
+
+# What would matter in practice.
+RELIEF_THRESHOLD: Final = 1.5
+FACTOR_THRESHOLD: Final = 1.0
+
+COLUMNS: Final = (
+    ("loop lag p50 ms", "worker1_lag_p50_ms", 1.0),
+    ("loop lag p99 ms", "worker1_lag_p99_ms", 1.0),
+    ("fast p50 ms", "fast_p50_ms", 1.0),
+    ("fast p99 ms", "fast_p99_ms", 1.0),
+    ("bulk MB/s", "bulk_bytes_per_s", 1e-6),
+    ("temp file MB", "written_bytes", 1e-6),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class League:
+    """The scenario.
+
+    Attributes:
+        upstream: Host and port of the backend.
+    """
+
+    upstream: str = "backend:8000"
+
+    def arms(self) -> tuple[Arm[Observation], ...]:
+        """Return an arm per mitigation, one for two together, and one for none."""
+        arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
+        arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
+        arms.append(self._arm(SMALL_NO_FILE, DIRECTIVES[NO_FILE], rmem=SMALL_RMEM))
+        arms.append(self._arm(SHARED, (), reuseport=False))
+        return tuple(arms)
+
+    def _arm(
+        self, name: str, directives: tuple[str, ...], *, rmem: str = "", reuseport: bool = True
+    ) -> Arm[Observation]:
+        config = SubjectConfig(upstream=self.upstream, reuseport=reuseport, location=directives)
+        sysctls = {TCP_RMEM: rmem} if rmem else {}
+        return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls), plan=PLAN)
+
+    def scenario(self) -> Scenario[Observation]:
+        """Return the scenario."""
+        return Scenario(
+            name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP, check=check_loop_probe
+        )
+
+    def claims(self) -> tuple[Claim[Observation], ...]:
+        """Return the claims."""
+        control = Claim[Observation](
+            name="stall_is_there",
+            sentence="the default arm's loaded worker stalls",
+            source=ARTICLE,
+            arms=(DEFAULT,),
+            effect=lambda block: stall(block[DEFAULT]),
+            effect_name="median loop lag, loaded ÷ idle worker",
+            scale=Scale.RATIO,
+            threshold=CONTROL_THRESHOLD,
+        )
+
+        def relief(name: str, arm: str, sentence: str, *, expected: Verdict = Verdict.HOLDS) -> Claim[Observation]:
+            return Claim(
+                name=name,
+                sentence=sentence,
+                source=ARTICLE,
+                arms=(DEFAULT, arm),
+                effect=lambda block: loaded_lag_ms(block[DEFAULT]) / loaded_lag_ms(block[arm]),
+                effect_name=f"median loop lag, default ÷ {arm}",
+                scale=Scale.RATIO,
+                threshold=RELIEF_THRESHOLD,
+                expected=expected,
+                control=control,
+            )
+
+        return (
+            relief("small_rmem_relieves", SMALL, "tcp_rmem = 40960 relieves the loop of a loaded worker"),
+            relief("no_temp_file_relieves", NO_FILE, "proxy_max_temp_file_size 0 relieves the loop of a loaded worker"),
+            relief("aio_threads_relieve", "aio-threads", "aio threads with aio_write relieve the loop"),
+            relief("buffering_off_relieves", "buffering-off", "proxy_buffering off relieves the loop"),
+            relief("limit_rate_relieves", "limit-rate", "proxy_limit_rate relieves the loop"),
+            relief(
+                "reuseport_off_relieves",
+                SHARED,
+                "Switching reuseport off relieves the loop of a worker that is loaded already",
+                expected=Verdict.REFUTED,
+            ),
+            Claim[Observation](
+                name="receive_buffer_is_the_larger_factor",
+                sentence="A small receive buffer relieves the loop more than doing without a temporary file does",
+                source=f"{ARTICLE}, which names the receive buffer only",
+                # The factorial needs four of them; the league is shown as a whole.
+                arms=tuple(arm.name for arm in self.arms()),
+                effect=factors,
+                effect_name="main effect on the median loop lag, tcp_rmem ÷ temporary file",
+                scale=Scale.RATIO,
+                threshold=FACTOR_THRESHOLD,
+                control=control,
+                table=league_lines,
+            ),
+        )
+
+
+def factors(block: Mapping[str, Observation]) -> float:
+    """Return how much more the first factor of the 2 x 2 factorial relieves than the second, as a ratio.
+
+    A main effect is the geometric mean of a factor's reliefs with and without the other one.
+    """
+    both, small, no_file, neither = (loaded_lag_ms(block[arm]) for arm in (SMALL_NO_FILE, SMALL, NO_FILE, DEFAULT))
+    of_rmem = (neither / small * no_file / both) ** 0.5
+    of_file = (neither / no_file * small / both) ** 0.5
+    return of_rmem / of_file
+
+
+def league_lines(arms: Mapping[str, Mapping[str, Figure]]) -> Sequence[str]:
+    """Return a table of the arms' figures.
+
+    Args:
+        arms: Metrics by arm, as in a cell.
+    """
+    lines = ["".join([f"{'mitigation':<30}", *[f"{head:>17}" for head, _, _ in COLUMNS]])]
+    for name, metrics in arms.items():
+        figures = [(metrics.get(key), scale) for _, key, scale in COLUMNS]
+        shown = ["-" if value is None else f"{value * scale:.1f}" for value, scale in figures]
+        lines.append("".join([f"{name:<30}", *[f"{item:>17}" for item in shown]]))
+    return lines

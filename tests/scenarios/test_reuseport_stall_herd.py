@@ -1,0 +1,89 @@
+"""The thundering herd: does a shared accept queue wake workers for nothing, and do they wait for their CPU more?
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023): without reuseport each worker waits on the run
+queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
+"""
+
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.load.accept_load import AcceptLoad, AcceptObservation
+from fixtures.load.http_load import HttpLoad
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import STATIC_PATH, SubjectConfig
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
+WORKERS: Final = 4
+
+# What would matter in practice: one accept in ten for nothing; a wait that is longer by a tenth.
+EMPTY_THRESHOLD: Final = 0.1
+WAIT_THRESHOLD: Final = 1.1
+
+
+def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
+    """Return the arm of four workers on one CPU, whose accepts are written down."""
+    config = SubjectConfig(
+        reuseport=reuseport,
+        worker_processes=WORKERS,
+        worker_connections=4096,
+        access_log=False,
+        error_log_level="debug_event",
+    )
+    plan = AcceptLoad(load=HttpLoad(concurrency=8, requests=5000, path=STATIC_PATH))
+    return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
+
+
+OWN: Final = arm("reuseport", reuseport=True)
+SHARED: Final = arm("shared-queue", reuseport=False)
+
+SCENARIO: Final = Scenario(
+    name="reuseport_stall_herd",
+    arms=(OWN, SHARED),
+    claims=(
+        Claim[AcceptObservation](
+            name="shared_queue_wakes_for_nothing",
+            sentence="Behind a shared accept queue workers are woken for connections that another one takes",
+            source=f"{ARTICLE}: the thundering herd",
+            arms=(SHARED.name, OWN.name),
+            effect=lambda block: (
+                block[SHARED.name].empty_accepts_per_request - block[OWN.name].empty_accepts_per_request
+            ),
+            effect_name="accepts that found nothing, per request, shared queue - reuseport",
+            scale=Scale.DIFFERENCE,
+            threshold=EMPTY_THRESHOLD,
+            expired_since="1.11.3",
+            expired_reason="EPOLLEXCLUSIVE wakes one worker per connection",
+        ),
+        Claim[AcceptObservation](
+            name="shared_queue_makes_workers_wait",
+            sentence="Behind a shared accept queue workers wait longer for their CPU than with reuseport",
+            source=f"{ARTICLE}: 2.8 to 3.0 % of the time instead of 1.3 to 1.6 %",
+            arms=(SHARED.name, OWN.name),
+            effect=lambda block: block[SHARED.name].run_queue_wait_share / block[OWN.name].run_queue_wait_share,
+            effect_name="time on the run queue, shared queue ÷ reuseport",
+            scale=Scale.RATIO,
+            threshold=WAIT_THRESHOLD,
+        ),
+    ),
+    backends=(),
+    warm_up=HttpLoad(concurrency=8, requests=200, path=STATIC_PATH),
+)
+
+
+@pytest.mark.claim("shared_queue_wakes_for_nothing")
+def test_a_shared_queue_no_longer_wakes_workers_for_nothing(prove: Prove) -> None:
+    """Counted in nginx's own words: accept() not ready."""
+    prove()
+
+
+@pytest.mark.claim("shared_queue_makes_workers_wait")
+def test_workers_of_a_shared_queue_wait_longer_for_their_cpu(prove: Prove) -> None:
+    """The kernel's count of time on the run queue, per worker."""
+    prove()

@@ -1,0 +1,52 @@
+"""Claims about the mitigations that people recommend against the stall, and their league table."""
+
+import pytest
+
+from fixtures.pytest_plugin.measurements import Prove
+from tests.scenarios.reuseport_stall_league_claims import League
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+SCENARIO = League().scenario()
+
+
+@pytest.mark.claim("small_rmem_relieves")
+def test_a_small_receive_buffer_relieves_the_loop(prove: Prove) -> None:
+    """The article's own remedy: it bounds what one visit to a connection can read."""
+    prove()
+
+
+@pytest.mark.claim("no_temp_file_relieves")
+def test_doing_without_a_temporary_file_relieves_the_loop(prove: Prove) -> None:
+    """Writing the surplus to a file is a part of every visit."""
+    prove()
+
+
+@pytest.mark.claim("aio_threads_relieve")
+def test_threads_that_write_the_file_relieve_the_loop(prove: Prove) -> None:
+    """The file is written by others; the reading stays."""
+    prove()
+
+
+@pytest.mark.claim("buffering_off_relieves")
+def test_proxy_buffering_off_relieves_the_loop(prove: Prove) -> None:
+    """Nothing is read that the client does not take."""
+    prove()
+
+
+@pytest.mark.claim("limit_rate_relieves")
+def test_a_limited_rate_relieves_the_loop(prove: Prove) -> None:
+    """Nginx leaves the socket alone until its time has come."""
+    prove()
+
+
+@pytest.mark.claim("reuseport_off_relieves")
+def test_switching_reuseport_off_does_not_relieve_a_loaded_loop(prove: Prove) -> None:
+    """It keeps newcomers away from a busy worker, and does nothing for those that are there."""
+    prove()
+
+
+@pytest.mark.claim("receive_buffer_is_the_larger_factor")
+def test_the_receive_buffer_is_the_larger_factor(prove: Prove) -> None:
+    """A factorial of two by two says which of two causes carries how much; the table shows the whole league."""
+    prove()

@@ -1,0 +1,102 @@
+"""The article's own protocol: 100 fast requests of one second at most, three arms, and its figures beside ours.
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs count the time-outs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.inference.verdicts import Verdict
+from fixtures.load.base import Figure
+from fixtures.load.one_by_one import OneByOne, ProtocolObservation
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+from tests.scenarios.reuseport_stall_claims import ARTICLE, SMALLEST_RMEM_BYTES, STALL_WARM_UP, TCP_RMEM
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+# Six blocks of the quick depth make a hundred requests.
+PLAN: Final = OneByOne(requests=17)
+# What would matter in practice.
+P90_THRESHOLD: Final = 1.5
+
+# What the article reports per arm, in words: its figures are ranges read off its logs.
+THEIRS: Final = {
+    "reuseport": "38 to 1010 ms, about a quarter time out",
+    "tcp_rmem-40960": "50 to 120 ms, none times out",
+    "reuseport-off": "time-outs as before, 499s rarer",
+}
+
+
+def arm(name: str, *, reuseport: bool = True, rmem: str = "") -> Arm[ProtocolObservation]:
+    """Return one of the article's arms."""
+    config = SubjectConfig(upstream="backend:8000", reuseport=reuseport)
+    return Arm(
+        name=name, subject=Subject(name=name, config=config, sysctls={TCP_RMEM: rmem} if rmem else {}), plan=PLAN
+    )
+
+
+def beside_the_article(arms: Mapping[str, Mapping[str, Figure]]) -> Sequence[str]:
+    """Return the table of figures beside the article's."""
+    lines = [f"{'arm':<18}{'p50 ms':>9}{'p90 ms':>9}{'max ms':>9}{'time-outs':>11}  the article"]
+    for name, metrics in arms.items():
+        times = [metrics.get(key) for key in ("total_p50_ms", "total_p90_ms", "total_max_ms")]
+        share = metrics.get("timeout_share")
+        shown = "".join(f"{'-' if value is None else format(value, '.0f'):>9}" for value in times)
+        lines.append(f"{name:<18}{shown}{'-' if share is None else format(share, '.0%'):>11}  {THEIRS[name]}")
+    return lines
+
+
+REUSEPORT, SMALL, OFF = (
+    arm("reuseport"),
+    arm("tcp_rmem-40960", rmem=" ".join([str(SMALLEST_RMEM_BYTES)] * 3)),
+    arm("reuseport-off", reuseport=False),
+)
+
+SCENARIO: Final = Scenario(
+    name="reuseport_stall_protocol",
+    arms=(REUSEPORT, SMALL, OFF),
+    claims=(
+        Claim[ProtocolObservation](
+            name="small_rmem_shortens_slow_requests",
+            sentence="By the article's own protocol tcp_rmem = 40960 shortens the slowest tenth of fast requests",
+            source=f"{ARTICLE}: no more stalls of 1 s",
+            arms=(REUSEPORT.name, SMALL.name),
+            effect=lambda block: block[REUSEPORT.name].total_p90_ms / block[SMALL.name].total_p90_ms,
+            effect_name="90th percentile of a fast request, default ÷ small tcp_rmem",
+            scale=Scale.RATIO,
+            threshold=P90_THRESHOLD,
+        ),
+        Claim[ProtocolObservation](
+            name="reuseport_off_shortens_slow_requests",
+            sentence="By the article's own protocol switching reuseport off shortens the slowest tenth of fast requests",
+            source=f"{ARTICLE}: its logs show no difference",
+            arms=(REUSEPORT.name, SMALL.name, OFF.name),
+            effect=lambda block: block[REUSEPORT.name].total_p90_ms / block[OFF.name].total_p90_ms,
+            effect_name="90th percentile of a fast request, reuseport ÷ shared queue",
+            scale=Scale.RATIO,
+            threshold=P90_THRESHOLD,
+            expected=Verdict.REFUTED,
+            table=beside_the_article,
+        ),
+    ),
+    warm_up=STALL_WARM_UP,
+)
+
+
+@pytest.mark.claim("small_rmem_shortens_slow_requests")
+def test_a_small_receive_buffer_shortens_the_slowest_tenth(prove: Prove) -> None:
+    """The median hides a stall; the slowest tenth shows it."""
+    prove()
+
+
+@pytest.mark.claim("reuseport_off_shortens_slow_requests")
+def test_switching_reuseport_off_does_not_shorten_the_slowest_tenth(prove: Prove) -> None:
+    """With four downloads on two workers both are loaded, and a shared queue has no idle one to offer."""
+    prove()

@@ -1,0 +1,163 @@
+"""The whole recipe of an article against nginx's and the kernel's defaults: what of its promise comes true?
+
+Source: "nginx under high concurrency drops SYNs" (2020): 20 000 became 40 000 requests per second, time-outs gone.
+"""
+
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.inference.verdicts import Verdict
+from fixtures.load.http_load import HttpLoad, HttpObservation
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import STATIC_PATH, SubjectConfig
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
+LOAD: Final = HttpLoad(concurrency=2000, requests=20_000, path=STATIC_PATH)
+
+# What would matter in practice: the article's promise; dropped SYNs in a load of 2000 at once; any failure at all.
+DOUBLED_THRESHOLD: Final = 1.5
+DROPS_THRESHOLD: Final = 0.005
+SLOW_THRESHOLD: Final = 0.0
+FAILED_THRESHOLD: Final = 0.001
+TWIN_THRESHOLD: Final = 1.3
+
+
+def arm(name: str, config: SubjectConfig, **sysctls: str) -> Arm[HttpObservation]:
+    """Return the arm of an nginx with these sysctls, named without their dots."""
+    names = {"somaxconn": "net.core.somaxconn", "syn_backlog": "net.ipv4.tcp_max_syn_backlog"}
+    return Arm(
+        name=name,
+        subject=Subject(name=name, config=config, sysctls={names[key]: value for key, value in sysctls.items()}),
+        plan=LOAD,
+    )
+
+
+UNTUNED: Final = SubjectConfig(reuseport=False, worker_connections=8192, access_log=False)
+# listen ... reuseport backlog=2048 rcvbuf=64k sndbuf=64k, somaxconn and the SYN queue raised.
+TUNED: Final = SubjectConfig(
+    reuseport=True,
+    backlog=2048,
+    listen_options=("rcvbuf=64k", "sndbuf=64k"),
+    worker_connections=8192,
+    access_log=False,
+)
+DEFAULTS: Final = arm("defaults", UNTUNED, somaxconn="128", syn_backlog="128")
+TWIN: Final = arm("twin", UNTUNED, somaxconn="128", syn_backlog="128")
+RECIPE: Final = arm("recipe", TUNED, somaxconn="4096", syn_backlog="4096")
+
+SCENARIO: Final = Scenario(
+    name="tuned_nginx",
+    arms=(DEFAULTS, TWIN, RECIPE),
+    claims=(
+        Claim[HttpObservation](
+            name="recipe_doubles_requests",
+            sentence="The whole recipe doubles the requests per second",
+            source=f"{ARTICLE}: 20 000 became 40 000",
+            arms=(DEFAULTS.name, RECIPE.name),
+            effect=lambda block: block[RECIPE.name].requests_per_s / block[DEFAULTS.name].requests_per_s,
+            effect_name="requests per second, recipe ÷ defaults",
+            scale=Scale.RATIO,
+            threshold=DOUBLED_THRESHOLD,
+            # Here the load generator's CPU is the limit, and a dropped SYN costs waiting, not work.
+            expected=Verdict.REFUTED,
+        ),
+        Claim[HttpObservation](
+            name="recipe_ends_dropped_syns",
+            sentence="Under 2000 connections at once the defaults drop SYNs, the recipe does not",
+            source=f"{ARTICLE}: ListenDrops stands still",
+            arms=(DEFAULTS.name, RECIPE.name),
+            effect=lambda block: _drops(block[DEFAULTS.name]) - _drops(block[RECIPE.name]),
+            effect_name="dropped SYNs per request, defaults - recipe",
+            scale=Scale.DIFFERENCE,
+            threshold=DROPS_THRESHOLD,
+        ),
+        Claim[HttpObservation](
+            name="recipe_ends_slow_connects",
+            sentence="With the recipe no connect takes a second any more, as some do with the defaults",
+            source=f"{ARTICLE}: connection timed out",
+            arms=(DEFAULTS.name, RECIPE.name),
+            effect=lambda block: _slow(block[DEFAULTS.name]) - _slow(block[RECIPE.name]),
+            effect_name="connects of 1 s and more, defaults - recipe",
+            scale=Scale.DIFFERENCE,
+            threshold=SLOW_THRESHOLD,
+        ),
+        Claim[HttpObservation](
+            name="recipe_ends_errors",
+            sentence="The recipe spares clients failed requests",
+            source=f"{ARTICLE}: time-outs gone",
+            arms=(DEFAULTS.name, RECIPE.name),
+            effect=lambda block: block[DEFAULTS.name].failed_share - block[RECIPE.name].failed_share,
+            effect_name="failed requests, defaults - recipe",
+            scale=Scale.DIFFERENCE,
+            threshold=FAILED_THRESHOLD,
+            # A client that waits longer than a second gets through at the second SYN.
+            expected=Verdict.REFUTED,
+        ),
+        Claim[HttpObservation](
+            name="first_twin_serves_more",
+            sentence="Of two identical subjects the first serves more requests (A/A control)",
+            source="control of the method",
+            arms=(DEFAULTS.name, TWIN.name),
+            effect=lambda block: block[DEFAULTS.name].requests_per_s / block[TWIN.name].requests_per_s,
+            effect_name="requests per second, first ÷ second",
+            scale=Scale.RATIO,
+            threshold=TWIN_THRESHOLD,
+            expected=Verdict.REFUTED,
+            everywhere=True,
+        ),
+    ),
+    backends=(),
+    warm_up=HttpLoad(concurrency=20, requests=200, path=STATIC_PATH),
+)
+
+
+def _drops(observation: HttpObservation) -> float:
+    return observation.listen_drops / observation.completed
+
+
+def _slow(observation: HttpObservation) -> float:
+    """Return the share of slow connects.
+
+    Raises:
+        ValueError: The generator does not tell.
+    """
+    if observation.slow_connect_share is None:
+        raise ValueError("the generator does not tell how long its connects took")
+    return observation.slow_connect_share
+
+
+@pytest.mark.claim("recipe_doubles_requests")
+def test_the_recipe_does_not_double_the_requests(prove: Prove) -> None:
+    """Queues hold work, they do not do it."""
+    prove()
+
+
+@pytest.mark.claim("recipe_ends_dropped_syns")
+def test_the_recipe_ends_dropped_syns(prove: Prove) -> None:
+    """The mechanism, as the kernel counts it."""
+    prove()
+
+
+@pytest.mark.claim("recipe_ends_slow_connects")
+def test_the_recipe_ends_connects_of_a_second(prove: Prove) -> None:
+    """What the mechanism costs a client."""
+    prove()
+
+
+@pytest.mark.claim("recipe_ends_errors")
+def test_the_recipe_spares_no_errors_where_clients_wait(prove: Prove) -> None:
+    """The articles' clients gave up after a second; this one does not."""
+    prove()
+
+
+@pytest.mark.claim("first_twin_serves_more")
+def test_of_two_identical_subjects_the_first_does_not_serve_more(prove: Prove) -> None:
+    """The A/A control: a method that finds an effect here finds one everywhere."""
+    prove()
