@@ -11,6 +11,7 @@ from typing import Final
 
 from fixtures.inference.intervals import Scale
 from fixtures.inference.verdicts import Verdict
+from fixtures.load.base import Figure
 from fixtures.load.instrument import check_loop_probe
 from fixtures.load.observation import Observation
 from fixtures.load.trial import TrialPlan
@@ -32,11 +33,8 @@ from tests.scenarios.reuseport_stall_effects import loaded_lag_ms, stall
 
 SCENARIO: Final = "network_quality"
 
-# Rates in Mbit/s, None for a link that is left alone. On two shared cores nginx itself passes on some Gbit/s.
-UPSTREAM_MBIT: Final = (None, 2000.0, 1000.0, 500.0)
-CLIENT_MBIT: Final = (None, 1000.0, 100.0)
-SLOWEST_UPSTREAM_MBIT: Final = UPSTREAM_MBIT[-1]
-SLOWEST_CLIENT_MBIT: Final = CLIENT_MBIT[-1]
+SLOWEST_UPSTREAM_MBIT: Final = 500.0
+SLOWEST_CLIENT_MBIT: Final = 100.0
 DISTANCE_MS: Final = 10.0
 
 # What would matter in practice.
@@ -60,15 +58,40 @@ TWIN: Final = "twin"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Rates in Mbit/s, None for a link that is left alone. On two shared cores nginx itself passes on some Gbit/s.
+
+    Attributes:
+        upstream_mbit: Rates of the backend's link, the slowest last.
+        client_mbit: Rates of the client's link, the slowest last.
+    """
+
+    upstream_mbit: tuple[float | None, ...]
+    client_mbit: tuple[float | None, ...]
+
+    def arms(self) -> tuple[str, ...]:
+        """Return the names of all cells' arms."""
+        return tuple(grid_arm(upstream, client) for upstream in self.upstream_mbit for client in self.client_mbit)
+
+
+CORNERS: Final = Grid(upstream_mbit=(None, 1000.0, SLOWEST_UPSTREAM_MBIT), client_mbit=(None, SLOWEST_CLIENT_MBIT))
+WHOLE: Final = Grid(
+    upstream_mbit=(None, 2000.0, 1000.0, SLOWEST_UPSTREAM_MBIT), client_mbit=(None, 1000.0, SLOWEST_CLIENT_MBIT)
+)
+
+
+@dataclass(frozen=True, kw_only=True)
 class NetworkQuality:
     """The scenario over one network: its arms and claims.
 
     Attributes:
         network: What the links are like besides; a rate of it that is lower than an arm's stays.
+        grid: Which rates are combined: the corners in a quick run, the whole in a full one.
         upstream: Host and port of the backend.
     """
 
     network: NetworkProfile
+    grid: Grid = WHOLE
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[Observation], ...]:
@@ -80,8 +103,8 @@ class NetworkQuality:
         subject = Subject(name="subject", config=SubjectConfig(upstream=self.upstream, reuseport=True))
         grid = {
             grid_arm(upstream, client): self._with_rates(upstream, client)
-            for upstream in UPSTREAM_MBIT
-            for client in CLIENT_MBIT
+            for upstream in self.grid.upstream_mbit
+            for client in self.grid.client_mbit
         }
         networks = {**grid, DISTANT: self._with_distance(), TWIN: self.network}
         return tuple(
@@ -167,13 +190,13 @@ class NetworkQuality:
                 name="slow_upstream_spares_every_client",
                 sentence="Whatever the client's rate, an upstream that is slower than nginx ends the stall",
                 source=good_network,
-                arms=tuple(grid_arm(upstream, client) for upstream in UPSTREAM_MBIT for client in CLIENT_MBIT),
-                effect=relieved_share,
+                arms=self.grid.arms(),
+                effect=lambda block: relieved_share(block, self.grid),
                 effect_name="limited cells with a fifth of the lag at most",
                 scale=Scale.DIFFERENCE,
                 threshold=MAP_THRESHOLD,
                 control=control,
-                table=grid_lines,
+                table=lambda arms: grid_lines(arms, self.grid),
             ),
             _lag_claim(
                 name="first_twin_lags_more",
@@ -198,25 +221,26 @@ class NetworkQuality:
         )
 
 
-def relieved_share(block: Mapping[str, Observation]) -> float:
+def relieved_share(block: Mapping[str, Observation], grid: Grid) -> float:
     """Return the share of the cells with a limited upstream whose lag is at most a fifth of that without any limit."""
     calm_ms = loaded_lag_ms(block[UNLIMITED]) / RELIEF_THRESHOLD
-    limited = [grid_arm(upstream, client) for upstream in UPSTREAM_MBIT if upstream for client in CLIENT_MBIT]
+    limited = [grid_arm(upstream, client) for upstream in grid.upstream_mbit if upstream for client in grid.client_mbit]
     return statistics.fmean(loaded_lag_ms(block[arm]) <= calm_ms for arm in limited)
 
 
-def grid_lines(arms: Mapping[str, Mapping[str, float | int | None]]) -> list[str]:
+def grid_lines(arms: Mapping[str, Mapping[str, Figure]], grid: Grid) -> list[str]:
     """Return the grid of the loaded worker's median lag as lines of text.
 
     Args:
         arms: Metrics by arm, as in a cell.
+        grid: The grid.
     """
     corner = "loop lag p50, ms"
-    heads = [f"client {client:g} Mbit/s" if client else "client unlimited" for client in CLIENT_MBIT]
+    heads = [f"client {client:g} Mbit/s" if client else "client unlimited" for client in grid.client_mbit]
     lines = ["".join([f"{corner:<24}", *[f"{head:>22}" for head in heads]])]
-    for upstream in UPSTREAM_MBIT:
+    for upstream in grid.upstream_mbit:
         head = f"upstream {upstream:g} Mbit/s" if upstream else "upstream unlimited"
-        lags = [arms[grid_arm(upstream, client)].get("worker1_lag_p50_ms") for client in CLIENT_MBIT]
+        lags = [arms[grid_arm(upstream, client)].get("worker1_lag_p50_ms") for client in grid.client_mbit]
         cells = ["-" if lag is None else f"{lag:.2f}" for lag in lags]
         lines.append("".join([f"{head:<24}", *[f"{cell:>22}" for cell in cells]]))
     return lines

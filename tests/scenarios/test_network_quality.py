@@ -5,16 +5,19 @@ import pytest
 from fixtures.load.observation import Observation
 from fixtures.network.links import NetworkProfile
 from fixtures.pytest_plugin.measurements import Prove
+from fixtures.pytest_plugin.options import QUICK
+from fixtures.pytest_plugin.run_state import RunState
 from fixtures.scenario.scenarios import Scenario
-from tests.scenarios.network_quality_claims import NetworkQuality
+from tests.scenarios.network_quality_claims import CORNERS, WHOLE, NetworkQuality
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
-def scenario(network: NetworkProfile) -> Scenario[Observation]:
+def scenario(network: NetworkProfile, run_state: RunState) -> Scenario[Observation]:
     """The scenario over one network."""
-    return NetworkQuality(network=network).scenario()
+    grid = CORNERS if run_state.options.depth == QUICK else WHOLE
+    return NetworkQuality(network=network, grid=grid).scenario()
 
 
 @pytest.mark.claim("slow_upstream_ends_stall")
@@ -37,7 +40,7 @@ def test_distance_does_not_end_the_stall(prove: Prove) -> None:
 
 @pytest.mark.claim("slow_upstream_spares_every_client")
 def test_a_slow_upstream_ends_the_stall_whatever_the_client(prove: Prove) -> None:
-    """Twelve cells: four upstream rates, three client rates."""
+    """Every cell of the grid: upstream rates by client rates."""
     prove()
 
 

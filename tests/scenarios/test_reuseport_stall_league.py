@@ -10,38 +10,38 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 SCENARIO = League().scenario()
 
 
-@pytest.mark.claim("small_rmem_relieves")
-def test_a_small_receive_buffer_relieves_the_loop(prove: Prove) -> None:
+@pytest.mark.claim("small_rmem_halves_lag")
+def test_a_small_receive_buffer_halves_the_loop_lag(prove: Prove) -> None:
     """The article's own remedy: it bounds what one visit to a connection can read."""
     prove()
 
 
-@pytest.mark.claim("no_temp_file_relieves")
-def test_doing_without_a_temporary_file_relieves_the_loop(prove: Prove) -> None:
+@pytest.mark.claim("no_temp_file_halves_lag")
+def test_doing_without_a_temporary_file_halves_the_loop_lag(prove: Prove) -> None:
     """Writing the surplus to a file is a part of every visit."""
     prove()
 
 
-@pytest.mark.claim("aio_threads_relieve")
-def test_threads_that_write_the_file_relieve_the_loop(prove: Prove) -> None:
+@pytest.mark.claim("aio_threads_halve_lag")
+def test_threads_that_write_the_file_do_not_halve_the_loop_lag(prove: Prove) -> None:
     """The file is written by others; the reading stays."""
     prove()
 
 
-@pytest.mark.claim("buffering_off_relieves")
-def test_proxy_buffering_off_relieves_the_loop(prove: Prove) -> None:
+@pytest.mark.claim("buffering_off_halves_lag")
+def test_proxy_buffering_off_halves_the_loop_lag(prove: Prove) -> None:
     """Nothing is read that the client does not take."""
     prove()
 
 
-@pytest.mark.claim("limit_rate_relieves")
-def test_a_limited_rate_relieves_the_loop(prove: Prove) -> None:
+@pytest.mark.claim("limit_rate_halves_lag")
+def test_a_limited_rate_halves_the_loop_lag(prove: Prove) -> None:
     """Nginx leaves the socket alone until its time has come."""
     prove()
 
 
-@pytest.mark.claim("reuseport_off_relieves")
-def test_switching_reuseport_off_does_not_relieve_a_loaded_loop(prove: Prove) -> None:
+@pytest.mark.claim("reuseport_off_halves_lag")
+def test_switching_reuseport_off_does_not_halve_a_loaded_loops_lag(prove: Prove) -> None:
     """It keeps newcomers away from a busy worker, and does nothing for those that are there."""
     prove()
 

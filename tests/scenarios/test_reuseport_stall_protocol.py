@@ -9,7 +9,6 @@ from typing import Final
 import pytest
 
 from fixtures.inference.intervals import Scale
-from fixtures.inference.verdicts import Verdict
 from fixtures.load.base import Figure
 from fixtures.load.one_by_one import OneByOne, ProtocolObservation
 from fixtures.pytest_plugin.measurements import Prove
@@ -21,8 +20,8 @@ from tests.scenarios.reuseport_stall_claims import ARTICLE, SMALLEST_RMEM_BYTES,
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# Six blocks of the quick depth make a hundred requests.
-PLAN: Final = OneByOne(requests=17)
+# Five blocks, the fewest of the quick depth, make the article's hundred requests.
+PLAN: Final = OneByOne(requests=20)
 # What would matter in practice.
 P90_THRESHOLD: Final = 1.5
 
@@ -65,7 +64,7 @@ SCENARIO: Final = Scenario(
     claims=(
         Claim[ProtocolObservation](
             name="small_rmem_shortens_slow_requests",
-            sentence="By the article's own protocol tcp_rmem = 40960 shortens the slowest tenth of fast requests",
+            sentence="By the article's own protocol tcp_rmem = 40960 shortens the slowest tenth of requests",
             source=f"{ARTICLE}: no more stalls of 1 s",
             arms=(REUSEPORT.name, SMALL.name),
             effect=lambda block: block[REUSEPORT.name].total_p90_ms / block[SMALL.name].total_p90_ms,
@@ -75,14 +74,13 @@ SCENARIO: Final = Scenario(
         ),
         Claim[ProtocolObservation](
             name="reuseport_off_shortens_slow_requests",
-            sentence="By the article's own protocol switching reuseport off shortens the slowest tenth of fast requests",
-            source=f"{ARTICLE}: its logs show no difference",
+            sentence="By the article's own protocol switching reuseport off shortens the slowest tenth of requests",
+            source=f"{ARTICLE}: in production it helped, in its own logs it did not",
             arms=(REUSEPORT.name, SMALL.name, OFF.name),
             effect=lambda block: block[REUSEPORT.name].total_p90_ms / block[OFF.name].total_p90_ms,
             effect_name="90th percentile of a fast request, reuseport ÷ shared queue",
             scale=Scale.RATIO,
             threshold=P90_THRESHOLD,
-            expected=Verdict.REFUTED,
             table=beside_the_article,
         ),
     ),
@@ -97,6 +95,6 @@ def test_a_small_receive_buffer_shortens_the_slowest_tenth(prove: Prove) -> None
 
 
 @pytest.mark.claim("reuseport_off_shortens_slow_requests")
-def test_switching_reuseport_off_does_not_shorten_the_slowest_tenth(prove: Prove) -> None:
-    """With four downloads on two workers both are loaded, and a shared queue has no idle one to offer."""
+def test_switching_reuseport_off_shortens_the_slowest_tenth(prove: Prove) -> None:
+    """All downloads land on whichever worker was idle last, and the other one takes the requests."""
     prove()
