@@ -41,7 +41,7 @@ KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_tim
 REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
 NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
 
-AB: Final = HttpLoad(concurrency=200, requests=8000)
+AB: Final = HttpLoad(concurrency=200, requests=5000)
 AB_FEW: Final = HttpLoad(concurrency=10, requests=5000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
@@ -77,7 +77,7 @@ def arm(name: str, of: Subject, load: HttpLoad) -> Arm[HttpObservation]:
 
 STATIC_PLAIN, STATIC_KEPT = proxied("static"), kept("static")
 ARMS: Final = (
-    arm("direct", STATIC_PLAIN, HttpLoad(concurrency=200, requests=8000, to="static")),
+    arm("direct", STATIC_PLAIN, HttpLoad(concurrency=200, requests=5000, to="static")),
     arm("plain", STATIC_PLAIN, AB),
     arm("keepalive", STATIC_KEPT, AB),
     arm("off", subject("off-static", "static", (), NO_REUSE), AB),
@@ -194,5 +194,5 @@ SCENARIO: Final = Scenario(
     claims=CLAIMS,
     backends=BACKENDS,
     warm_up=HttpLoad(concurrency=20, requests=200),
-    pinned=False,
+    backends_beside_subject=True,
 )

@@ -1,0 +1,68 @@
+"""ListenDrops for want of memory: a claim that no lab can put without touching its host.
+
+Source: "nginx under high concurrency drops SYNs" (2020): ListenDrops rises alone when the kernel cannot allocate the
+socket of a new connection, because page cache has eaten the memory; extra_free_kbytes or min_free_kbytes help.
+"""
+
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.load.connect_storm import ConnectStorm, StormObservation
+from fixtures.load.stage import Stage
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.preconditions import PreconditionError
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+
+pytestmark = [pytest.mark.engine]
+
+STORM: Final = Arm(
+    name="storm",
+    subject=Subject(name="subject", config=SubjectConfig(access_log=False)),
+    plan=ConnectStorm(connections=500, paused=False),
+)
+
+
+def refuse(stage: Stage) -> None:
+    """Say why the question cannot be put.
+
+    Raises:
+        PreconditionError: Always.
+    """
+    raise PreconditionError(
+        f"the kernel allocates the socket of a connection to {stage.subject_name} while it handles the packet, outside "
+        "every container's memory limit: only the whole host could run short of memory for it",
+        remedy="vm.min_free_kbytes belongs to the host, and the lab leaves the host alone",
+    )
+
+
+SCENARIO: Final = Scenario(
+    name="listen_queue_allocation",
+    arms=(STORM,),
+    claims=(
+        Claim[StormObservation](
+            name="allocation_failure_drops_syns",
+            sentence="Failed allocations of sockets raise ListenDrops while ListenOverflows stays where it is",
+            source="nginx under high concurrency drops SYNs (2020): order-1 page allocation failure",
+            arms=(STORM.name,),
+            effect=lambda block: (
+                (block[STORM.name].listen_drops - block[STORM.name].listen_overflows) / block[STORM.name].connections
+            ),
+            effect_name="drops that are no overflows, per connect",
+            scale=Scale.DIFFERENCE,
+            threshold=0.01,
+        ),
+    ),
+    backends=(),
+    check=refuse,
+)
+
+
+@pytest.mark.claim("allocation_failure_drops_syns")
+def test_a_failed_allocation_drops_syns_without_an_overflow(prove: Prove) -> None:
+    """Unsupported, with the reason: a lab that starves its host of memory would be no lab."""
+    prove()

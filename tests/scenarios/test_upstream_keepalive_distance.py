@@ -1,0 +1,97 @@
+"""Keepalive to a distant upstream: a round trip that nobody has to wait for.
+
+Over a link, what a kept connection saves is not work but the handshake's round trip (RFC 9293, section 3.5).
+"""
+
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.load.http_load import HttpLoad, HttpObservation
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.backends import STATIC, Backend
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+from tests.scenarios.upstream_keepalive_claims import (
+    ARTICLE,
+    EXPIRED_REASON,
+    EXPIRED_SINCE,
+    GAIN_THRESHOLD,
+    KEEPALIVE,
+    REUSE,
+)
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+BACKEND: Final = Backend(kind=STATIC)
+LOAD: Final = HttpLoad(concurrency=10, requests=200)
+ONE_WAY_MS: Final = (1.0, 10.0)
+
+
+def upstream_at(one_way_ms: float) -> NetworkProfile:
+    """Return a network whose upstream is so far away."""
+    way = Impairment(delay_ms=one_way_ms)
+    return NetworkProfile(
+        name=f"upstream {2 * one_way_ms:g} ms away",
+        summary="what keepalive is for",
+        backend=LinkProfile(egress=way, ingress=way),
+    )
+
+
+def subject(name: str, block: tuple[str, ...], location: tuple[str, ...]) -> Subject:
+    """Return an nginx with these directives in its upstream block and its location."""
+    config = SubjectConfig(
+        upstream=BACKEND.upstream, upstream_block=block, location=location, worker_connections=4096, access_log=False
+    )
+    return Subject(name=name, config=config)
+
+
+PLAIN, KEPT = subject("plain", (), ()), subject("keepalive", KEEPALIVE, REUSE)
+
+
+def arm(of: Subject, one_way_ms: float) -> Arm[HttpObservation]:
+    """Return the arm of a subject so far from its upstream."""
+    return Arm(name=f"{of.name}-{one_way_ms:g}-ms", subject=of, plan=LOAD, network=upstream_at(one_way_ms))
+
+
+def claim(one_way_ms: float) -> Claim[HttpObservation]:
+    """Return the claim for one distance."""
+    plain, kept = arm(PLAIN, one_way_ms).name, arm(KEPT, one_way_ms).name
+    return Claim(
+        name=f"keepalive_saves_a_round_trip_of_{2 * one_way_ms:g}_ms",
+        sentence=f"Keepalive to an upstream {2 * one_way_ms:g} ms of round trip away spares each request that trip",
+        source=f"{ARTICLE}: the cause is the set-up of connections",
+        arms=(plain, kept),
+        effect=lambda block: block[kept].requests_per_s / block[plain].requests_per_s,
+        effect_name=f"requests per second, keepalive ÷ default, {2 * one_way_ms:g} ms away",
+        scale=Scale.RATIO,
+        threshold=GAIN_THRESHOLD,
+        expired_since=EXPIRED_SINCE,
+        expired_reason=EXPIRED_REASON,
+    )
+
+
+SCENARIO: Final = Scenario(
+    name="upstream_keepalive_distance",
+    arms=tuple(arm(of, one_way_ms) for one_way_ms in ONE_WAY_MS for of in (PLAIN, KEPT)),
+    claims=tuple(claim(one_way_ms) for one_way_ms in ONE_WAY_MS),
+    backends=(BACKEND,),
+    warm_up=HttpLoad(concurrency=10, requests=100),
+)
+
+
+@pytest.mark.claim("keepalive_saves_a_round_trip_of_2_ms")
+def test_keepalive_saves_a_short_round_trip(prove: Prove) -> None:
+    """Another room of the same building."""
+    prove()
+
+
+@pytest.mark.claim("keepalive_saves_a_round_trip_of_20_ms")
+def test_keepalive_saves_a_long_round_trip(prove: Prove) -> None:
+    """Another town: half of each request's time."""
+    prove()
