@@ -1,4 +1,13 @@
-"""Claims that must fall when their cause is taken away: an assertion that cannot fail proves nothing."""
+"""Claims that must fall when their cause or their remedy is taken away: an assertion that cannot fail proves nothing.
+
+Arms keep their names and are run as others: what was the remedied one is as ill as the other, or the ill one as well as
+the remedied. Claims that are expected to be refuted are shown to be able to hold by canned trials
+(tests/unit/test_scenario_claims_can_hold.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -7,10 +16,139 @@ from fixtures.network.profiles import BARE
 from fixtures.pytest_plugin.measurements import Measure, decide
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.scenario.measurement import CellPlace
+from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.snapshot import Snapshot
+from tests.scenarios import (
+    listen_queue_claims,
+    proxy_buffering_claims,
+    reuseport_stall_league_claims,
+    test_listen_queue_half_open,
+    test_reuseport_stall_herd,
+    test_tuned_nginx,
+    test_upstream_keepalive_distance,
+    test_worker_connections,
+    upstream_keepalive_claims,
+)
 from tests.scenarios.reuseport_stall_claims import SCENARIO, TCP_RMEM, ReuseportStall
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sabotage:
+    """What is taken away, and from which claims.
+
+    Attributes:
+        scenario: The scenario.
+        stand_ins: By name of an arm, the arm in its place.
+        claims: Names of the claims that must not hold any more.
+    """
+
+    scenario: Scenario[Any]
+    stand_ins: Mapping[str, str]
+    claims: tuple[str, ...]
+
+
+_LEAGUE = reuseport_stall_league_claims
+_QUEUES = listen_queue_claims
+_BUFFERS = proxy_buffering_claims
+_HALF_OPEN = test_listen_queue_half_open
+_TUNED = test_tuned_nginx
+_SLOTS = [arm.name for arm in test_worker_connections.ARMS]
+
+SABOTAGES = {
+    "keepalive-left-out": Sabotage(
+        scenario=upstream_keepalive_claims.SCENARIO,
+        stand_ins={
+            "keepalive": "off",
+            "keepalive-10-at-once": "plain-10-at-once",
+            "keepalive-wrk": "plain-wrk",
+            "keepalive-asyncio": "plain-asyncio",
+            "keepalive-limited": "plain-limited",
+        },
+        claims=(
+            "keepalive_raises_throughput",
+            "kept_connections_raise_throughput",
+            "keepalive_helps_few_at_once",
+            "keepalive_helps_kept_clients",
+            "keepalive_helps_asyncio",
+            "keepalive_helps_limited_backend",
+            "keepalive_comes_near_direct",
+            "connections_are_the_cause",
+        ),
+    ),
+    "distant-keepalive-left-out": Sabotage(
+        scenario=test_upstream_keepalive_distance.SCENARIO,
+        stand_ins={"keepalive-1-ms": "plain-1-ms", "keepalive-10-ms": "plain-10-ms"},
+        claims=("keepalive_saves_a_round_trip_of_2_ms", "keepalive_saves_a_round_trip_of_20_ms"),
+    ),
+    "backlog-left-short": Sabotage(
+        scenario=_QUEUES.SCENARIO,
+        stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
+        claims=("long_backlog_spares_connects",),
+    ),
+    "backlog-made-long": Sabotage(
+        scenario=_QUEUES.SCENARIO,
+        stand_ins={arm.name: _QUEUES.LONG for arm in _QUEUES.QUEUE_ARMS},
+        claims=("queue_holds_backlog_plus_one", "overflows_and_drops_rise_together"),
+    ),
+    "syn-backlog-made-long": Sabotage(
+        scenario=_HALF_OPEN.SCENARIO,
+        stand_ins={_HALF_OPEN.SHORT.name: _HALF_OPEN.LONG.name},
+        claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops", "syncookies_end_drops"),
+    ),
+    "recipe-left-out": Sabotage(
+        scenario=_TUNED.SCENARIO,
+        stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
+        claims=("recipe_ends_dropped_syns", "recipe_ends_slow_connects"),
+    ),
+    "readers-fewer-and-buffers-off": Sabotage(
+        scenario=_BUFFERS.SCENARIO,
+        stand_ins={
+            _BUFFERS.ARTICLES.name: _BUFFERS.OFF.name,
+            _BUFFERS.DOSES[-1].name: _BUFFERS.DOSES[0].name,
+            _BUFFERS.DEFAULTS.name: _BUFFERS.OFF.name,
+            _BUFFERS.KILLED.name: _BUFFERS.SPARED.name,
+        },
+        claims=tuple(claim.name for claim in _BUFFERS.CLAIMS),
+    ),
+    "slots-all-alike": Sabotage(
+        scenario=test_worker_connections.SCENARIO,
+        stand_ins=dict.fromkeys(_SLOTS, _SLOTS[0]),
+        claims=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
+    ),
+    "mitigations-left-out": Sabotage(
+        scenario=_LEAGUE.League().scenario(),
+        stand_ins={
+            **dict.fromkeys((_LEAGUE.SMALL, "buffering-off", "limit-rate"), _LEAGUE.DEFAULT),
+            _LEAGUE.SMALL_NO_FILE: _LEAGUE.NO_FILE,
+        },
+        claims=(
+            "small_rmem_halves_lag",
+            "buffering_off_halves_lag",
+            "limit_rate_halves_lag",
+            "receive_buffer_is_the_larger_factor",
+        ),
+    ),
+    "queues-not-shared": Sabotage(
+        scenario=test_reuseport_stall_herd.SCENARIO,
+        stand_ins={"shared-queue": "reuseport"},
+        claims=("shared_queue_makes_workers_wait",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SABOTAGES)
+def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, measure: Measure) -> None:
+    """Whatever else it gets then, refuted for most, it is not the verdict that it is expected to have."""
+    sabotage = SABOTAGES[name]
+    scenario = sabotage.scenario.with_arms_like(sabotage.stand_ins)
+    claims = [scenario.claim(claim).expecting(Verdict.REFUTED) for claim in sabotage.claims]
+    place = CellPlace(scenario=f"{scenario.name} with {name}", nginx=nginx, network=BARE)
+    with measure(place, scenario, claims) as measures:
+        verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
+    assert set(verdicts) == set(sabotage.claims)
+    assert Verdict.HOLDS not in verdicts.values(), verdicts
 
 
 def test_without_bulk_downloads_no_worker_stalls(

@@ -17,6 +17,7 @@ from fixtures.network.profiles import PROFILES
 from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
 from fixtures.network.shares import capture_faults
 from fixtures.pytest_plugin.engine import BuiltImages
+from fixtures.pytest_plugin.options import FULL, QUICK
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario.placement import CpuPlacement
@@ -24,8 +25,11 @@ from fixtures.topology.lab import Lab
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# 2500 probes see a share of 1 % within half a point; a second of load sees the rate.
-PLAN = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
+# 2500 probes see a share of 1 % within half a point, 1500 within two thirds of one; a second of load sees the rate.
+PLANS = {
+    QUICK: ProbePlan(packets=1500, interval_s=0.001, payload_bytes=64, load_s=0.6),
+    FULL: ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0),
+}
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 
 
@@ -60,7 +64,7 @@ def test_every_named_profile_is_what_it_says(
     for role, link in profile.links.items():
         if not link.shapes:
             continue
-        figures, captured = measure_with_capture(links, role, link)
+        figures, captured = measure_with_capture(links, role, link, plan=PLANS[run_state.options.depth])
         found += faults(link, figures, SELF_CHECK)
         sent = {name: way.packets for name, way in figures.directions.items()}
         found += capture_faults(link, captured, sent, error_probability=SELF_CHECK.error_probability)
@@ -76,16 +80,16 @@ def test_every_named_profile_is_what_it_says(
 
 
 def measure_with_capture(
-    links: ShapedLinks, role: str, profile: LinkProfile
+    links: ShapedLinks, role: str, profile: LinkProfile, *, plan: ProbePlan
 ) -> tuple[LinkFigures, dict[str, ProbeCounts]]:
     """Measure a link while both of its ends capture the probes that arrive there."""
     ends = {"egress": links.subject_agent(PEER), "ingress": links.agent(role)}
     for agent in ends.values():
         agent.start_capture(f"udp port {PROBE_PORT}")
-    figures = links.measure(role, profile, subject=PEER, plan=PLAN)
+    figures = links.measure(role, profile, subject=PEER, plan=plan)
     captures = {name: agent.stop_capture() for name, agent in ends.items()}
-    there = count_probes(captures["egress"], port=PROBE_PORT, towards=True, sent=PLAN.packets)
-    back = count_probes(captures["ingress"], port=PROBE_PORT, towards=False, sent=PLAN.packets, order=figures.sent_back)
+    there = count_probes(captures["egress"], port=PROBE_PORT, towards=True, sent=plan.packets)
+    back = count_probes(captures["ingress"], port=PROBE_PORT, towards=False, sent=plan.packets, order=figures.sent_back)
     # What came twice was sent back twice; that is not the way back's doing.
     sent_twice = len(figures.sent_back) - len(set(figures.sent_back))
     return figures, {"egress": there, "ingress": replace(back, duplicated=max(0, back.duplicated - sent_twice))}

@@ -5,7 +5,7 @@ All that a load does is kept in one list, in its order.
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
@@ -70,6 +70,7 @@ class FakeStage:
         jobs: What the client was asked, in order.
         timeouts_s: How long each of these answers may take.
         bursts: What the neighbours were asked, as (role, address, port, count).
+        steered: To which CPUs received packets were steered, as (role, CPUs).
     """
 
     def __init__(self) -> None:
@@ -85,6 +86,7 @@ class FakeStage:
         self.jobs: list[dict[str, Any]] = []
         self.timeouts_s: list[float] = []
         self.bursts: list[tuple[str, str, int, int]] = []
+        self.steered: list[tuple[str, tuple[int, ...]]] = []
 
     @property
     def stage(self) -> Stage:
@@ -94,7 +96,8 @@ class FakeStage:
             jobs=types.SimpleNamespace(ask=self._ask),
             observer=lambda name: {"subject": observer}[name],
             agent=lambda role: types.SimpleNamespace(
-                half_open=lambda address, port, count: self._half_open(role, address, port, count)
+                half_open=lambda address, port, count: self._half_open(role, address, port, count),
+                steer_receive=lambda cpus: self._steer_receive(role, cpus),
             ),
         )
         container = types.SimpleNamespace(run=self._run, log_tail=lambda: "the subject's last words")
@@ -128,6 +131,11 @@ class FakeStage:
         self.bursts.append((role, address, port, count))
         self.clock.now_s += 0.25
         return {"sent": count, "seconds": 0.1, "sources": ["172.18.255.254", "172.18.255.191"]}
+
+    def _steer_receive(self, role: str, cpus: Sequence[int]) -> dict[str, Any]:
+        self.do("steer_receive")
+        self.steered.append((role, tuple(cpus)))
+        return {"rps_cpus": {"rx-0": list(cpus)}}
 
     def _run(self, command: list[str]) -> bytes:
         assert command[:2] == ["sh", "-c"]

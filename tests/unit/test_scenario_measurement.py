@@ -1,19 +1,22 @@
 """From canned trials to a cell: verdict, control, void blocks, condition, and who pays for which trial."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fixtures.inference.verdicts import Verdict
+from fixtures.load.observation import Observation
 from fixtures.network.profiles import BARE, PROFILES, NetworkProfile
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario.claims import Condition
 from fixtures.scenario.lab_links import LinkLostError
+from tests.unit import fake_bench
 from tests.unit.canned_trials import raw_trial
-from tests.unit.fake_bench import TRIAL_SECONDS, FakeBench, FakeLinks, claim, measuring
+from tests.unit.fake_bench import TRIAL_SECONDS, Canned, FakeBench, FakeLinks, claim, measuring
 
 
 @pytest.fixture
@@ -226,6 +229,73 @@ def test_a_condition_has_the_last_word_on_a_claim_that_holds(
     assert (cell.verdict, cell.reason) == (verdict, "p = 0.01")
     ((*blocks,),) = seen
     assert len(blocks) == 5
+
+
+@pytest.mark.parametrize(
+    ("version", "canned", "verdict", "reason"),
+    [
+        ("1.30", calm, "refuted", "expired since nginx 1.29.7: it is the default"),
+        ("1.29.7", calm, "refuted", "expired since nginx 1.29.7: it is the default"),
+        ("1.26", calm, "refuted", ""),
+        ("1.30", stalled, "holds", ""),
+    ],
+    ids=["expired", "just-expired", "older", "expired-and-holds"],
+)
+def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
+    version: str, canned: Canned, verdict: str, reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an older version it is just refuted, and one that holds has no reason to give."""
+    monkeypatch.setattr(fake_bench, "PLACE", replace(fake_bench.PLACE, nginx=version))
+    advice = claim("stall", "loaded", expired_since="1.29.7", expired_reason="it is the default")
+    cell = measuring(FakeBench(canned), writer, monkeypatch, advice).decide(advice)
+    assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
+    assert cell.expected == ("holds" if version == "1.26" else "refuted")
+
+
+def test_an_expired_claim_whose_control_fails_is_unsupported_all_the_same(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its figures mean nothing, so they do not show that anything has expired."""
+    control = claim("pathology", "default", sentence="there is a stall")
+    advice = claim("stall", "loaded", control=control, expired_since="1.18", expired_reason="it is the default")
+    cell = measuring(FakeBench(calm), writer, monkeypatch, advice).decide(advice)
+    assert cell.verdict == "unsupported"
+    assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
+
+
+def test_a_block_whose_effect_cannot_be_computed_is_void(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its trial is a good one, and stays among the arm's figures; another block takes the place of its effect."""
+
+    def effect(block: Mapping[str, Observation]) -> float:
+        lag_ms = block["loaded"].workers[0].lag_p50_ms
+        if lag_ms == 20.0:
+            raise ValueError("there is nothing to compare 20 with")
+        return lag_ms
+
+    # Every third trial, the third one first, lags just 20 ms.
+    stall = claim("stall", "loaded", effect=effect)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 2)
+    assert cell.arms["loaded"]["trials"] == 7
+    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
+    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
+    assert [item["void_reasons"] for item in samples] == [[]] * 7
+
+
+def test_an_effect_that_can_never_be_computed_makes_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason is the effect's own."""
+
+    def effect(_: Mapping[str, Observation]) -> float:
+        raise ValueError("there is nothing to compare 3 with")
+
+    stall = claim("stall", "loaded", effect=effect)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
+    assert cell.reason == "5 of 5 blocks were void, at most 4 may be: there is nothing to compare 3 with"
 
 
 def test_the_cells_pay_for_all_trials_and_the_set_up_together(
