@@ -31,11 +31,12 @@ def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
     count: int,
     hold_s: float,
     interval_s: float = 3.0,
+    read_bytes: int = 1,
     receive_buffer_bytes: int | None = None,
     trial: str = "slow_readers",
     told: threading.Event | None = None,
 ) -> dict[str, Any]:
-    """Ask for a file on so many connections at once, read one byte of each per interval, and reset them at the end.
+    """Ask for a file on so many connections at once, read one byte of each per interval, or more, and reset them at the end.
 
     A server that closes a connection while it still has data for it is seen only when it sends a reset: its FIN stands
     behind the data, in its own send buffer. So "alive" means that nothing else has been heard.
@@ -46,7 +47,8 @@ def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
         path: Path of the file.
         count: How many connections.
         hold_s: Seconds from the beginning to the end.
-        interval_s: Seconds between two bytes (default: 3, the article's).
+        interval_s: Seconds between two reads (default: 3, the article's).
+        read_bytes: How much each reads at most every time (default: one byte, the article's).
         receive_buffer_bytes: SO_RCVBUF (socket(7)), which the kernel doubles; None (the default): the kernel's own
             size, which grows by itself (tcp_rmem in tcp(7)).
         trial: What is sent as X-Trial (default: the job's name).
@@ -69,7 +71,7 @@ def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
         tick_s = began_s + interval_s
         while (now_s := time.monotonic()) < end_s and not (told and told.is_set()):
             if now_s >= tick_s:
-                readers.read_a_byte_each()
+                readers.read_each(read_bytes)
                 tick_s += interval_s
             else:
                 readers.look(min(tick_s - now_s, end_s - now_s, _LISTEN_EVERY_S if told else math.inf))
@@ -166,11 +168,11 @@ class _Readers:
             else:
                 self._end(fd)
 
-    def read_a_byte_each(self) -> None:
-        """Read one byte of every connection on which one waits."""
+    def read_each(self, most_bytes: int) -> None:
+        """Read so many bytes at most of every connection on which some wait."""
         for fd, connection in list(self.open.items()):
             try:
-                chunk = connection.recv(1)
+                chunk = connection.recv(most_bytes)
             except BlockingIOError:
                 continue
             except OSError:

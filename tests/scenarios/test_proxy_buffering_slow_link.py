@@ -1,0 +1,61 @@
+"""A slow link in the place of a slow reader: nginx cannot tell the difference, and holds as much."""
+
+from typing import Final
+
+import pytest
+
+from fixtures.inference.intervals import Scale
+from fixtures.load.slow_readers import MemoryObservation, SlowReaders
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.pytest_plugin.measurements import Prove
+from fixtures.scenario.arms import Arm
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.effects import closeness
+from fixtures.scenario.scenarios import Scenario
+from tests.scenarios.proxy_buffering_claims import (
+    ARTICLE,
+    BACKEND,
+    BOUND_THRESHOLD,
+    SMALLER,
+    SMALLER_BUFFERS,
+    bound_bytes,
+)
+
+pytestmark = [pytest.mark.engine]
+
+SLOW: Final = Impairment(rate_mbit=5.0)
+# The reader takes all that arrives; it is the link that lets nothing through.
+EAGER: Final = SlowReaders(interval_s=0.02, read_bytes=1 << 20)
+LINK: Final = Arm(
+    name="slow-link",
+    subject=SMALLER,
+    plan=EAGER,
+    network=NetworkProfile(
+        name="client at 5 Mbit/s", summary="an eager reader far away", client=LinkProfile(egress=SLOW, ingress=SLOW)
+    ),
+)
+
+SCENARIO: Final = Scenario(
+    name="proxy_buffering_slow_link",
+    arms=(LINK,),
+    claims=(
+        Claim[MemoryObservation](
+            name="slow_link_takes_the_bound",
+            sentence="An eager reader behind a slow link makes nginx hold the same: proxy_buffer_size and all proxy_buffers",
+            source=f"{ARTICLE}: a malicious slow client costs much for little",
+            arms=(LINK.name,),
+            effect=lambda block: closeness(block[LINK.name].growth_bytes, bound_bytes(SMALLER_BUFFERS)),
+            effect_name="growth of the workers' memory, distance from the bound (0 is exact)",
+            scale=Scale.DIFFERENCE,
+            threshold=BOUND_THRESHOLD,
+        ),
+    ),
+    backends=(BACKEND,),
+)
+
+
+@pytest.mark.claim("slow_link_takes_the_bound")
+def test_an_eager_reader_behind_a_slow_link_costs_as_much(prove: Prove) -> None:
+    """What counts is how fast the bytes leave, not why they leave slowly."""
+    prove()
