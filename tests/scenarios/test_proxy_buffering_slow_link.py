@@ -42,7 +42,7 @@ SCENARIO: Final = Scenario(
     claims=(
         Claim[MemoryObservation](
             name="slow_link_takes_the_bound",
-            sentence="An eager reader behind a slow link makes nginx hold the same: proxy_buffer_size and all proxy_buffers",
+            sentence="An eager reader behind a slow link makes nginx hold as much as a slow reader does",
             source=f"{ARTICLE}: a malicious slow client costs much for little",
             arms=(LINK.name,),
             effect=lambda block: closeness(block[LINK.name].growth_bytes, bound_bytes(SMALLER_BUFFERS)),

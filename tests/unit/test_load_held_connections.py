@@ -57,7 +57,7 @@ def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
     """Slopes over the steps, and the time of all steps together."""
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == HeldObservation(
         trial="a-b1",
-        steal_pct=1.5,
+        steal_pct=0.0,
         measuring_s=2.0,
         held=200,
         failed=0,

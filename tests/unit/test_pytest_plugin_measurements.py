@@ -112,14 +112,14 @@ def test_a_claim_goes_from_the_lab_to_results_and_table(pytester: pytest.Pyteste
         [
             "stall, nginx 1.22: starting 1 subjects",
             "stall, nginx 1.22: block 1 done",
-            "*loaded_stalls: 1/6 blocks, 21×",  # noqa: RUF001 - as it is shown
-            "*loaded_stalls: 6 blocks, * → holds",
+            "*loaded_stalls: 1/5 blocks, 21×",  # noqa: RUF001 - as it is shown
+            "*loaded_stalls: 5 blocks, * → holds",
             "*lab removed*",
             "*= verdicts =*",
         ]
     )
     (cell,) = cells(pytester)
-    assert (cell["verdict"], cell["blocks"], list(cell["arms"])) == ("holds", 6, ["loaded"])
+    assert (cell["verdict"], cell["blocks"], list(cell["arms"])) == ("holds", 5, ["loaded"])
     assert cell["id"] == "stall/loaded_stalls/nginx-1.22/bare"
 
 

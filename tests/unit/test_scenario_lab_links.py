@@ -136,6 +136,23 @@ def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
     assert not isinstance(caught.value, LinkLostError)
 
 
+def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_raised_anew() -> None:
+    """A user-mode kernel that hangs is a process that lives; the link that is not shaped is left alone."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    with pytest.raises(LinkLostError) as caught:
+        links.give_up_on(PROFILES["wan"], LabError("no answer"))
+    assert caught.value.what == "a trial over the shaped link of client failed: no answer"
+    assert lab.asked() == {"client": ["revive"]}
+
+
+def test_a_trial_that_failed_over_unshaped_links_has_failed() -> None:
+    """No link bears the blame, so nothing is raised: the caller's error stands."""
+    lab = FakeLab()
+    lab_links(lab).give_up_on(BARE, LabError("no answer"))
+    assert lab.asked() == {}
+
+
 def test_logs_are_those_of_the_wires_that_there_are() -> None:
     """A role whose link is never shaped has none."""
     assert lab_links(FakeLab()).logs() == {"client": "Kernel panic", "backend": "Kernel panic"}

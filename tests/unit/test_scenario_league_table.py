@@ -104,7 +104,7 @@ def test_an_arm_without_a_valid_round_has_dashes_beside_the_article() -> None:
 
 def test_the_article_says_something_of_every_arm_of_its_protocol() -> None:
     """The claim that shows the table compares them all."""
-    claim = PROTOCOL.claim("reuseport_off_shortens_slow_requests")
+    claim = PROTOCOL.claim("small_rmem_shortens_slow_requests")
     assert claim.table is beside_the_article
     assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms}
 

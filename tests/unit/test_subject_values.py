@@ -59,7 +59,7 @@ def test_reuseport_is_the_only_difference_between_the_two_accept_queues() -> Non
         ({"backlog": 16}, ["listen 8000 reuseport backlog=16;"]),
         ({"backlog": 0, "reuseport": False}, ["listen 8000 backlog=0;"]),
         ({"listen_options": ("rcvbuf=64k", "deferred")}, ["listen 8000 reuseport rcvbuf=64k deferred;"]),
-        ({"error_log_level": "warn"}, ["error_log stderr notice;", "error_log /var/log/subject/error.log warn;"]),
+        ({"error_log_level": "warn"}, ["error_log /var/log/subject/error.log warn;"]),
         (
             {"location": ("proxy_http_version 1.1", 'proxy_set_header Connection ""')},
             ["proxy_http_version 1.1;", 'proxy_set_header Connection "";'],
