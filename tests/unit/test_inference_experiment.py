@@ -9,6 +9,7 @@ import pytest
 from fixtures.inference.blocks import block_order
 from fixtures.inference.experiment import Experiment
 from fixtures.inference.intervals import Scale
+from fixtures.inference.ledger import Ledger
 from fixtures.inference.looks import Looks
 from fixtures.inference.questions import Progress, Question, Trial
 from fixtures.inference.verdicts import Verdict
@@ -296,3 +297,21 @@ def test_an_impossible_question_is_refused_by_field(
             threshold=threshold,
             looks=Looks(blocks=(6,)),
         )
+
+
+def test_an_effect_that_divides_by_nothing_makes_its_block_void() -> None:
+    """As one that says so by itself."""
+    dividing = Question[float](
+        name="stall",
+        arms=("loaded", "idle"),
+        effect=lambda block: block["loaded"] / block["idle"],
+        scale=Scale.RATIO,
+        threshold=10.0,
+        looks=Looks(blocks=(5,)),
+    )
+    ledger: Ledger[float] = Ledger(dividing, seed=1, max_void_share=0.5)
+    trials = {
+        arm: Trial(arm=arm, block=1, observation=value, void_reasons=(), seconds=1.0, measuring_seconds=1.0)
+        for arm, value in (("loaded", 2.0), ("idle", 0.0))
+    }
+    assert ledger.judge(trials).void_reasons == ("float division by zero",)

@@ -36,7 +36,7 @@ def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
     trial: str = "slow_readers",
     told: threading.Event | None = None,
 ) -> dict[str, Any]:
-    """Ask for a file on so many connections at once, read one byte of each per interval, or more, and reset them at the end.
+    """Ask for a file on so many connections, read a byte or more of each per interval, reset them at the end.
 
     A server that closes a connection while it still has data for it is seen only when it sends a reset: its FIN stands
     behind the data, in its own send buffer. So "alive" means that nothing else has been heard.
