@@ -21,7 +21,7 @@ SOMAXCONN: Final = "net.core.somaxconn"
 CONNECTIONS: Final = 1000
 
 # backlog of listen, net.core.somaxconn; the first is what an older kernel makes of nginx's default.
-QUEUES: Final = ((511, 128), (128, 4096), (511, 4096), (2048, 4096))
+QUEUES: Final = ((511, 128), (511, 4096), (2048, 4096))
 STORM: Final = ConnectStorm(connections=CONNECTIONS)
 BUSY_STORM: Final = ConnectStorm(connections=CONNECTIONS, paused=False, wait_s=0.5)
 
@@ -49,7 +49,7 @@ def busy_arm(name: str, *, reuseport: bool, options: tuple[str, ...] = ()) -> Ar
 
 
 QUEUE_ARMS: Final = tuple(queue_arm(*queue) for queue in QUEUES)
-SHORT, _, _, LONG = (arm.name for arm in QUEUE_ARMS)
+SHORT, _, LONG = (arm.name for arm in QUEUE_ARMS)
 SMALL_BUFFERS: Final = ("rcvbuf=4k", "sndbuf=4k")
 BUSY_ARMS: Final = (
     busy_arm("busy-shared", reuseport=False),

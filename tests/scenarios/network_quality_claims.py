@@ -74,7 +74,7 @@ class Grid:
         return tuple(grid_arm(upstream, client) for upstream in self.upstream_mbit for client in self.client_mbit)
 
 
-CORNERS: Final = Grid(upstream_mbit=(None, 1000.0, SLOWEST_UPSTREAM_MBIT), client_mbit=(None, SLOWEST_CLIENT_MBIT))
+CORNERS: Final = Grid(upstream_mbit=(None, SLOWEST_UPSTREAM_MBIT), client_mbit=(None, SLOWEST_CLIENT_MBIT))
 WHOLE: Final = Grid(
     upstream_mbit=(None, 2000.0, 1000.0, SLOWEST_UPSTREAM_MBIT), client_mbit=(None, 1000.0, SLOWEST_CLIENT_MBIT)
 )

@@ -73,16 +73,6 @@ SCENARIO: Final = Scenario(
             threshold=P90_THRESHOLD,
             table=beside_the_article,
         ),
-        Claim[ProtocolObservation](
-            name="reuseport_off_shortens_slow_requests",
-            sentence="By the article's own protocol switching reuseport off shortens the slowest tenth of requests",
-            source=f"{ARTICLE}: in production it helped, in its own logs it did not",
-            arms=(REUSEPORT.name, OFF.name),
-            effect=lambda block: block[REUSEPORT.name].total_p90_ms / block[OFF.name].total_p90_ms,
-            effect_name="90th percentile of a fast request, reuseport ÷ shared queue",
-            scale=Scale.RATIO,
-            threshold=P90_THRESHOLD,
-        ),
     ),
     warm_up=STALL_WARM_UP,
 )
@@ -91,10 +81,4 @@ SCENARIO: Final = Scenario(
 @pytest.mark.claim("small_rmem_shortens_slow_requests")
 def test_a_small_receive_buffer_shortens_the_slowest_tenth(prove: Prove) -> None:
     """The median hides a stall; the slowest tenth shows it."""
-    prove()
-
-
-@pytest.mark.claim("reuseport_off_shortens_slow_requests")
-def test_switching_reuseport_off_shortens_the_slowest_tenth(prove: Prove) -> None:
-    """All downloads land on whichever worker was idle last, and the other one takes the requests."""
     prove()

@@ -105,12 +105,6 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
         [p90s(1000, 660, 1000)],
         [p90s(1000, 670, 50), p90s(1000, 1000, 50)],
     ),
-    (
-        PROTOCOL,
-        "reuseport_off_shortens_slow_requests",
-        [p90s(1000, 660)],
-        [p90s(1000, 670), p90s(1000, 1000)],
-    ),
     (CAPACITY, "million_idle_connections_fit", [held(1000, 254_000)], [held(1000, 256_000)]),
     (
         TUNED,
@@ -136,8 +130,8 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
     (
         QUEUE,
         "queue_holds_backlog_plus_one",
-        [storms(129, 129, 512, 1000), storms(127, 131, 505, 0)],
-        [storms(126, 129, 512, 1000), storms(129, 132, 512, 1000), storms(129, 129, 501, 1000), storms(*[1000] * 4)],
+        [storms(129, 512, 1000), storms(127, 505, 0)],
+        [storms(126, 512, 1000), storms(129, 501, 1000), storms(*[1000] * 3)],
     ),
     (
         QUEUE,
