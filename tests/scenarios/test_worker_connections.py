@@ -21,9 +21,8 @@ pytestmark = [pytest.mark.engine]
 def arm(workers: int, slots: int) -> Arm[Seen]:
     """Return an nginx with so many workers and worker_connections."""
     config, name = SubjectConfig(worker_processes=workers, worker_connections=slots), f"{workers}-of-{slots}"
-    return Arm(
-        name=name, subject=Subject(name=name, config=config), plan=StartUp(workers=workers, worker_connections=slots)
-    )
+    plan = StartUp(workers=workers, worker_connections=slots)
+    return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
 
 
 ARMS = tuple(arm(workers, slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000))
@@ -39,8 +38,7 @@ def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: floa
     return Claim(
         name=name, sentence=text, source=source, arms=tuple(item.name for item in ARMS), effect=effect,
         effect_name=f"bytes, distance from {is_bytes:.4g} (0 is exact)", scale=Scale.DIFFERENCE, threshold=-0.03,
-        expired_since=since, expired_reason="ngx_connection_t has grown: QUIC came with it",
-    )  # fmt: skip
+        expired_since=since, expired_reason="ngx_connection_t has grown: QUIC came with it")  # fmt: skip
 
 
 SLOT = claim("a_connection_costs_424_bytes", "Every connection of worker_connections costs 424 bytes at start",
