@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 
 from fixtures.engine.host_state import HostState
+from fixtures.errors import LabError
 
 # A link's end is told a moment after the engine has removed its network.
 _SETTLED_WITHIN_S: Final = 5.0
@@ -20,5 +21,5 @@ def host_left_as_it_was() -> Iterator[None]:
     deadline_s = time.monotonic() + _SETTLED_WITHIN_S
     while changes := HostState.read().changes_since(before):
         if time.monotonic() > deadline_s:
-            pytest.fail("the scenario has changed its host:\n" + "\n".join(changes), pytrace=False)
+            raise LabError("the scenario has left its host another than it was", tail="\n".join(changes))
         time.sleep(0.2)
