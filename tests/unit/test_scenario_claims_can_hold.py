@@ -94,6 +94,12 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
     (QUALITY, "second_twin_lags_more", [lags(5.1, 1)], [lags(4.9, 1), lags(1, 1), lags(1, 5.1)]),
     # Expected to hold.
     (
+        LEAGUE,
+        "receive_buffer_is_the_larger_factor",
+        [lags(70, 20, 70, 10, 1, 0.8, 0.7, 70)],
+        [lags(70, 0.8, 70, 10, 1, 20, 0.7, 70), lags(70, 20, 70, 10, 1, 70, 20, 70)],
+    ),
+    (
         HERD,
         "shared_queue_makes_workers_wait",
         [per_arm(ACCEPT, run_queue_wait_share=(0.0222, 0.02))],
