@@ -17,7 +17,6 @@ from fixtures.network.profiles import PROFILES
 from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
 from fixtures.network.shares import capture_faults
 from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.pytest_plugin.options import FULL, QUICK
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.report.results import ResultsWriter
 from fixtures.scenario.placement import CpuPlacement
@@ -25,11 +24,8 @@ from fixtures.topology.lab import Lab
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# 2500 probes see a share of 1 % within half a point, 1500 within two thirds of one; a second of load sees the rate.
-PLANS = {
-    QUICK: ProbePlan(packets=1500, interval_s=0.001, payload_bytes=64, load_s=0.6),
-    FULL: ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0),
-}
+# 2500 probes see a share of 1 % within half a point; a second of load sees the rate.
+PLAN = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 
 
@@ -64,7 +60,7 @@ def test_every_named_profile_is_what_it_says(
     for role, link in profile.links.items():
         if not link.shapes:
             continue
-        figures, captured = measure_with_capture(links, role, link, plan=PLANS[run_state.options.depth])
+        figures, captured = measure_with_capture(links, role, link, plan=PLAN)
         found += faults(link, figures, SELF_CHECK)
         sent = {name: way.packets for name, way in figures.directions.items()}
         found += capture_faults(link, captured, sent, error_probability=SELF_CHECK.error_probability)
