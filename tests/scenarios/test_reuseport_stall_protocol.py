@@ -16,7 +16,8 @@ from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.claims import Claim
 from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.config import SubjectConfig
-from tests.scenarios.reuseport_stall_claims import ARTICLE, SMALLEST_RMEM_BYTES, STALL_WARM_UP, TCP_RMEM
+from tests.scenarios.reuseport_stall_claims import ARTICLE, STALL_WARM_UP, TCP_RMEM
+from tests.scenarios.reuseport_stall_league_claims import SMALL_RMEM
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
@@ -54,7 +55,7 @@ def beside_the_article(arms: Mapping[str, Mapping[str, Figure]]) -> Sequence[str
 
 REUSEPORT, SMALL, OFF = (
     arm("reuseport"),
-    arm("tcp_rmem-40960", rmem=" ".join([str(SMALLEST_RMEM_BYTES)] * 3)),
+    arm("tcp_rmem-40960", rmem=SMALL_RMEM),
     arm("reuseport-off", reuseport=False),
 )
 
