@@ -31,7 +31,7 @@ from tests.scenarios.reuseport_stall_effects import loaded_lag_ms, stall
 
 SCENARIO: Final = "reuseport_stall_league"
 PLAN: Final = TrialPlan(
-    bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, settle_s=0.2, measure_s=0.6, counts_writes=True
+    bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, settle_s=0.2, measure_s=0.5, counts_writes=True
 )
 SMALL_RMEM: Final = " ".join([str(SMALLEST_RMEM_BYTES)] * 3)
 

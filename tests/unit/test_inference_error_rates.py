@@ -18,9 +18,9 @@ from fixtures.inference.verdicts import Verdict, decide
 
 _EXPERIMENTS = 6000
 _RESAMPLES = 1999
-_QUICK = Looks(blocks=(5, 8, 12))
+_QUICK = Looks(blocks=(5, 9))
 _FULL = Looks(blocks=(8, 16, 24))
-_BOTH = pytest.mark.parametrize("looks", [_QUICK, _FULL], ids=["5-8-12", "8-16-24"])
+_BOTH = pytest.mark.parametrize("looks", [_QUICK, _FULL], ids=["5-9", "8-16-24"])
 
 
 def _verdict_shares(samples: NDArray[np.float64], looks: Looks, *, threshold: float = 0.0) -> dict[Verdict, float]:
@@ -63,11 +63,11 @@ def test_a_smaller_error_rate_is_kept_as_well() -> None:
 
 @_BOTH
 def test_skewed_effects_at_the_threshold_mislead_on_one_side_as_documented(looks: Looks) -> None:
-    """Right-skewed effects are hardly ever held wrongly; they are refuted in up to 0.137, as Looks documents."""
+    """Right-skewed effects are hardly ever held wrongly; they are refuted in up to 0.133, as Looks documents."""
     samples = np.random.default_rng(3).exponential(1.0, (_EXPERIMENTS, looks.last)) - 1.0
     shares = _verdict_shares(samples, looks)
-    assert shares[Verdict.HOLDS] <= _at_most(0.006)
-    assert shares[Verdict.REFUTED] <= _at_most(0.137)
+    assert shares[Verdict.HOLDS] <= _at_most(0.007)
+    assert shares[Verdict.REFUTED] <= _at_most(0.133)
 
 
 @_BOTH
