@@ -109,3 +109,20 @@ def test_a_results_folder_that_is_in_the_way_is_one_clear_error(
     with pytest.raises(BadInputError) as caught:
         measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
     assert str(writer.folder / "evidence") in caught.value.where
+
+
+def with_files(arm: str, number: int) -> dict[str, Any]:
+    """Return the record of a trial that left a capture behind."""
+    return {**stalled(arm, number), "files": {"nginx.pcap.gz": b"capture of %d" % number}}
+
+
+def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A capture may be large; and a record of text has no place for bytes."""
+    first, second = claim("first", "loaded"), claim("second", "loaded")
+    decide = measuring(FakeBench(with_files), writer, monkeypatch, first, second).decide
+    of_trials = [[path for path in decide(item).evidence if path.startswith("trials/")] for item in (first, second)]
+    assert of_trials[0] == of_trials[1]
+    assert [(writer.folder / path).read_bytes() for path in of_trials[0]] == [b"capture of %d" % n for n in range(1, 6)]
+    assert "capture" not in (writer.folder / "trials.jsonl").read_text(encoding="utf-8")

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from fixtures.errors import BadInputError
-from fixtures.evidence.access_log import parse_line
-from fixtures.subject.config import STATIC_PATH, SubjectConfig
+from fixtures.evidence.access_log.known import LAB
+from fixtures.evidence.access_log.nginx_conf import logging_settings
+from fixtures.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
 from fixtures.subject.snapshot import Snapshot
 from fixtures.subject.versions import as_numbers, choose_versions
 
@@ -158,29 +159,13 @@ def test_what_is_no_version_is_no_row_of_numbers(text: str) -> None:
 
 
 def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> None:
-    """The log_format of the template, with values in the place of its variables, is a line of evidence."""
-    text = SubjectConfig(upstream="backend:8000").render()
-    pieces = text.partition("log_format evidence")[2].partition(";")[0]
-    line = "".join(piece.strip().strip("'") + (" " if piece.endswith(" '") else "") for piece in pieces.splitlines())
-    values = {
-        "$remote_addr": "172.18.0.3",
-        "$time_local": "01/Oct/2025:10:00:00 +0000",
-        "$request": "GET /small.bin HTTP/1.1",
-        "$status": "200",
-        "$body_bytes_sent": "3602590",
-        "$request_time": "0.012",
-        "$upstream_connect_time": "0.001",
-        "$upstream_header_time": "0.002",
-        "$upstream_response_time": "0.010",
-        "$pid": "11",
-        "$connection": "5",
-        "$http_x_trial": "a-b1",
-    }
-    # The longest names first: $request is the beginning of $request_time, $connection of none.
-    for name in sorted(values, key=len, reverse=True):
-        line = line.replace(name, values[name])
-    record = parse_line(" ".join(line.split()))
-    assert (record.worker_pid, record.connection, record.trial, record.body_bytes) == (11, 5, "a-b1", 3_602_590)
+    """The template's one format is that of the evidence to the letter, and the server's requests are logged in it."""
+    settings = logging_settings(SubjectConfig(upstream="backend:8000").render())
+    assert [(item.text, item.escape) for item in settings.formats] == [(LAB.text, LAB.escape)]
+    assert [(use.path, use.format_name, use.block) for use in settings.uses] == [
+        (ACCESS_LOG_PATH, settings.formats[0].name, "http"),
+        ("off", None, f"http > server > location = {STATIC_PATH}"),
+    ]
 
 
 def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:

@@ -1,0 +1,59 @@
+"""What was sent again and why, at the edges."""
+
+from typing import Any
+
+import pytest
+
+from fixtures.evidence.capture.records import Side
+from fixtures.evidence.diagnosis.findings import Verdict
+from fixtures.evidence.diagnosis.legs import captured_twice
+from fixtures.evidence.diagnosis.loss import data_loss, loses_data
+from fixtures.evidence.diagnosis.path_loss import assess
+from tests.unit.canned_evidence import capture, evidence, service, spread
+
+
+def _again(client: int = 0, server: int = 0, *, segments: int = 1000, **values: Any) -> Any:
+    return service(
+        from_client=Side(data_segments=segments, retransmitted_segments=client, duplicate_acks=values.pop("acks", 0)),
+        from_server=Side(data_segments=segments, retransmitted_segments=server),
+        **values,
+    )
+
+
+def test_ten_segments_matter_and_nine_do_not() -> None:
+    """Whatever their share."""
+    assert loses_data(_again(server=10))
+    assert not loses_data(_again(server=9, segments=100))
+
+
+@pytest.mark.parametrize(
+    ("server", "unheard", "lost"), [(9, 3, 9), (9, 2, 49), (10, 3, 50)], ids=["unheard", "heard", "lost as well"]
+)
+def test_what_clients_send_again_to_a_server_without_room_is_not_lost(server: int, unheard: int, lost: int) -> None:
+    """Three repeated SYN/ACKs tell that, unless the server's data is lost, too."""
+    assert data_loss(_again(40, server, synack_retransmitted_flows=unheard)).segments == lost
+
+
+def test_one_echo_for_four_segments_is_a_hole() -> None:
+    """Fewer leave it open."""
+    assert assess(evidence(captures=[capture(_again(server=40, acks=10))])).verdict is Verdict.FOUND
+    assert assess(evidence(captures=[capture(_again(server=40, acks=9))])).verdict is Verdict.POSSIBLE
+
+
+@pytest.mark.parametrize(
+    ("server", "segments", "verdict"),
+    [(0, 500, Verdict.RULED_OUT), (0, 499, Verdict.NOT_SEEN), (1, 501, Verdict.RULED_OUT), (2, 999, Verdict.NOT_SEEN)],
+    ids=["1000 segments", "998 segments", "below 0.1 %", "above 0.1 %"],
+)
+def test_a_thousand_segments_almost_all_of_them_new_rule_it_out(server: int, segments: int, verdict: Verdict) -> None:
+    """Fewer tell nothing."""
+    assert assess(evidence(captures=[capture(_again(server=server, segments=segments))])).verdict is verdict
+
+
+def test_only_what_no_timer_could_send_is_the_same_packet() -> None:
+    """Ten milliseconds are the limit, or half of what was sent again within one."""
+    assert captured_twice(service(syn_retransmission_delay_s=spread(0.009)))
+    assert not captured_twice(service(syn_retransmission_delay_s=spread(0.011)))
+    for copies, is_twice in ((5, True), (4, False)):
+        side = Side(data_segments=100, retransmitted_segments=10, suspected_copies=copies)
+        assert captured_twice(service(from_server=side)) is is_twice
