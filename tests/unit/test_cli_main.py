@@ -48,6 +48,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "test",
         "doctor",
         "report",
+        "explain",
         "clean",
     ]
 
