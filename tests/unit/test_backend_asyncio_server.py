@@ -1,15 +1,13 @@
 """The backend on an event loop: what each request is answered with, and what becomes of its connection."""
 
-from typing import TYPE_CHECKING, cast
+import asyncio
+from typing import cast
 
 import pytest
 
 from fixtures.engine.images import IMAGES_FOLDER
 from images.backend.server.connection import MAX_HEAD_BYTES, Connection
 from images.client.loadgen import http1
-
-if TYPE_CHECKING:
-    import asyncio
 
 PAGE = (IMAGES_FOLDER / "backend" / "index.html").read_bytes()
 GET = b"GET / HTTP/1.1\r\nHost: backend\r\n\r\n"
@@ -103,6 +101,41 @@ def test_nothing_is_answered_after_the_last_answer() -> None:
     connection.data_received(GET)
     assert transport.closed
     assert transport.written.count(PAGE) == 1
+
+
+async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) -> FakeTransport:
+    """Return the transport of a connection once the answer to a request that waits 20 ms has had its time."""
+    connection, transport = connected()
+    connection.data_received(request)
+    connection.data_received(then)
+    assert transport.written == b""
+    if leave:
+        connection.connection_lost(None)
+    await asyncio.sleep(0.06)
+    return transport
+
+
+WAIT = b"GET /wait/20 HTTP/1.1\r\nHost: backend\r\n\r\n"
+
+
+def test_a_slow_answer_comes_after_its_time_and_later_requests_wait_for_it() -> None:
+    """A backend that is slow on purpose; its order stays that of the requests."""
+    transport = asyncio.run(given_late(WAIT, then=b"GET /nothing HTTP/1.1\r\n\r\n"))
+    first, second = transport.written.split(PAGE)
+    assert first.startswith(b"HTTP/1.1 200 ")
+    assert second.startswith(b"HTTP/1.1 404 ")
+
+
+def test_a_slow_answer_to_one_who_left_is_not_given() -> None:
+    """There is nobody to give it to."""
+    assert asyncio.run(given_late(WAIT, leave=True)).written == b""
+
+
+@pytest.mark.parametrize("path", [b"/wait", b"/wait/", b"/wait/x", b"/wait/-1", b"/wait/123456"])
+def test_a_wait_that_is_no_number_of_milliseconds_is_not_found(path: bytes) -> None:
+    """A minute is the longest."""
+    head, _, _ = answered(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n")
+    assert head.status == 404
 
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])

@@ -8,6 +8,8 @@ from typing import Final
 HOLD_PATH: Final = b"/hold"
 HOLD_ANNOUNCED_BYTES: Final = 1 << 30
 HOLD_SENT_BYTES: Final = 1024
+WAIT_PATH: Final = b"/wait/"
+LONGEST_WAIT_MS: Final = 60_000
 _METHODS: Final = (b"GET", b"HEAD")
 _VERSIONS: Final = (b"HTTP/1.0", b"HTTP/1.1")
 _REQUEST_LINE_WORDS: Final = 3
@@ -23,10 +25,11 @@ class Then(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """All bytes that are sent for a request, and what becomes of its connection."""
+    """All bytes that are sent for a request, after how many seconds, and what becomes of its connection."""
 
     data: bytes
     then: Then
+    after_s: float = 0.0
 
 
 # Requests of one load are all alike, or nearly so.
@@ -56,16 +59,27 @@ def answer_to(head: bytes, *, page: bytes) -> Answer:
         body = bytes(HOLD_SENT_BYTES) if held else b""
         data = _head(b"200 OK", length=HOLD_ANNOUNCED_BYTES, then=then) + body
         return Answer(data=data, then=Then.HOLD if held else then)
-    status, body = (b"200 OK", page) if target.partition(b"?")[0] == b"/" else (b"404 Not Found", b"")
+    wait_ms = _wait_ms(target)
+    found = target.partition(b"?")[0] == b"/" or wait_ms is not None
+    status, body = (b"200 OK", page) if found else (b"404 Not Found", b"")
     return Answer(
         data=_head(status, length=len(body), then=then) + (body if method == b"GET" else b""),
         then=then,
+        after_s=(wait_ms or 0) / 1000,
     )
 
 
 def too_long() -> Answer:
     """Return the answer to a head that does not end (RFC 6585, section 5)."""
     return _refusal(b"431 Request Header Fields Too Large")
+
+
+def _wait_ms(target: bytes) -> int | None:
+    """Return how long a backend that is slow on purpose takes: the page below /wait/200 comes after 200 ms."""
+    digits = target.removeprefix(WAIT_PATH)
+    if digits == target or not digits.isdigit() or len(digits) > len(str(LONGEST_WAIT_MS)):
+        return None
+    return min(int(digits), LONGEST_WAIT_MS)
 
 
 def _persists(version: bytes, fields: list[tuple[bytes, bytes]]) -> bool:

@@ -17,13 +17,15 @@ class Connection(asyncio.Protocol):
     """
 
     # Many thousands of them are held at once.
-    __slots__ = ("_deaf", "_page", "_received", "_transport")
+    __slots__ = ("_deaf", "_page", "_received", "_transport", "_waits")
 
     def __init__(self, page: bytes) -> None:
         self._page = page
         self._received = b""
         # After an answer that never ends, or the last one, no request is answered.
         self._deaf = False
+        # While an answer waits for its time, later requests wait for it.
+        self._waits = False
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -41,7 +43,7 @@ class Connection(asyncio.Protocol):
             return
         # Empty lines before a request are passed over (RFC 9112, section 2.2).
         received = (self._received + data).lstrip(b"\r\n")
-        while not self._deaf and (end := received.find(_HEAD_END)) >= 0:
+        while not self._deaf and not self._waits and (end := received.find(_HEAD_END)) >= 0:
             self._give(answer_to(received[:end], page=self._page))
             received = received[end + len(_HEAD_END) :].lstrip(b"\r\n")
         if not self._deaf and len(received) > MAX_HEAD_BYTES:
@@ -49,6 +51,20 @@ class Connection(asyncio.Protocol):
         self._received = b"" if self._deaf else received
 
     def _give(self, answer: Answer) -> None:
+        if answer.after_s:
+            self._waits = True
+            asyncio.get_running_loop().call_later(answer.after_s, self._give_late, answer)
+        else:
+            self._send(answer)
+
+    def _give_late(self, answer: Answer) -> None:
+        """Give an answer whose time has come, unless nobody waits for it any more, and see to what came meanwhile."""
+        self._waits = False
+        if self._transport is not None and not self._deaf:
+            self._send(answer)
+            self.data_received(b"")
+
+    def _send(self, answer: Answer) -> None:
         transport = cast("asyncio.Transport", self._transport)
         transport.write(answer.data)
         self._deaf = answer.then is not Then.KEEP

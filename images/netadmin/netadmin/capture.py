@@ -13,9 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import IO, Final
+from typing import Final
 
 from .links import ROLE_LINK
+from .ring_file import RingFile
 
 FILE: Final = Path("/var/log/link.pcap")
 _EVERY_PROTOCOL: Final = 0x0003
@@ -23,6 +24,8 @@ _ATTACH_FILTER: Final = 26
 _RCVBUFFORCE: Final = 33
 _TIMESTAMPNS: Final = 35
 _BUFFER_BYTES: Final = 32 << 20
+# Of packets, their headers in the file included; the oldest go first.
+_MOST_BYTES: Final = 64 << 20
 _FILE_HEADER: Final = struct.Struct("=IHHiIII")
 _NANOSECOND_MAGIC: Final = 0xA1B23C4D
 _ETHERNET: Final = 1
@@ -84,8 +87,8 @@ def main(path: str, snap_bytes: int, filter_: str) -> None:
         ended = True
 
     signal.signal(signal.SIGTERM, end)
-    with _open(filter_) as packets, Path(path).open("wb") as out:
-        out.write(_FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, snap_bytes, _ETHERNET))
+    header = _FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, snap_bytes, _ETHERNET)
+    with _open(filter_) as packets, RingFile(Path(path), header=header, most_bytes=_MOST_BYTES) as out:
         sys.stdout.write("capturing\n")
         sys.stdout.flush()
         packets.settimeout(0.1)
@@ -111,7 +114,7 @@ def _open(filter_: str) -> socket.socket:
     return opened
 
 
-def _copy(packets: socket.socket, out: IO[bytes], snap_bytes: int) -> None:
+def _copy(packets: socket.socket, out: RingFile, snap_bytes: int) -> None:
     frame, ancillary, _, _ = packets.recvmsg(65536 + 14, socket.CMSG_SPACE(_TIMESTAMP.size))
     seconds, nanoseconds = _TIMESTAMP.unpack(ancillary[0][2])
     out.write(_PACKET_HEADER.pack(seconds, nanoseconds, min(len(frame), snap_bytes), len(frame)) + frame[:snap_bytes])

@@ -1,0 +1,239 @@
+"""One cause at a time, built in the lab, and what a diagnosis makes of the files: capture, log, counters, sockets.
+
+The causes are those of the articles: a stalled event loop, a slow reader behind large buffers, a full accept queue, a
+full SYN queue, loss on the path; and a slow backend, which is what people suspect first.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fixtures.evidence.diagnosis.findings import Cause
+from fixtures.inference.intervals import Scale
+from fixtures.load.base import Load
+from fixtures.load.connect_storm import ConnectStorm
+from fixtures.load.half_open import HalfOpen
+from fixtures.load.http_load import HttpLoad
+from fixtures.load.recorded import Recorded, RecordedObservation
+from fixtures.load.slow_readers import SlowReaders
+from fixtures.load.trial import SMALL_PATH, TrialPlan
+from fixtures.network.impairments import Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
+from fixtures.scenario.arms import Arm, Subject
+from fixtures.scenario.backends import ASYNCIO, Backend
+from fixtures.scenario.claims import Claim
+from fixtures.scenario.scenarios import Scenario
+from fixtures.subject.config import SubjectConfig
+from tests.scenarios.proxy_buffering_claims import SMALLER_BUFFERS, buffered
+from tests.scenarios.reuseport_stall_claims import ARTICLE as STALL_ARTICLE
+from tests.scenarios.reuseport_stall_claims import BULK_DOWNLOADS
+
+FILES_BACKEND: Final = Backend()
+SLOW_BACKEND: Final = Backend(name="slow", kind=ASYNCIO)
+
+# What would matter in practice: a diagnosis that is right but for once in ten is none.
+RIGHT_THRESHOLD: Final = 0.9
+MOST_THRESHOLD: Final = 0.5
+LIE_THRESHOLD: Final = 10.0
+
+SERVES_FILES: Final = Subject(name="files", config=SubjectConfig(upstream=FILES_BACKEND.upstream))
+HEALTHY_LOAD: Final = HttpLoad(concurrency=4, requests=200)
+
+
+def arm(
+    name: str, subject: Subject, load: Load[Any], network: NetworkProfile | None = None
+) -> Arm[RecordedObservation]:
+    """Return the arm of one cause."""
+    return Arm(
+        name=name, subject=subject, plan=Recorded(load=load, access_log=subject.config.access_log), network=network
+    )
+
+
+HEALTHY: Final = arm("healthy", SERVES_FILES, HEALTHY_LOAD)
+STALL: Final = arm(
+    "event-loop-stall",
+    SERVES_FILES,
+    # The article's client gives up after a second; this one after a third of one, so that some do in a short trial.
+    TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=40.0, fast_timeout_s=0.3, settle_s=0.2, measure_s=0.7),
+)
+SLOW_READER: Final = arm(
+    "slow-reader",
+    Subject(
+        name="large-buffers",
+        config=SubjectConfig(
+            upstream=FILES_BACKEND.upstream,
+            location=(*buffered(SMALLER_BUFFERS), "proxy_max_temp_file_size 0"),
+            reuseport=False,
+            worker_processes=1,
+        ),
+    ),
+    SlowReaders(readers=2),
+)
+OVERFLOW: Final = arm(
+    "accept-queue-overflow",
+    Subject(
+        name="short-accept-queue",
+        config=SubjectConfig(reuseport=False, backlog=128, access_log=False, worker_connections=4096),
+        sysctls={"net.core.somaxconn": "128"},
+    ),
+    ConnectStorm(connections=400),
+)
+SYN_PRESSURE: Final = arm(
+    "syn-queue-drop",
+    Subject(
+        name="short-syn-queue",
+        config=SubjectConfig(reuseport=False, backlog=4096, access_log=False),
+        sysctls={
+            "net.ipv4.tcp_syncookies": "0",
+            "net.ipv4.tcp_max_syn_backlog": "128",
+            "net.core.somaxconn": "4096",
+            "net.ipv4.tcp_synack_retries": "0",
+        },
+    ),
+    HalfOpen(syns=400),
+)
+SLOW: Final = arm(
+    "backend-slow",
+    Subject(name="slow-backend", config=SubjectConfig(upstream=SLOW_BACKEND.upstream)),
+    HttpLoad(concurrency=20, requests=60, path="/wait/200"),
+)
+LOSSY_WAY: Final = Impairment(delay_ms=2.0, loss_pct=3.0)
+LOSSY: Final = arm(
+    "path-loss",
+    SERVES_FILES,
+    HttpLoad(concurrency=4, requests=8, path=SMALL_PATH),
+    NetworkProfile(
+        name="client loses 3 %", summary="a bad path", client=LinkProfile(egress=LOSSY_WAY, ingress=LOSSY_WAY)
+    ),
+)
+
+DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
+    HEALTHY.name: (),
+    STALL.name: (Cause.EVENT_LOOP_STALL,),
+    SLOW_READER.name: (Cause.SLOW_READER_BUFFERING,),
+    OVERFLOW.name: (Cause.ACCEPT_QUEUE_OVERFLOW,),
+    SYN_PRESSURE.name: (Cause.SYN_QUEUE_DROP,),
+    SLOW.name: (Cause.BACKEND_SLOW,),
+    LOSSY.name: (Cause.PATH_LOSS,),
+}
+
+
+def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> float:
+    """Return 1 when the primary cause that was found is this one, or nothing was found where there is none; else 0."""
+    return float(observation.found[:1] == tuple(item.value for item in cause))
+
+
+def diagnosis_claim(name: str, arm_name: str, sentence: str) -> Claim[RecordedObservation]:
+    """Return the claim that one cause is told by the files of its trials alone."""
+    return Claim(
+        name=name,
+        sentence=sentence,
+        source="nginx under high concurrency drops SYNs (2020): where is it lost?",
+        arms=(arm_name,),
+        effect=lambda block: is_right(block[arm_name], DIAGNOSES[arm_name]),
+        effect_name="right diagnoses",
+        scale=Scale.DIFFERENCE,
+        threshold=RIGHT_THRESHOLD,
+    )
+
+
+def share_claim(
+    name: str, arm_name: str, sentence: str, figure: str, what: str, *, source: str
+) -> Claim[RecordedObservation]:
+    """Return the claim that a share, which the capture shows, is larger under a cause than in healthy traffic."""
+
+    def share(observation: RecordedObservation) -> float:
+        value: float | None = getattr(observation, figure)
+        if value is None:
+            raise ValueError(f"{observation.trial}: the capture does not tell {figure}")
+        return value
+
+    return Claim(
+        name=name,
+        sentence=sentence,
+        source=source,
+        arms=(arm_name, HEALTHY.name),
+        effect=lambda block: share(block[arm_name]) - share(block[HEALTHY.name]),
+        effect_name=f"{what}, {arm_name} - healthy",
+        scale=Scale.DIFFERENCE,
+        threshold=MOST_THRESHOLD,
+    )
+
+
+def lie(block: Mapping[str, RecordedObservation]) -> float:
+    """Return how many times as long as on the wire a connect to the backend took by the log of a stalled nginx.
+
+    Raises:
+        ValueError: Log or capture tell nothing of it.
+    """
+    observation = block[STALL.name]
+    if observation.log_connect_p90_ms is None or not observation.wire_connect_p90_ms:
+        raise ValueError(f"{observation.trial}: no connect to the backend was seen in both log and capture")
+    return observation.log_connect_p90_ms / observation.wire_connect_p90_ms
+
+
+def resets(block: Mapping[str, RecordedObservation]) -> float:
+    """Return whether a stalled nginx sent data to clients that had left, and a healthy one did not."""
+    stalled, healthy = block[STALL.name].clients_answered_with_reset, block[HEALTHY.name].clients_answered_with_reset
+    return float(bool(stalled)) - float(bool(healthy))
+
+
+SCENARIO: Final = Scenario(
+    name="differential_diagnosis",
+    arms=(HEALTHY, STALL, SLOW_READER, OVERFLOW, SYN_PRESSURE, SLOW, LOSSY),
+    claims=(
+        diagnosis_claim("healthy_is_healthy", HEALTHY.name, "Healthy traffic gives no finding"),
+        diagnosis_claim("stall_is_told", STALL.name, "A stalled event loop is told by files alone"),
+        diagnosis_claim("slow_reader_is_told", SLOW_READER.name, "A slow reader is told by files alone"),
+        diagnosis_claim("overflow_is_told", OVERFLOW.name, "A full accept queue is told by files alone"),
+        diagnosis_claim("syn_drop_is_told", SYN_PRESSURE.name, "A full SYN queue is told by files alone"),
+        diagnosis_claim("slow_backend_is_told", SLOW.name, "A slow backend is told by files alone"),
+        diagnosis_claim("loss_is_told", LOSSY.name, "Loss on the path is told by files alone"),
+        Claim(
+            name="log_lies_in_stall",
+            sentence="In a stall the log's upstream connect time is the event loop's lag, not the network's time",
+            source=f"{STALL_ARTICLE}: the clock is cached per loop turn",
+            arms=(STALL.name,),
+            effect=lie,
+            effect_name="p90 of connects to the backend, by the log ÷ on the wire",
+            scale=Scale.RATIO,
+            threshold=LIE_THRESHOLD,
+        ),
+        Claim(
+            name="stalled_nginx_sends_to_nobody",
+            sentence="A stalled nginx goes on sending after the client's FIN, and the client answers with RST",
+            source=f"{STALL_ARTICLE}: data after FIN",
+            arms=(STALL.name, HEALTHY.name),
+            effect=resets,
+            effect_name="trials with such a connection, event-loop-stall - healthy",
+            scale=Scale.DIFFERENCE,
+            threshold=MOST_THRESHOLD,
+        ),
+        share_claim(
+            "overflow_repeats_syns",
+            OVERFLOW.name,
+            "Behind a full accept queue SYNs go unanswered and come again",
+            "syn_repeated_share",
+            "connections whose SYN came again",
+            source="nginx under high concurrency drops SYNs (2020): SYN retransmitted after 1 s",
+        ),
+        share_claim(
+            "syn_pressure_is_unfinished",
+            SYN_PRESSURE.name,
+            "ListenDrops without ListenOverflows goes with handshakes that nobody completes",
+            "unfinished_share",
+            "connections that never stood",
+            source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",
+        ),
+        share_claim(
+            "slow_reader_closes_window",
+            SLOW_READER.name,
+            "A slow reader shows as closed windows in the capture",
+            "zero_window_share",
+            "connections whose client closed its window",
+            source="proxy_buffering can eat all memory (2021): zero windows",
+        ),
+    ),
+    backends=(FILES_BACKEND, SLOW_BACKEND),
+    warm_up=HttpLoad(concurrency=4, requests=40),
+    neighbours=True,
+)

@@ -1,0 +1,110 @@
+"""The claims of the differential diagnosis can hold and can fall: canned observations with the effect, and without."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from fixtures.evidence.diagnosis.findings import Cause
+from fixtures.load.recorded import RecordedObservation
+from tests.scenarios.differential_diagnosis_claims import DIAGNOSES, SCENARIO
+
+QUIET: Final = RecordedObservation(
+    trial="b1",
+    measuring_s=1.0,
+    found=(),
+    possible=(),
+    clients_answered_with_reset=0,
+    syn_repeated_share=0.0,
+    unfinished_share=0.0,
+    zero_window_share=0.0,
+)
+CLAIM_OF: Final = {claim.arms[0]: claim for claim in SCENARIO.claims if claim.effect_name == "right diagnoses"}
+Block = Sequence[RecordedObservation]
+
+
+def told(*causes: Cause) -> RecordedObservation:
+    """Return a trial whose files show these causes, the primary one first."""
+    return replace(QUIET, found=tuple(cause.value for cause in causes))
+
+
+@pytest.mark.parametrize("arm", DIAGNOSES)
+def test_a_diagnosis_is_right_when_its_primary_cause_is_the_one_that_was_built(arm: str) -> None:
+    """A consequence may be told beside it."""
+    claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
+    right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]
+    assert [claim.effect({arm: observation}) for observation in right] == [1.0] * len(right)
+
+
+@pytest.mark.parametrize("arm", DIAGNOSES)
+def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
+    """One wrong trial of five is too many."""
+    claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
+    others = [cause for cause in Cause if (cause,) != causes]
+    wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
+    assert {claim.effect({arm: observation}) for observation in wrong} == {0.0}
+    assert claim.threshold > 4 / 5
+
+
+def test_every_arm_is_diagnosed() -> None:
+    """And healthy traffic is one of them."""
+    assert set(CLAIM_OF) == set(DIAGNOSES) == {arm.name for arm in SCENARIO.arms}
+
+
+def changed(**values: Any) -> RecordedObservation:
+    """Return a trial with these signatures."""
+    return replace(QUIET, **values)
+
+
+# A claim, blocks with its effect, and blocks without: the first arm's observation, then the second's.
+TABLE: Final[Sequence[tuple[str, Sequence[Block], Sequence[Block]]]] = (
+    (
+        "log_lies_in_stall",
+        [[changed(log_connect_p90_ms=50.0, wire_connect_p90_ms=0.04)]],
+        [[changed(log_connect_p90_ms=0.3, wire_connect_p90_ms=0.04)]],
+    ),
+    (
+        "stalled_nginx_sends_to_nobody",
+        [[changed(clients_answered_with_reset=1), QUIET]],
+        [[QUIET, QUIET], [changed(clients_answered_with_reset=9), changed(clients_answered_with_reset=1)]],
+    ),
+    *(
+        (
+            name,
+            [[changed(**{figure: 0.6}), QUIET]],
+            [[changed(**{figure: 0.4}), QUIET], [changed(**{figure: 1.0}), changed(**{figure: 1.0})]],
+        )
+        for name, figure in (
+            ("overflow_repeats_syns", "syn_repeated_share"),
+            ("syn_pressure_is_unfinished", "unfinished_share"),
+            ("slow_reader_closes_window", "zero_window_share"),
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "holds", "falls"), TABLE, ids=[row[0] for row in TABLE])
+def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls: Sequence[Block]) -> None:
+    """Above the threshold where it is there, below where it is not, or where healthy traffic has it, too."""
+    claim = SCENARIO.claim(name)
+    effects = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
+    assert min(effects[0]) > claim.threshold
+    assert max(effects[1]) < claim.threshold
+
+
+@pytest.mark.parametrize("name", ["log_lies_in_stall", "overflow_repeats_syns"])
+def test_a_capture_that_does_not_tell_makes_its_block_void(name: str) -> None:
+    """Any number would be one that nobody has measured."""
+    claim = SCENARIO.claim(name)
+    blank = RecordedObservation(trial="b1", measuring_s=1.0, found=(), possible=())
+    with pytest.raises(ValueError, match=r"does not tell|no connect"):
+        claim.effect(dict.fromkeys(claim.arms, blank))
+
+
+def test_every_claim_is_shown_both_ways() -> None:
+    """None is left out."""
+    assert {claim.name for claim in SCENARIO.claims} == {
+        *(row[0] for row in TABLE),
+        *(claim.name for claim in CLAIM_OF.values()),
+    }
