@@ -40,12 +40,16 @@ HEALTHY_LOAD: Final = HttpLoad(concurrency=4, requests=200)
 
 
 def arm(
-    name: str, subject: Subject, load: Load[Any], network: NetworkProfile | None = None
+    name: str,
+    subject: Subject,
+    load: Load[Any],
+    *,
+    look_after_s: float | None = 0.3,
+    network: NetworkProfile | None = None,
 ) -> Arm[RecordedObservation]:
     """Return the arm of one cause."""
-    return Arm(
-        name=name, subject=subject, plan=Recorded(load=load, access_log=subject.config.access_log), network=network
-    )
+    plan = Recorded(load=load, access_log=subject.config.access_log, look_after_s=look_after_s)
+    return Arm(name=name, subject=subject, plan=plan, network=network)
 
 
 HEALTHY: Final = arm("healthy", SERVES_FILES, HEALTHY_LOAD)
@@ -53,7 +57,10 @@ STALL: Final = arm(
     "event-loop-stall",
     SERVES_FILES,
     # The article's client gives up after a second; this one after a third of one, so that some do in a short trial.
-    TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=40.0, fast_timeout_s=0.3, settle_s=0.2, measure_s=0.7),
+    TrialPlan(
+        bulk_per_worker=(2 * BULK_DOWNLOADS, 0), fast_rate_hz=40.0, fast_timeout_s=0.3, settle_s=0.2, measure_s=0.7
+    ),
+    look_after_s=0.7,
 )
 SLOW_READER: Final = arm(
     "slow-reader",
@@ -67,6 +74,7 @@ SLOW_READER: Final = arm(
         ),
     ),
     SlowReaders(readers=2),
+    look_after_s=0.5,
 )
 OVERFLOW: Final = arm(
     "accept-queue-overflow",
@@ -90,18 +98,19 @@ SYN_PRESSURE: Final = arm(
         },
     ),
     HalfOpen(syns=400),
+    look_after_s=None,
 )
 SLOW: Final = arm(
     "backend-slow",
     Subject(name="slow-backend", config=SubjectConfig(upstream=SLOW_BACKEND.upstream)),
-    HttpLoad(concurrency=20, requests=60, path="/wait/200"),
+    HttpLoad(concurrency=20, requests=40, path="/wait/200"),
 )
 LOSSY_WAY: Final = Impairment(delay_ms=2.0, loss_pct=3.0)
 LOSSY: Final = arm(
     "path-loss",
     SERVES_FILES,
-    HttpLoad(concurrency=4, requests=8, path=SMALL_PATH),
-    NetworkProfile(
+    HttpLoad(concurrency=4, requests=6, path=SMALL_PATH),
+    network=NetworkProfile(
         name="client loses 3 %", summary="a bad path", client=LinkProfile(egress=LOSSY_WAY, ingress=LOSSY_WAY)
     ),
 )

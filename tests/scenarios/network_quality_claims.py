@@ -41,7 +41,7 @@ DISTANCE_MS: Final = 10.0
 WORSE_THRESHOLD: Final = 1.25
 MAP_THRESHOLD: Final = 0.75
 
-ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.25, measure_s=0.5)
+ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45)
 
 
 def grid_arm(upstream_mbit: float | None, client_mbit: float | None) -> str:

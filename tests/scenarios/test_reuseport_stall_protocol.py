@@ -21,8 +21,8 @@ from tests.scenarios.reuseport_stall_league_claims import SMALL_RMEM
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# A full run has 12 blocks at least, and so more than the article's hundred requests; a quick one half of them.
-PLAN: Final = OneByOne(requests=10)
+# A full run has 12 blocks at least, and so about the article's hundred requests; a quick one two fifths of them.
+PLAN: Final = OneByOne(requests=8)
 # What would matter in practice.
 P90_THRESHOLD: Final = 1.5
 

@@ -29,7 +29,7 @@ from tests.scenarios.upstream_keepalive_claims import (
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 BACKEND: Final = Backend(kind=STATIC)
-LOAD: Final = HttpLoad(concurrency=10, requests=200)
+LOAD: Final = HttpLoad(concurrency=10, requests=120)
 ONE_WAY_MS: Final = (1.0, 10.0)
 
 

@@ -42,8 +42,8 @@ REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
 NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
 
 # No more at once than the 32 connections per worker that newer versions keep by themselves.
-AB: Final = HttpLoad(concurrency=50, requests=5000)
-AB_FEW: Final = HttpLoad(concurrency=10, requests=5000)
+AB: Final = HttpLoad(concurrency=50, requests=4000)
+AB_FEW: Final = HttpLoad(concurrency=10, requests=4000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
 BY_WRK: Final = HttpLoad(tool=WRK, concurrency=50, seconds=1)
@@ -78,7 +78,7 @@ def arm(name: str, of: Subject, load: HttpLoad) -> Arm[HttpObservation]:
 
 STATIC_PLAIN, STATIC_KEPT = proxied("static"), kept("static")
 ARMS: Final = (
-    arm("direct", STATIC_PLAIN, HttpLoad(concurrency=50, requests=5000, to="static")),
+    arm("direct", STATIC_PLAIN, HttpLoad(concurrency=50, requests=4000, to="static")),
     arm("plain", STATIC_PLAIN, AB),
     arm("keepalive", STATIC_KEPT, AB),
     arm("off", subject("off-static", "static", (), NO_REUSE), AB),
