@@ -109,7 +109,7 @@ LOSSY_WAY: Final = Impairment(delay_ms=2.0, loss_pct=3.0)
 LOSSY: Final = arm(
     "path-loss",
     SERVES_FILES,
-    HttpLoad(concurrency=4, requests=6, path=SMALL_PATH),
+    HttpLoad(concurrency=3, requests=3, path=SMALL_PATH),
     network=NetworkProfile(
         name="client loses 3 %", summary="a bad path", client=LinkProfile(egress=LOSSY_WAY, ingress=LOSSY_WAY)
     ),

@@ -12,12 +12,14 @@ pytestmark = [pytest.mark.engine]
 SCENARIO: Final = DIFFERENTIAL_DIAGNOSIS
 
 
+@pytest.mark.headline
 @pytest.mark.claim("healthy_is_healthy")
 def test_healthy_traffic_gives_no_finding(prove: Prove) -> None:
     """A tool that always finds something finds nothing."""
     prove()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("stall_is_told")
 def test_a_stalled_event_loop_is_told_by_files_alone(prove: Prove) -> None:
     """The cause that no single file shows."""

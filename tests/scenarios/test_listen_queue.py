@@ -10,6 +10,7 @@ __all__ = ["SCENARIO"]
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 
+@pytest.mark.headline
 @pytest.mark.claim("long_backlog_spares_connects")
 def test_a_burst_of_connects_waits_behind_a_short_queue_and_not_behind_a_long_one(prove: Prove) -> None:
     """A SYN that finds the queue full is dropped, and comes again after a second."""

@@ -88,6 +88,7 @@ SCENARIO: Final = Scenario(
 )
 
 
+@pytest.mark.headline
 @pytest.mark.claim("half_open_drops_without_overflows")
 def test_half_open_connections_are_dropped_without_an_overflow(prove: Prove) -> None:
     """A difference that tells the SYN queue from the accept queue."""

@@ -10,6 +10,7 @@ __all__ = ["SCENARIO"]
 pytestmark = [pytest.mark.engine]
 
 
+@pytest.mark.headline
 @pytest.mark.claim("slow_reader_takes_the_bound")
 def test_one_slow_reader_makes_nginx_hold_all_its_buffers(prove: Prove) -> None:
     """A fast backend fills them in seconds, and they stay full as long as the reader is slow."""

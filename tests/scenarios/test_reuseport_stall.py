@@ -17,12 +17,14 @@ def scenario(host_snapshot: Snapshot) -> Scenario[Observation]:
     return ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("loaded_worker_stalls")
 def test_a_worker_with_bulk_downloads_stalls_and_the_idle_one_does_not(prove: Prove) -> None:
     """The idle worker shares CPU and network with the loaded one: what differs is the event loop's work."""
     prove()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("small_rmem_restores_loop")
 def test_a_small_tcp_rmem_restores_the_loop(prove: Prove) -> None:
     """A small receive buffer bounds how much one visit to a connection can read."""

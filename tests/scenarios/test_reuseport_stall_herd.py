@@ -83,6 +83,7 @@ def test_a_shared_queue_no_longer_wakes_workers_for_nothing(prove: Prove) -> Non
     prove()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("shared_queue_makes_workers_wait")
 def test_workers_of_a_shared_queue_wait_longer_for_their_cpu(prove: Prove) -> None:
     """The kernel's count of time on the run queue, per worker."""

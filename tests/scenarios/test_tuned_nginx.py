@@ -19,7 +19,9 @@ from fixtures.subject.config import STATIC_PATH, SubjectConfig
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
+# A SYN that is dropped late comes again a second later: the load must last for two to see it.
 LOAD: Final = HttpLoad(concurrency=2000, requests=32_000, path=STATIC_PATH)
+BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
 # What would matter in practice: the article's promise; dropped SYNs in a load of 2000 at once; any failure at all.
 DOUBLED_THRESHOLD: Final = 1.5
@@ -29,13 +31,13 @@ FAILED_THRESHOLD: Final = 0.001
 TWIN_THRESHOLD: Final = 1.3
 
 
-def arm(name: str, config: SubjectConfig, **sysctls: str) -> Arm[HttpObservation]:
+def arm(name: str, config: SubjectConfig, load: HttpLoad = LOAD, **sysctls: str) -> Arm[HttpObservation]:
     """Return the arm of an nginx with these sysctls, named without their dots."""
     names = {"somaxconn": "net.core.somaxconn", "syn_backlog": "net.ipv4.tcp_max_syn_backlog"}
     return Arm(
         name=name,
         subject=Subject(name=name, config=config, sysctls={names[key]: value for key, value in sysctls.items()}),
-        plan=LOAD,
+        plan=load,
     )
 
 
@@ -49,12 +51,14 @@ TUNED: Final = SubjectConfig(
     access_log=False,
 )
 DEFAULTS: Final = arm("defaults", UNTUNED, somaxconn="128", syn_backlog="128")
-TWIN: Final = arm("twin", UNTUNED, somaxconn="128", syn_backlog="128")
+FIRST, SECOND = (
+    arm(name, UNTUNED, BRIEF, somaxconn="128", syn_backlog="128") for name in ("first-twin", "second-twin")
+)
 RECIPE: Final = arm("recipe", TUNED, somaxconn="4096", syn_backlog="4096")
 
 SCENARIO: Final = Scenario(
     name="tuned_nginx",
-    arms=(DEFAULTS, TWIN, RECIPE),
+    arms=(DEFAULTS, RECIPE, FIRST, SECOND),
     claims=(
         Claim[HttpObservation](
             name="recipe_doubles_requests",
@@ -104,8 +108,8 @@ SCENARIO: Final = Scenario(
             name="first_twin_serves_more",
             sentence="Of two identical subjects the first serves more requests (A/A control)",
             source="control of the method",
-            arms=(DEFAULTS.name, TWIN.name),
-            effect=lambda block: block[DEFAULTS.name].requests_per_s / block[TWIN.name].requests_per_s,
+            arms=(FIRST.name, SECOND.name),
+            effect=lambda block: block[FIRST.name].requests_per_s / block[SECOND.name].requests_per_s,
             effect_name="requests per second, first ÷ second",
             scale=Scale.RATIO,
             threshold=TWIN_THRESHOLD,
@@ -139,6 +143,7 @@ def test_the_recipe_does_not_double_the_requests(prove: Prove) -> None:
     prove()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("recipe_ends_dropped_syns")
 def test_the_recipe_ends_dropped_syns(prove: Prove) -> None:
     """The mechanism, as the kernel counts it."""

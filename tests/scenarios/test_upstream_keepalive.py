@@ -10,6 +10,7 @@ __all__ = ["SCENARIO"]
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 
+@pytest.mark.headline
 @pytest.mark.claim("keepalive_raises_throughput")
 def test_keepalive_raises_the_throughput_of_what_a_version_does_by_itself(prove: Prove) -> None:
     """The article's claim, and the one that a new default made needless."""

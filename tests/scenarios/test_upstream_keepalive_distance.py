@@ -91,6 +91,7 @@ def test_keepalive_saves_a_short_round_trip(prove: Prove) -> None:
     prove()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("keepalive_saves_a_round_trip_of_20_ms")
 def test_keepalive_saves_a_long_round_trip(prove: Prove) -> None:
     """Another town: half of each request's time."""

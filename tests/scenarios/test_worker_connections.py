@@ -15,7 +15,7 @@ from fixtures.scenario.effects import closeness
 from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.config import SubjectConfig
 
-pytestmark = [pytest.mark.engine]
+pytestmark = [pytest.mark.engine, pytest.mark.headline]
 
 
 def arm(workers: int, slots: int) -> Arm[Seen]:

@@ -52,7 +52,7 @@ def test_test_runs_the_cheapest_tests_first(steps: list[str | list[str]]) -> Non
     """Unit tests, then the lab's own, then the claims."""
     with pytest.raises(ReplacedError):
         cli.main(["test", "-x"])
-    assert steps == ["engine", [*PYTEST, "tests/unit", "tests/lab", "tests/scenarios", "-x"]]
+    assert steps == ["engine", [*PYTEST, "tests/unit", "tests/lab", "-x"]]
 
 
 @pytest.mark.parametrize("place", ["tests/unit", "tests/scenarios/test_a.py::test_b"])
