@@ -170,3 +170,10 @@ def test_slow_answers_of_an_unknown_service_fit_it() -> None:
     """It may be nginx, or its backend."""
     assert assess(evidence(captures=[capture(service(FRONT, response_s=spread(0.2)))])).verdict is Verdict.POSSIBLE
     assert assess(evidence(captures=[capture(service(BACK))])).verdict is Verdict.NOT_SEEN
+
+
+def test_a_burst_that_met_a_late_worker_before_a_slow_backend_is_no_stall() -> None:
+    """A tenth of the requests was held for 70 ms, and all of them waited for the backend for 200 ms."""
+    given = both_legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))
+    assert assess(given).verdict is Verdict.POSSIBLE
+    assert assess(both_legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))).verdict is Verdict.FOUND

@@ -103,3 +103,21 @@ def test_memory_that_grows_or_is_large_fits_it() -> None:
 def test_windows_that_stay_open_rule_it_out() -> None:
     """Two hundred requests, and every client read."""
     assert assess(both_legs()).verdict is Verdict.RULED_OUT
+
+
+@pytest.mark.parametrize(
+    ("limited_ms", "busy_ms", "verdict"),
+    [
+        (1000.0, 2000.0, Verdict.FOUND),
+        (999.0, 1999.0, Verdict.NOT_SEEN),
+        (200.0, 210.0, Verdict.FOUND),
+        (199.0, 199.0, Verdict.NOT_SEEN),
+        (300.0, 400.0, Verdict.NOT_SEEN),
+    ],
+)
+def test_a_window_limits_for_a_second_or_a_young_connection_nearly_always(
+    limited_ms: float, busy_ms: float, verdict: Verdict
+) -> None:
+    """A capture of half a second shows it as well as one of an hour."""
+    socket = established(600_000, rwnd_limited_ms=limited_ms, busy_ms=busy_ms)
+    assert assess(evidence(sockets=[table(listening(), socket)])).verdict is verdict
