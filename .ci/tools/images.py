@@ -1,0 +1,49 @@
+# ruff: noqa: INP001 - a script, not a package
+"""Builds every image that this checkout can ask for, and prints their names: what CI keeps from one job to the next.
+
+From the checkout: ``PYTHONPATH=. .venv/bin/python .ci/tools/images.py``. Names on stdout, one per line; progress on
+stderr.
+"""
+
+import contextlib
+import sys
+
+from fixtures.cli.output import say, show
+from fixtures.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
+from fixtures.engine.reach import connect
+from fixtures.errors import TuneproofError
+from fixtures.pytest_plugin.engine import ROLES_SUITE
+from fixtures.subject.versions import SUITES
+
+SUBJECT = "subject"
+TIMEOUT_S = 600  # installing a package keeps one call of the engine waiting
+
+
+def specs() -> list[ImageSpec]:
+    """Return the subject once per nginx version, and each other image once."""
+    others = sorted({path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")} - {SUBJECT})
+    return [
+        *(ImageSpec(name=SUBJECT, suite=suite) for suite in SUITES.values()),
+        *(ImageSpec(name=name, suite=ROLES_SUITE) for name in others),
+    ]
+
+
+def main() -> int:
+    """Build what is missing.
+
+    Returns:
+        0; another status after a message where no engine answers, or an image cannot be built.
+    """
+    wanted = specs()
+    try:
+        with contextlib.closing(connect(timeout_s=TIMEOUT_S)) as client:
+            ensure_images(client, wanted, report=say)
+    except TuneproofError as error:
+        say(str(error))
+        return error.exit_status
+    show("\n".join(spec.tag for spec in wanted))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""README.md and docs/ lead somewhere: each link of theirs into this checkout ends at a file, and at a heading of it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# [text](target) and ![text](target), with or without a title.
+LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
+ELSEWHERE = ("https://", "http://", "mailto:")
+
+
+def prose(text: str) -> str:
+    """Return a page without its code, in which brackets are no links."""
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors that GitHub gives a page's headings.
+
+    Lower case, without punctuation, a hyphen for each space; the second heading of a name gets "-1" behind it.
+    """
+    found: dict[str, int] = {}
+    names = set()
+    without_code = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for heading in re.findall(r"^#{1,6} +(.+?)(?: +#+)?$", without_code, re.MULTILINE):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        number = found.get(name, 0)
+        found[name] = number + 1
+        names.add(f"{name}-{number}" if number else name)
+    return names
+
+
+def broken(page: Path) -> list[str]:
+    """Return the links of a page that lead nowhere."""
+    nowhere = []
+    for link in LINK.findall(prose(page.read_text(encoding="utf-8"))):
+        if link.startswith(ELSEWHERE):
+            continue
+        place, _, anchor = link.partition("#")
+        target = page.parent / place if place else page
+        leads = target.exists() and (
+            not anchor or (target.suffix == ".md" and anchor in anchors(target.read_text(encoding="utf-8")))
+        )
+        if not leads:
+            nowhere.append(link)
+    return nowhere
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    """A file that was moved takes its links along."""
+    assert broken(page) == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["missing.md", "there.md#missing", "#missing", "sub/../missing.png", "there.txt#a-heading"],
+)
+def test_a_link_that_leads_nowhere_is_found(link: str, tmp_path: Path) -> None:
+    """The check above is able to fail: at a missing file, and at a missing heading."""
+    (tmp_path / "there.md").write_text("# A heading\n", encoding="utf-8")
+    (tmp_path / "there.txt").write_text("# A heading\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Here\n\nSee [this]({link}).\n", encoding="utf-8")
+    assert broken(page) == [link]
+
+
+def test_links_that_lead_somewhere_are_left_alone(tmp_path: Path) -> None:
+    """Files, folders, headings, pages of others, and code that only looks like a link."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "there.md").write_text("# Tuned, `proof`!\n\n## Twice\n\n## Twice\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Here\n\n[a](there.md) [b](folder) [c](there.md#tuned-proof) [d](there.md#twice-1) [e](#here)\n"
+        '[f](https://example.org/#x) ![g](there.md "A title") `[h](code)`\n\n```\n[i](code)\n```\n',
+        encoding="utf-8",
+    )
+    assert broken(page) == []

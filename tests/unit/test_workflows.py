@@ -1,0 +1,206 @@
+"""The workflows keep what actionlint and zizmor do not ask for: pins, limits, rights, one gate, and real commands.
+
+They are read as lines: `tox -e lint` checks that they are YAML, and of the form that GitHub expects.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fixtures.cli.main import COMMANDS
+from fixtures.pytest_plugin.options import LOOKS
+from fixtures.subject.versions import SUITES
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
+PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One job of a workflow.
+
+    Attributes:
+        workflow: File name of its workflow.
+        name: Its key below ``jobs``.
+        text: Its lines.
+    """
+
+    workflow: str
+    name: str
+    text: str
+
+    @property
+    def called(self) -> bool:
+        """Whether it only calls another workflow, whose jobs then have limits of their own."""
+        return re.search(r"^    uses: \./\.github/workflows/", self.text, re.MULTILINE) is not None
+
+    def has(self, key: str) -> bool:
+        """Tell whether it has a key of its own, not one of its steps'."""
+        return re.search(rf"^    {key}:", self.text, re.MULTILINE) is not None
+
+
+def jobs_of(path: Path) -> list[Job]:
+    """Return a workflow's jobs, in the order of the file."""
+    _, _, text = path.read_text(encoding="utf-8").partition("\njobs:\n")
+    parts = re.split(r"^  ([\w-]+):\n", text, flags=re.MULTILINE)[1:]
+    return [Job(workflow=path.name, name=name, text=body) for name, body in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def names_of(path: Path) -> str:
+    """Return a readable id for a file."""
+    return str(path.relative_to(ROOT / ".github"))
+
+
+def uses_of(path: Path) -> list[str]:
+    """Return what a file uses, with the comments behind it."""
+    return re.findall(r"\buses: (.+)", path.read_text(encoding="utf-8"))
+
+
+def commands_of(path: Path) -> Iterator[str]:
+    """Yield the command lines of ``./lab`` in a file, comments left out."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.strip().startswith("#")]
+    yield from re.findall(r"(?<![\w.])\./lab ([^|;>]*)", "\n".join(lines))
+
+
+ALL_JOBS = [job for path in WORKFLOWS for job in jobs_of(path)]
+each_job = pytest.mark.parametrize("job", ALL_JOBS, ids=lambda job: f"{job.workflow}/{job.name}")
+each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=names_of)
+
+
+def test_every_workflow_was_read() -> None:
+    """The checks below are about all of these jobs; a reader that finds none would let everything pass."""
+    assert [f"{job.workflow} {job.name}" for job in ALL_JOBS] == [
+        "ci.yml lint",
+        "ci.yml unit",
+        "ci.yml lab",
+        "ci.yml scenarios",
+        "ci.yml gate",
+        "nightly.yml scenarios",
+        "nightly.yml gate",
+        "scenarios.yml plan",
+        "scenarios.yml shard",
+    ]
+
+
+@each_file
+def test_what_others_wrote_is_pinned_by_hash_and_says_its_version(path: Path) -> None:
+    """A tag can be moved to other code, a commit's hash cannot; what is ours comes with the checkout."""
+    uses = uses_of(path)
+    assert uses
+    assert [use for use in uses if not use.startswith("./.github/") and not PINNED.fullmatch(use)] == []
+
+
+def test_one_version_of_each_action_is_used_everywhere() -> None:
+    """An update that forgets a file would leave an old action there."""
+    uses = {use for path in [*WORKFLOWS, *ACTIONS] for use in uses_of(path) if not use.startswith("./")}
+    names = [use.partition("@")[0] for use in uses]
+    assert sorted(names) == sorted(set(names))
+
+
+@each_file
+def test_what_is_ours_exists(path: Path) -> None:
+    """An action or a workflow of this repository is named by its place in it."""
+    for use in uses_of(path):
+        if use.startswith("./"):
+            place = ROOT / use
+            assert place.is_file() or (place / "action.yml").is_file(), use
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=names_of)
+def test_a_workflow_has_no_rights_until_a_job_asks_for_them(path: Path) -> None:
+    """A job that is added without rights gets none."""
+    assert "\npermissions: {}\n" in path.read_text(encoding="utf-8")
+
+
+@each_job
+def test_a_job_may_read_the_checkout_and_nothing_else(job: Job) -> None:
+    """No job publishes or comments: reading is all that any of them needs."""
+    assert job.has("permissions")
+    _, _, rest = job.text.partition("    permissions:\n")
+    rights = [line.split("#")[0].strip() for line in rest.splitlines()]
+    assert rights[0] == "contents: read"
+    assert not rights[1].endswith((": read", ": write"))
+
+
+@each_job
+def test_a_job_has_a_time_limit(job: Job) -> None:
+    """Without one, a job that hangs holds its runner for six hours."""
+    assert job.has("timeout-minutes") != job.called
+
+
+@each_job
+def test_a_checkout_keeps_no_token(job: Job) -> None:
+    """Else every later step could read it from .git/config."""
+    steps = job.text.split("      - ")
+    checkouts = [step for step in steps if step.startswith("uses: actions/checkout@")]
+    assert len(checkouts) == (0 if job.called else 1)
+    assert all("persist-credentials: false" in step for step in checkouts)
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "nightly.yml"])
+def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> None:
+    """A skipped check counts as passed, and a job that the gate does not know could fail unseen."""
+    *others, gate = jobs_of(ROOT / ".github" / "workflows" / name)
+    assert gate.name == "gate"
+    needs = re.search(r"^    needs: \[([\w, -]+)\]$", gate.text, re.MULTILINE)
+    assert needs is not None
+    assert needs[1].split(", ") == [job.name for job in others]
+    assert "\n    if: always()" in gate.text
+    assert "NEEDS: ${{ toJSON(needs) }}" in gate.text
+
+
+@each_file
+def test_no_script_has_an_expression_in_it(path: Path) -> None:
+    """Texts from outside reach a script as environment variables, which a shell does not run."""
+    scripts = re.findall(r"^ +(?:- )?run: (.*(?:\n(?: {10,}.*)?$)*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [script for script in scripts if "${{" in script] == []
+
+
+def test_every_command_that_ci_calls_exists() -> None:
+    """A command that was renamed would be found out by the next push only."""
+    lines = [line for path in [*WORKFLOWS, *ACTIONS] for line in commands_of(path)]
+    used = {line.split()[0] for line in lines}
+    assert used == {"compare", "doctor", "matrix", "report", "run", "test"}
+    assert used <= set(COMMANDS)
+
+
+def test_each_depth_that_ci_asks_for_exists() -> None:
+    """Changes are measured quickly, nights fully."""
+    depths = {
+        job.workflow: depth for job in ALL_JOBS for depth in re.findall(r"^      depth: (\w+)$", job.text, re.MULTILINE)
+    }
+    assert depths == {"ci.yml": "quick", "nightly.yml": "full"}
+    assert set(depths.values()) <= set(LOOKS)
+
+
+def test_the_runner_images_that_are_merged_are_those_that_measured() -> None:
+    """A runner image that nobody merges would be missing in the report, and nobody would see it."""
+    shard = (ROOT / ".github" / "workflows" / "scenarios.yml").read_text(encoding="utf-8")
+    measured = re.search(r"runner: \[([^\]]+)\]", shard)
+    assert measured is not None
+    merge = (ROOT / ".github" / "actions" / "merge" / "action.yml").read_text(encoding="utf-8")
+    merged = re.findall(r"for runner in ([^;]+);", merge)
+    assert merged == [measured[1].replace(",", "")] * len(merged)
+    assert merged
+
+
+def test_tox_has_an_environment_for_each_version_of_nginx() -> None:
+    """``tox -e scenarios-nginx130`` proves the claims on nginx 1.30."""
+    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    versions = re.findall(r"^    nginx(\d+): pytest tests/scenarios --nginx ([\d.]+) ", text, re.MULTILINE)
+    assert versions == [(version.replace(".", ""), version) for version in SUITES]
+
+
+def test_what_lints_is_pinned_with_hashes() -> None:
+    """Each tool in the list of wishes is in the lock, in that version, with at least one hash."""
+    folder = ROOT / ".ci" / "tools"
+    wishes = (folder / "requirements.in").read_text(encoding="utf-8").split()
+    lock = (folder / "requirements.lock").read_text(encoding="utf-8")
+    pins = re.findall(r"^(\S+==\S+) \\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)
+    assert pins == wishes
+    assert re.search(r"^github\.com/rhysd/actionlint v\S+ h1:", (folder / "go.sum").read_text(), re.MULTILINE)
