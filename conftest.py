@@ -11,6 +11,8 @@ pytest_plugins = [
     "fixtures.pytest_plugin.outcomes",
     "fixtures.pytest_plugin.engine",
     "fixtures.pytest_plugin.measurements",
+    "fixtures.pytest_plugin.shards",
+    "fixtures.pytest_plugin.step_summary",
 ]
 
 

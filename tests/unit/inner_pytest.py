@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 def prepare(pytester: pytest.Pytester, source: str) -> None:
     """Make a folder with the project's conftest and one test module."""
+    # On a CI server the outer run's summary is not the place for what is only made up.
+    pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    claim(name): the claim that the test decides\n")
     pytester.makepyfile(source)
@@ -50,7 +52,7 @@ class Decided:
         self._cell = cell(**changes)
         if run.writer is None:
             run.writer = ResultsWriter.create(
-                run.options.results, host={}, seed=run.options.seed, options=run.options.to_json()
+                run.options.results, host={}, seed=run.options.seed, options=run.options_json()
             )
         self._writer = run.writer
 

@@ -48,6 +48,8 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "test",
         "doctor",
         "report",
+        "compare",
+        "matrix",
         "explain",
         "clean",
     ]

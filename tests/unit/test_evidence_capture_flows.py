@@ -400,3 +400,19 @@ def test_times_may_be_missing_or_go_backwards() -> None:
     talk = Conversation()
     talk.handshake(there_s=-5.0)
     assert (talk.record().syn_to_synack_s, talk.record().handshake_s) == (0.0, 0.0)
+
+
+def test_of_connections_that_have_ended_only_the_latest_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many short connections in little time do not pile up for ten seconds each, and are not called evicted."""
+    monkeypatch.setattr("fixtures.evidence.capture.flows._OVER_FLOWS", 3)
+    segments: list[Segment] = []
+    for number in range(20):
+        talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 100)
+        talk.handshake()
+        talk.close()
+    read = count()
+    told = flows(segment for segment in segments if next(read) >= 0)
+    assert (next(told).client.port, next(told).client.port) == (1000, 1001)
+    # The first is given out when the fifth begins: three have to wait.
+    assert next(read) < 8 * len(segments) // 20
+    assert not any(flow.evicted for flow in told)

@@ -155,6 +155,58 @@ def test_other_version_is_told_apart_from_damage(tmp_path: Path) -> None:
     """Results of a later Tuneproof are not called broken."""
     error = refusal(tmp_path, json.dumps({"schema": 2, "anything": "else"}))
     assert error.what == "Results of format version 2 cannot be read: only version 1 is known."
+    assert error.remedy.startswith("They are from a newer Tuneproof: update this checkout")
+
+
+def test_an_older_version_says_what_to_do(tmp_path: Path) -> None:
+    """Updating would not help."""
+    error = refusal(tmp_path, json.dumps({"schema": 0}))
+    assert error.what == "Results of format version 0 cannot be read: only version 1 is known."
+    assert error.remedy.startswith("They are from an older Tuneproof: show them with the checkout that wrote them")
+
+
+RUN: dict[str, Any] = {
+    "started": "2026-11-20T09:36:16Z",
+    "host": {"kernel": "6.1"},
+    "options": {"shard": "1/1"},
+    "cells": ["stall"],
+    "seconds": 3.5,
+    "finished": True,
+}
+
+
+def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
+    """What is absent of a run is not known."""
+    cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
+    text = json.dumps(a_document() | {"runs": [RUN, cut]})
+    (tmp_path / "results.json").write_text(text, encoding="utf-8")
+    results = load(tmp_path)
+    assert [(run.cells, run.seconds, run.finished, run.path) for run in results.runs] == [
+        (("stall",), 3.5, True, ""),
+        ((), None, False, ""),
+    ]
+    assert results.to_json()["runs"] == [RUN, cut]
+
+
+@pytest.mark.parametrize(
+    ("runs", "pointer"),
+    [
+        ([RUN | {"cells": []}], "/runs"),
+        ([RUN, RUN], "/runs"),
+        ([RUN | {"cells": ["stall", "other"]}], "/runs"),
+        ([RUN | {"seconds": 10**400}], "/runs"),
+        ([RUN | {"seconds": -1}], "/runs/0/seconds"),
+        ([RUN, {**RUN, "extra": 1}], "/runs/1"),
+        ([{**RUN, "started": "today"}], "/runs/0/started"),
+        ([{"cells": ["stall"]}], "/runs/0"),
+        (None, "/runs"),
+    ],
+    ids=["none", "twice", "unknown", "huge", "negative", "foreign-key", "started", "keys-missing", "null"],
+)
+def test_runs_that_do_not_fit_the_cells_are_refused(tmp_path: Path, runs: object, pointer: str) -> None:
+    """Each cell has exactly one machine."""
+    error = refusal(tmp_path, json.dumps(a_document() | {"runs": runs}))
+    assert error.where == f"{tmp_path}/results.json#{pointer}"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +256,7 @@ def test_message_about_a_large_value_is_short() -> None:
 def test_every_key_of_the_format_is_described() -> None:
     """The schema is the format's documentation: no property without a description of its own or of its type."""
     schema = _schema()
-    objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link")))
+    objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link", "run")))
     undescribed = [
         name
         for described in objects
