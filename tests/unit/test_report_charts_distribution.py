@@ -43,6 +43,8 @@ def test_each_worker_has_a_panel_of_its_own() -> None:
     assert only(chart, xaxis="x")["x"] == [30.0, 40.0]
     assert only(chart, xaxis="x2")["x"] == [0.1]
     assert [row[:3] for row in rows(chart)] == [("a", "worker 1", 2), ("a", "worker 2", 1)]
+    # On scales of their own, a stall of 40 ms and a lag of 0.1 ms would look alike.
+    assert chart.figure["layout"]["xaxis2"]["matches"] == "x"
 
 
 def test_connects_that_never_stood_keep_the_curve_below_one() -> None:
