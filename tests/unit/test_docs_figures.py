@@ -1,0 +1,185 @@
+"""The figures of README.md and docs/ are those of docs/results.json, and nobody wrote them by hand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fixtures.errors import BadInputError
+from fixtures.report.cells import Effect
+from fixtures.report.docs.__main__ import PICTURES, RESULTS, ROOT, pages
+from fixtures.report.docs.markers import Marker, markers, rewrite
+from fixtures.report.docs.tables import fill, scenarios_of
+from fixtures.report.documents import Results
+from fixtures.report.results import load
+from tests.unit.written_results import a_cell, ratio, unsupported, written
+
+PAGES = list(pages())
+MOST_PICTURE_BYTES = 250_000
+# A comment at the beginning of a line makes the whole line HTML, in which Markdown is not read.
+INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|run): ", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def committed() -> Results:
+    """The results that the pages speak about."""
+    return load(RESULTS)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """Results of an invented run."""
+    return written(
+        tmp_path / "run",
+        a_cell(
+            "stalls",
+            arms={"loaded": {"lag_p50_ms": 33.3, "sent_bytes_per_s": 2_500_000.0}, "idle": {"lag_p50_ms": None}},
+        ),
+        a_cell(
+            "rare",
+            verdict="refuted",
+            threshold=0.1,
+            effect=Effect(name="drops", unit="share", value=-0.02, ci_low=-0.03, ci_high=0.01),
+        ),
+        unsupported("second", scenario="other"),
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> None:
+    """Whoever edits a figure, or changes the results, has to write the pages anew."""
+    text = page.read_text(encoding="utf-8")
+    assert fill(text, committed, where=page.name) == text, "to do: .venv/bin/python -m fixtures.report.docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
+    """It would turn its line into HTML."""
+    assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
+
+
+def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None:
+    """No verdict is kept out of the pages."""
+    shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
+    assert shown == {cell.scenario for cell in committed.cells}
+
+
+def test_every_scenario_of_the_project_has_a_page() -> None:
+    """A new test module needs one, or a place on one."""
+    modules = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "scenarios").glob("test_*.py")}
+    shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
+    assert modules == shown
+
+
+def test_every_picture_is_shown_and_small() -> None:
+    """A page on the web shall not weigh more for its pictures than for all else."""
+    shown = {name for page in PAGES for name in re.findall(r"pictures/([\w-]+\.png)", page.read_text(encoding="utf-8"))}
+    drawn = {path.name: path.stat().st_size for path in PICTURES.glob("*")}
+    assert shown == set(drawn)
+    assert all(size <= MOST_PICTURE_BYTES for size in drawn.values()), drawn
+
+
+def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
+    """The check above is able to fail."""
+    page = next(page for page in PAGES if "<!-- verdicts: " in page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    better = text.replace("**refuted**", "**holds**", 1)
+    assert better != text
+    assert fill(better, committed, where=page.name) == text
+
+
+def test_a_table_has_verdict_effect_and_threshold(results: Results) -> None:
+    """As in the report, and with the reason of what is undecided."""
+    page = fill("Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nAfter.\n", results, where="page.md")
+    lines = page.splitlines()
+    assert "| The claim stalls | lag, loaded ÷ idle | 134× [98–180] | 10× | **holds** |" in lines  # noqa: RUF001
+    assert "| The claim rare | drops | -2 pp [-3 to 1] | 10 pp | **refuted** (expected: holds) |" in lines
+    assert "| The claim second | - | - | - | **unsupported** |" in lines
+    assert "- `second`: one CPU" in lines
+    assert lines[0] == "Before."
+    assert lines[-1] == "After."
+
+
+def test_a_table_says_where_its_figures_come_from(results: Results) -> None:
+    """Machine, seed and date: without them nobody can compare."""
+    line = fill("All: <!-- run: all --><!-- end -->", results, where="page.md")
+    assert "2026-11-20" in line
+    assert "seed 7" in line
+    assert "nginx 1.22" in line
+    assert "A processor x 2, 8 GiB, kernel 6.1.0-18" in line
+
+
+def test_versions_have_a_column_where_there_are_several(tmp_path: Path) -> None:
+    """Of one version the line below the table tells."""
+    results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30", effect=ratio(2.0, 1.0, 3.0)))
+    page = fill("<!-- verdicts: stall --><!-- end -->", results, where="page.md")
+    assert "| claim | nginx | effect | measured | threshold | verdict |" in page
+    assert "| The claim stalls | 1.30 | lag, loaded ÷ idle | 2× [1–3] | 10× | **holds** |" in page  # noqa: RUF001
+
+
+def test_an_effect_stands_within_its_sentence(results: Results) -> None:
+    """Verdict and interval with it, since an estimate alone says nothing."""
+    page = fill("It is <!-- effect: stall/stalls -->9×<!-- end -->.", results, where="page.md")  # noqa: RUF001
+    assert page == "It is <!-- effect: stall/stalls -->**holds**, 134× [98–180]<!-- end -->."  # noqa: RUF001
+
+
+def test_arms_have_a_table_of_their_metrics(results: Results) -> None:
+    """What was not measured says so, and bytes are read in millions."""
+    page = fill("<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->", results, where="page.md")
+    assert "| arm | lag_p50_ms | sent_MB_per_s |" in page
+    assert "| loaded | 33.3 | 2.5 |" in page
+    assert "| idle | - | - |" in page
+
+
+def test_writing_twice_changes_nothing(results: Results) -> None:
+    """So a page can be compared with what would be written."""
+    once = fill("<!-- verdicts: stall --><!-- end -->\n", results, where="page.md")
+    assert fill(once, results, where="page.md") == once
+
+
+def test_foreign_text_stays_within_its_column(tmp_path: Path) -> None:
+    """A claim's sentence has no tag and no column of its own."""
+    results = written(tmp_path / "run", a_cell(claim="a | b <i> & c"))
+    assert "| The claim a \\| b &lt;i> &amp; c |" in fill(
+        "<!-- verdicts: stall --><!-- end -->", results, where="page.md"
+    )
+
+
+@pytest.mark.parametrize(
+    "marker",
+    ["verdicts: missing", "effect: stall/missing", "arms: stall/stalls: missing_ms", "drawing: stall"],
+)
+def test_what_the_results_do_not_have_is_an_error(marker: str, results: Results) -> None:
+    """It names the page and the marker, so that it is quickly mended."""
+    with pytest.raises(BadInputError, match=re.escape(marker)) as error:
+        fill(f"<!-- {marker} --><!-- end -->", results, where="page.md")
+    assert error.value.where == "page.md"
+
+
+def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:
+    """Nobody could tell which one is meant."""
+    results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30"))
+    with pytest.raises(BadInputError, match="2 cells"):
+        fill("It is <!-- effect: stall/stalls --><!-- end -->.", results, where="page.md")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- verdicts: a -->",
+        "<!-- end -->",
+        "<!-- verdicts: a --><!-- verdicts: b --><!-- end -->",
+        "<!-- verdicts: a --><!-- end --><!-- end -->",
+    ],
+)
+def test_a_marker_without_an_end_is_an_error(text: str) -> None:
+    """Else everything up to the next end would be replaced."""
+    with pytest.raises(BadInputError, match="pairs"):
+        rewrite(text, lambda _marker: "", where="page.md")
+
+
+def test_other_comments_are_left_alone() -> None:
+    """A page may have some."""
+    text = "<!-- a note -->\n<!-- run: all -->x<!-- end -->\n"
+    assert rewrite(text, lambda marker: marker.wanted, where="page.md") == text.replace("x", "all")
+    assert list(markers(text)) == [Marker(kind="run", wanted="all")]
