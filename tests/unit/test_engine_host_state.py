@@ -190,3 +190,11 @@ def test_all_changes_are_told_in_one_order() -> None:
         "link br-1 is new",
         "qdiscs of eth0: ('fq_codel 0:',) became ()",
     ]
+
+
+def test_links_of_other_peoples_containers_are_no_change(sysctls: Path, links: Path) -> None:
+    """Somebody starts a container while a scenario runs; a bridge of their own making is told all the same."""
+    before = HostState.read(sysctls=sysctls, links=links)
+    for name in ("vethfbca4e1", "br-6aa6b7103714", "br-lan"):
+        (links / name).mkdir()
+    assert HostState.read(sysctls=sysctls, links=links).changes_since(before) == ["link br-lan is new"]
