@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: what a lab, a wire and a run cost."""
+"""``python -m tests.bench``: what a lab, a wire, an analysis and a run cost."""
 
 import shutil
 import statistics
@@ -15,10 +15,12 @@ from fixtures.engine.labels import Session
 from fixtures.engine.reach import connect
 from fixtures.engine.reaper import Reaper
 from fixtures.report.results import load
+from fixtures.scenario.bench import BenchImages
 from fixtures.subject.config import CONFIG_PATH, SubjectConfig
 from fixtures.subject.versions import DEFAULT_VERSION, SUITES
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
+from tests.bench.capture import measure_capture
 from tests.bench.compose import Compose
 from tests.bench.wire import measure_wire
 from tests.lab.children import CHECKOUT
@@ -113,16 +115,20 @@ def main() -> None:
     client = connect(timeout_s=600)
     specs = {
         role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION])
-        for role in ("subject", "backend", "client", "netadmin")
+        for role in ("subject", "backend", "client", "netadmin", "tshark")
     }
     ensure_images(client, list(specs.values()), report=_say)
+    tags = {role: spec.tag for role, spec in specs.items()}
     session = Session()
     with Reaper(session):
         if shutil.which("docker-compose") is None:
             _say("no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison")
         else:
-            compare_with_compose(session, {role: spec.tag for role, spec in specs.items()})
-        for line in measure_wire(session, netadmin_image=specs["netadmin"].tag, client_image=specs["client"].tag):
+            compare_with_compose(session, tags)
+        for line in measure_wire(session, netadmin_image=tags["netadmin"], client_image=tags["client"]):
+            _say(line)
+        tshark_image = tags.pop("tshark")
+        for line in measure_capture(session, images=BenchImages(**tags), tshark_image=tshark_image):
             _say(line)
     client.close()
     measuring_share()

@@ -1,0 +1,231 @@
+"""What analysing a capture costs, beside tshark: a million packets that the lab has recorded.
+
+Both run in one container, on one CPU, from process start to exit, in turn; CPU time tells of them where something else
+runs on the machine as well. tshark gets its fastest way to the same
+figures, ``-q -z io,stat``: counts of retransmitted and overtaken segments, closed windows and RSTs, and the mean of
+handshakes and of HTTP response times. Ours are in the summary with much more: by service, with percentiles, the worst
+connections, and what nginx held. For comparison, once: ``-T fields``, which prints these for each packet.
+"""
+
+import json
+import statistics
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fixtures.engine.labels import Session
+from fixtures.inference.intervals import Scale, bootstrap_interval
+from fixtures.load.trial import SMALL_PATH
+from fixtures.network.agent import LinkAgent
+from fixtures.network.shaped_links import companion_spec, owner_name
+from fixtures.scenario.backends import FILES, READY, STATIC, Backend
+from fixtures.scenario.bench import BenchImages
+from fixtures.subject.config import CONFIG_PATH, SubjectConfig
+from fixtures.topology.container import LabContainer
+from fixtures.topology.lab import Lab
+from fixtures.topology.roles import Role, RoleSpec
+from tests.lab.children import CHECKOUT
+
+PAIRS: Final = 7
+_PACKETS: Final = 1_000_000
+_SNAP_BYTES: Final = 96
+_FILE_HEADER_BYTES: Final = 24
+_RECORD: Final = struct.Struct("<8xI4x")
+_SUBJECT_CPU, _OTHERS_CPU = "0", "1"
+_TAIL: Final = 0.025  # on each side: intervals of 95 %
+
+_CLIENT: Final = "client"
+_TSHARK: Final = "tshark"
+_CAPTURE: Final = "/tmp/million.pcap"  # noqa: S108  # inside a container that has nobody else
+_CODE: Final = "/opt/lab"
+
+_RETRANSMISSION, _OUT_OF_ORDER = "tcp.analysis.retransmission", "tcp.analysis.out_of_order"
+_ZERO_WINDOW, _RESET = "tcp.analysis.zero_window", "tcp.flags.reset"
+_HANDSHAKE, _RESPONSE = "tcp.analysis.initial_rtt", "http.time"
+_COUNTED: Final = (_RETRANSMISSION, _OUT_OF_ORDER, _ZERO_WINDOW)
+_AVERAGED: Final = (_HANDSHAKE, _RESPONSE)
+_STATISTICS: Final = ",".join(
+    (
+        "io,stat,0",
+        *(f"COUNT({field}){field}" for field in _COUNTED),
+        f"{_RESET}==1",
+        *(f"AVG({field}){field}" for field in _AVERAGED),
+    )
+)
+_SUMMING: Final = ("tshark", "-r", _CAPTURE, "-q", "-z", _STATISTICS)
+_PRINTING: Final = (
+    *("tshark", "-r", _CAPTURE, "-T", "fields"),
+    *(word for field in (*_COUNTED, _RESET, *_AVERAGED) for word in ("-e", field)),
+)
+_OURS: Final = (
+    "python3",
+    "-c",
+    f"""
+import functools
+from fixtures.evidence.capture.summary import read_capture
+with open({_CAPTURE!r}, "rb") as file:
+    summary = read_capture(iter(functools.partial(file.read, 1 << 20), b""))
+assert summary.truncated is None and summary.services and not summary.other
+""",
+)
+# Prints what a program takes whose output goes nowhere: time, CPU time, both in seconds, and KiB.
+_TIMED: Final = """
+import json, resource, subprocess, sys, time
+began = time.monotonic()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+took = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([time.monotonic() - began, took.ru_utime + took.ru_stime, took.ru_maxrss]))
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cost:
+    """What one run of a program takes: time from start to exit, CPU time, and its largest resident set."""
+
+    time_s: float
+    cpu_s: float
+    size_mib: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Traffic:
+    """One kind of traffic: what ab(1) asks nginx for, and who stands behind it. Some 250 000 packets each.
+
+    Attributes:
+        name: Of the subject that serves it.
+        backend: What is behind nginx.
+        path: What is asked for.
+        requests: How often, each on a connection of its own.
+        concurrency: How many at a time.
+    """
+
+    name: str
+    backend: Backend
+    path: str
+    requests: int
+    concurrency: int
+
+
+# The capture keeps at least its newest 32 MiB: some 300 000 packets of this length.
+_TRAFFIC: Final = (
+    _Traffic(
+        name="short-connections",
+        backend=Backend(name="static", kind=STATIC),
+        path="/",
+        requests=12_000,
+        concurrency=32,
+    ),
+    _Traffic(name="downloads", backend=Backend(name="files", kind=FILES), path=SMALL_PATH, requests=60, concurrency=4),
+)
+
+
+def measure_capture(session: Session, *, images: BenchImages, tshark_image: str) -> Iterator[str]:
+    """Yield lines with what the analysis of a capture takes, and what it takes tshark."""
+    capture = record(session, images)
+    packets = _count(capture)
+    with Lab(session) as lab:
+        lab.start([_analysts(tshark_image, capture)])
+        container = lab[_TSHARK]
+        # Once each, not counted: the file is then in memory, and our modules are compiled, as ./lab's are.
+        _timed(container, _OURS)
+        _timed(container, _SUMMING)
+        pairs = [(_timed(container, _OURS), _timed(container, _SUMMING)) for _ in range(PAIRS)]
+        printing = _timed(container, _PRINTING)
+        version = container.run(["tshark", "--version"]).decode().split()[2]
+    ours, theirs = zip(*pairs, strict=True)
+    yield f"analysis of {packets} packets ({len(capture) / 1e6:.0f} MB), {PAIRS} pairs in turn:"
+    yield f"  lab: {_summary(ours, packets)}"
+    yield f"  tshark {version}: {_summary(theirs, packets)}"
+    yield f"  lab / tshark, time: {_ratio([our.time_s / their.time_s for our, their in pairs])}"
+    yield f"  lab / tshark, CPU time: {_ratio([our.cpu_s / their.cpu_s for our, their in pairs])}"
+    yield f"  tshark printing the same fields of each packet, once: {printing.cpu_s:.2f} s of CPU time"
+    yield "  required: at least tshark's speed, and at most 200 MiB"
+
+
+def record(session: Session, images: BenchImages) -> bytes:
+    """Let the lab capture beside nginx, both of its legs, until there are enough packets."""
+    with Lab(session) as lab:
+        lab.start(_specs(images))
+        for traffic in _TRAFFIC:
+            lab[traffic.backend.name].wait_for_log(READY)
+        agents = {traffic.name: LinkAgent(lab[owner_name(traffic.name)]) for traffic in _TRAFFIC}
+        for agent in agents.values():
+            agent.switch_segmentation(on=False)
+        parts: list[bytes] = []
+        while sum(map(_count, parts)) < _PACKETS:
+            traffic = _TRAFFIC[len(parts) % len(_TRAFFIC)]
+            agent = agents[traffic.name]
+            agent.start_capture("tcp", snap_bytes=_SNAP_BYTES)
+            lab[_CLIENT].run(_ab(traffic))
+            parts.append(agent.stop_capture())
+    return parts[0] + b"".join(part[_FILE_HEADER_BYTES:] for part in parts[1:])
+
+
+def _ab(traffic: _Traffic) -> list[str]:
+    url = f"http://{traffic.name}:{SubjectConfig().port}{traffic.path}"
+    return ["ab", "-q", "-r", "-n", str(traffic.requests), "-c", str(traffic.concurrency), url]
+
+
+def _specs(images: BenchImages) -> list[RoleSpec]:
+    specs = [RoleSpec(name=_CLIENT, role=Role.CLIENT, image=images.client, cpuset=_OTHERS_CPU)]
+    for traffic in _TRAFFIC:
+        config = SubjectConfig(upstream=traffic.backend.upstream)
+        backend = traffic.backend.spec(image=images.backend, cpuset=_OTHERS_CPU)
+        subject = RoleSpec(
+            name=traffic.name,
+            role=Role.SUBJECT,
+            image=images.subject,
+            cpuset=_SUBJECT_CPU,
+            files={CONFIG_PATH: config.render().encode()},
+            after=(backend.name,),
+        )
+        specs += [backend, subject, companion_spec(subject.name, image=images.netadmin, cpuset=_OTHERS_CPU)]
+    return specs
+
+
+def _analysts(image: str, capture: bytes) -> RoleSpec:
+    """Return a container with tshark, this project's analysis, and the capture."""
+    return RoleSpec(
+        name=_TSHARK,
+        role=Role.CLIENT,
+        image=image,
+        cpuset=_OTHERS_CPU,
+        environment={"PYTHONPATH": _CODE, "PYTHONPYCACHEPREFIX": "/tmp/compiled"},  # noqa: S108  # as above
+        files={_CAPTURE: capture, **_code()},
+    )
+
+
+def _code() -> Mapping[str, bytes]:
+    modules = [CHECKOUT / "fixtures/__init__.py", *(CHECKOUT / "fixtures/evidence").rglob("*.py")]
+    return {str(Path(_CODE) / path.relative_to(CHECKOUT)): path.read_bytes() for path in modules}
+
+
+def _timed(container: LabContainer, command: tuple[str, ...]) -> _Cost:
+    time_s, cpu_s, size_kib = json.loads(container.run(["python3", "-c", _TIMED, *command]))
+    return _Cost(time_s=time_s, cpu_s=cpu_s, size_mib=size_kib / 1024)
+
+
+def _summary(costs: Sequence[_Cost], packets: int) -> str:
+    times_s, cpus_s = [cost.time_s for cost in costs], [cost.cpu_s for cost in costs]
+    return (
+        f"{statistics.median(times_s):.2f} s (median; {min(times_s):.2f} to {max(times_s):.2f}), "
+        f"CPU time {statistics.median(cpus_s):.2f} s ({min(cpus_s):.2f} to {max(cpus_s):.2f}), "
+        f"{statistics.median(cpus_s) / packets * 1e6:.2f} µs per packet, {max(cost.size_mib for cost in costs):.0f} MiB"
+    )
+
+
+def _ratio(ratios: Sequence[float]) -> str:
+    interval = bootstrap_interval(ratios, scale=Scale.RATIO, tail=_TAIL, seed=0)
+    return f"{interval.value:.2f} (95 % interval {interval.low:.2f} to {interval.high:.2f})"
+
+
+def _count(capture: bytes) -> int:
+    """Count the records of a pcap file."""
+    packets, at = 0, _FILE_HEADER_BYTES
+    while at < len(capture):
+        (captured_bytes,) = _RECORD.unpack_from(capture, at)
+        at += _RECORD.size + captured_bytes
+        packets += 1
+    return packets

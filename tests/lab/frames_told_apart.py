@@ -1,0 +1,90 @@
+"""Where our definitions are narrower than tshark's: which of its frames ours mean. From what tshark says of each."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from tests.lab.tshark import Frame
+
+if TYPE_CHECKING:
+    from fixtures.evidence.capture.records import Endpoint
+
+_ASKED_FOR: Final = 2
+# Where no handshake was seen.
+_ROUND_TRIP_NS: Final = 3_000_000
+_HALF: Final = 2**31
+
+
+class _Sent:
+    """What one end has sent so far.
+
+    Attributes:
+        spans: First and last + 1 of the bytes seen, by their distance from the end's first byte.
+        firsts: Distance of each frame's first byte, and when it came.
+    """
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self.spans: list[tuple[int, int]] = []
+        self.firsts: list[tuple[int, int]] = []
+
+    def add(self, frame: Frame) -> None:
+        start, end = self._span(frame)
+        touching = [span for span in self.spans if span[0] <= end and start <= span[1]]
+        self.spans = [span for span in self.spans if span not in touching]
+        self.spans.append((min([start, *(low for low, _ in touching)]), max([end, *(high for _, high in touching)])))
+        self.firsts.append((start, frame.time_ns))
+
+    def has_all_of(self, frame: Frame) -> bool:
+        start, end = self._span(frame)
+        return any(low <= start and end <= high for low, high in self.spans)
+
+    def overtaken_since_ns(self, frame: Frame) -> int:
+        """Return when the first frame came that is further on."""
+        start, _ = self._span(frame)
+        return next((time_ns for first, time_ns in self.firsts if first > start), frame.time_ns)
+
+    def _span(self, frame: Frame) -> tuple[int, int]:
+        distance = (frame.seq - self._first + _HALF) % 2**32 - _HALF
+        return distance, distance + frame.payload_bytes
+
+
+def overtaken_frames(frames: Sequence[Frame]) -> set[int]:
+    """Return the numbers of those that were overtaken, not sent again, of one connection.
+
+    They are retransmissions or out of order by tshark, bring bytes that were never seen, come within a round trip after
+    the frame that overtook them, and before two duplicate acknowledgements ask for them.
+    """
+    found = set()
+    sent: dict[Endpoint, _Sent] = {}
+    asked_for: dict[Endpoint, tuple[int, int]] = {}
+    round_trip_ns = next(
+        (round(frame.initial_rtt_s * 1e9) for frame in frames if frame.initial_rtt_s is not None), _ROUND_TRIP_NS
+    )
+    for frame in frames:
+        asked, times = asked_for.get(frame.destination, (frame.ack, 0))
+        ours, _ = asked_for.get(frame.source, (frame.ack, 0))
+        if frame.duplicate or ours != frame.ack:
+            asked_for[frame.source] = (frame.ack, frame.duplicate)
+        if not frame.payload_bytes:
+            continue
+        before = sent.setdefault(frame.source, _Sent(frame.seq))
+        if (
+            frame.kinds & {"retransmission", "out_of_order"}
+            and not before.has_all_of(frame)
+            and frame.time_ns - before.overtaken_since_ns(frame) < round_trip_ns
+            and not (asked == frame.seq and times >= _ASKED_FOR)
+        ):
+            found.add(frame.number)
+        before.add(frame)
+    return found
+
+
+def probes_of_closed_windows(frames: Sequence[Frame]) -> set[int]:
+    """Return the numbers of the probes, by tshark, that come while their receiver's latest window is 0."""
+    found = set()
+    closed: dict[Endpoint, bool] = {}
+    for frame in frames:
+        closed[frame.source] = "zero_window" in frame.kinds
+        if frame.kinds & {"keep_alive", "zero_window_probe"} and closed.get(frame.destination):
+            found.add(frame.number)
+    return found

@@ -1,0 +1,169 @@
+"""The figures of a capture are those of tshark, or differ in a way that is told exactly.
+
+The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 12's). Where ours are others:
+
+- Repeated or overtaken. Both tell of the same segments: payload below the highest sequence number seen. Which of them
+  were only overtaken on their way, Wireshark decides by the time since the latest new data, which on a busy flow is
+  always short; it so takes segments for overtaken whose every byte the capture has seen before. Here a segment is
+  overtaken only when it brings bytes that were never seen, within a round trip, and before two duplicate
+  acknowledgements ask for it.
+- Repeated SYNs, SYN/ACKs and FINs are retransmissions there, and have counts of their own here: no payload was lost.
+- What looks like a keep-alive probe while the window is closed is a window probe here: so Linux probes closed windows.
+- The handshake's time begins with the first SYN here, with the latest one there: who waits, waits from the first.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fixtures.engine.images import ImageSpec
+from fixtures.engine.labels import Session
+from fixtures.evidence.capture.decode import SegmentReader
+from fixtures.evidence.capture.flows import flows
+from fixtures.evidence.capture.framing import PacketReader
+from fixtures.evidence.capture.records import Endpoint, FlowRecord, Side
+from fixtures.pytest_plugin.engine import ROLES_SUITE, EnsureImages
+from fixtures.topology.lab import Lab
+from tests.lab.crafted_captures import captures
+from tests.lab.frames_told_apart import overtaken_frames, probes_of_closed_windows
+from tests.lab.tshark import NAME, Frame, by_stream, frames, tshark_spec
+
+pytestmark = pytest.mark.engine
+
+RECORDED: Final = Path(__file__).parents[1] / "captures"
+CAPTURES: Final[Mapping[str, bytes]] = {
+    **{path.name.removesuffix(".pcap.gz"): path.read_bytes() for path in sorted(RECORDED.glob("*.pcap.gz"))},
+    **captures(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One connection, by both."""
+
+    ours: FlowRecord
+    theirs: Sequence[Frame]
+
+    @property
+    def sides(self) -> Iterator[tuple[Side, Sequence[Frame]]]:
+        """What each end sent."""
+        for end, side in ((self.ours.client, self.ours.from_client), (self.ours.server, self.ours.from_server)):
+            yield side, [frame for frame in self.theirs if frame.source == end]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A capture, by both."""
+
+    name: str
+    pairs: Sequence[Pair]
+
+
+@pytest.fixture(scope="module")
+def read_by_tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[Mapping[str, list[Frame]]]:
+    """Every capture as tshark reads it; its image is built for these tests only."""
+    image = ImageSpec(name="tshark", suite=ROLES_SUITE)
+    ensure([image])
+    with Lab(lab_session) as lab:
+        lab.start([tshark_spec(image.tag, CAPTURES)])
+        yield {name: frames(lab[NAME], name) for name in CAPTURES}
+
+
+@pytest.fixture(params=CAPTURES)
+def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[Frame]]) -> Compared:
+    """One capture, its connections matched: by their ends, in the order of their beginnings."""
+    name: str = request.param
+    ours: dict[frozenset[Endpoint], list[FlowRecord]] = {}
+    for flow in sorted(_flows(name), key=lambda flow: flow.first_ns):
+        ours.setdefault(frozenset((flow.client, flow.server)), []).append(flow)
+    pairs = [
+        Pair(ours=ours[frozenset((stream[0].source, stream[0].destination))].pop(0), theirs=stream)
+        for stream in by_stream(read_by_tshark[name])
+    ]
+    assert not any(ours.values()), "there are connections that tshark does not see"
+    return Compared(name=name, pairs=pairs)
+
+
+def test_segments_resets_and_closed_windows_are_tsharks(compared: Compared) -> None:
+    """Every end of every connection has the same counts."""
+    for pair in compared.pairs:
+        for side, theirs in pair.sides:
+            kinds = _kinds(theirs)
+            assert side.packets == len(theirs)
+            assert side.payload_bytes == sum(frame.payload_bytes for frame in theirs)
+            assert side.resets == sum(frame.is_reset for frame in theirs)
+            assert side.zero_windows == kinds["zero_window"]
+            assert side.duplicate_acks == kinds["duplicate_ack"]
+
+
+def test_syns_and_their_repetitions_are_tsharks(compared: Compared) -> None:
+    """One SYN and its repetitions; these tshark calls retransmissions."""
+    for pair in compared.pairs:
+        syns = [frame for frame in pair.theirs if frame.is_syn]
+        answers = [frame for frame in pair.theirs if frame.is_syn_ack]
+        assert len(pair.ours.syn_retransmissions) == max(len(syns) - 1, 0)
+        assert len(pair.ours.synack_retransmissions) == max(len(answers) - 1, 0)
+        repeated = _kinds([*syns, *answers])["retransmission"]
+        assert repeated == len(pair.ours.syn_retransmissions) + len(pair.ours.synack_retransmissions)
+
+
+def test_handshakes_take_as_long_as_tshark_says_but_for_repeated_syns(compared: Compared) -> None:
+    """Time from SYN to the acknowledgement of its answer; ours is longer by the delay of the last repetition."""
+    for pair in compared.pairs:
+        theirs = next((frame.initial_rtt_s for frame in pair.theirs if frame.initial_rtt_s is not None), None)
+        if theirs is None:
+            assert pair.ours.handshake_s is None
+            continue
+        assert pair.ours.handshake_s is not None
+        waited_s = pair.ours.syn_retransmissions[-1] if pair.ours.syn_retransmissions else 0.0
+        assert pair.ours.handshake_s - waited_s == pytest.approx(theirs, abs=2e-9)
+
+
+def test_what_was_sent_again_or_came_late_is_the_same(compared: Compared) -> None:
+    """Retransmitted and overtaken segments together, FINs without payload apart."""
+    for pair in compared.pairs:
+        for side, theirs in pair.sides:
+            again = [frame for frame in theirs if frame.kinds & {"retransmission", "out_of_order"}]
+            fins = [frame for frame in again if frame.is_lone_fin]
+            with_payload = [frame for frame in again if frame.payload_bytes]
+            assert side.retransmitted_fins == len(fins)
+            assert side.retransmitted_segments + side.out_of_order_segments == len(with_payload)
+
+
+def test_overtaken_is_what_tshark_says_but_for_what_was_seen_or_asked_for(compared: Compared) -> None:
+    """Of those segments the ones with bytes never seen, within a round trip, before two acknowledgements asked."""
+    for pair in compared.pairs:
+        overtaken = overtaken_frames(pair.theirs)
+        for side, theirs in pair.sides:
+            assert side.out_of_order_segments == sum(frame.number in overtaken for frame in theirs)
+
+
+def test_probes_are_tsharks_but_for_those_of_closed_windows(compared: Compared) -> None:
+    """Both kinds together are the same; here those are window probes that come while the peer's window is closed."""
+    for pair in compared.pairs:
+        probes = probes_of_closed_windows(pair.theirs)
+        for side, theirs in pair.sides:
+            kinds = _kinds(theirs)
+            assert side.window_probes + side.keepalive_probes == kinds["zero_window_probe"] + kinds["keep_alive"]
+            assert side.window_probes == sum(frame.number in probes for frame in theirs)
+
+
+def test_the_captures_have_what_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
+    """A comparison of nothing with nothing would pass, too."""
+    found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
+    assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))
+    assert all(found[kind] for kind in ("zero_window", "zero_window_probe", "keep_alive"))
+    for kind in ("is_syn", "is_syn_ack", "is_reset", "is_lone_fin"):
+        assert any(getattr(frame, kind) for all_frames in read_by_tshark.values() for frame in all_frames), kind
+
+
+def _flows(name: str) -> Iterator[FlowRecord]:
+    return flows(SegmentReader(PacketReader([CAPTURES[name]])))
+
+
+def _kinds(some: Sequence[Frame]) -> Counter[str]:
+    return Counter(kind for frame in some for kind in frame.kinds)

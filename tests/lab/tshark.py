@@ -1,0 +1,149 @@
+"""Wireshark's analysis of a capture, frame by frame: tshark in a container without a network."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN
+from fixtures.evidence.capture.records import Endpoint
+from fixtures.topology.container import LabContainer
+from fixtures.topology.roles import Role, RoleSpec
+
+NAME: Final = "tshark"
+_FOLDER: Final = "/tmp/captures"  # noqa: S108  # inside a container that has nobody else
+# https://www.wireshark.org/docs/dfref/t/tcp.html
+_KINDS: Final = (
+    "retransmission",
+    "fast_retransmission",
+    "spurious_retransmission",
+    "out_of_order",
+    "duplicate_ack",
+    "zero_window",
+    "zero_window_probe",
+    "keep_alive",
+)
+_FIELDS: Final = (
+    "frame.number",
+    "frame.time_epoch",
+    "tcp.stream",
+    "ip.src",
+    "ipv6.src",
+    "tcp.srcport",
+    "ip.dst",
+    "ipv6.dst",
+    "tcp.dstport",
+    "tcp.flags",
+    "tcp.seq_raw",
+    "tcp.ack_raw",
+    "tcp.len",
+    "tcp.window_size_value",
+    "tcp.analysis.initial_rtt",
+    "tcp.analysis.duplicate_ack_num",
+    *(f"tcp.analysis.{kind}" for kind in _KINDS),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One TCP segment as tshark sees it.
+
+    Attributes:
+        number: Its place in the capture, from 1.
+        time_ns: When it was captured.
+        stream: Number of its connection.
+        source: Who sent it.
+        destination: To whom.
+        flags: Flags of its TCP header.
+        seq: Its sequence number.
+        ack: What it acknowledges.
+        payload_bytes: Its payload.
+        window: The window that it announces, not scaled.
+        kinds: Names of the tcp.analysis fields that it has.
+        initial_rtt_s: Time of the connection's handshake, as far as it is over; None without one.
+        duplicate: Which repetition of the same acknowledgement it is, from 1; 0 for none.
+    """
+
+    number: int
+    time_ns: int
+    stream: int
+    source: Endpoint
+    destination: Endpoint
+    flags: int
+    seq: int
+    ack: int
+    payload_bytes: int
+    window: int
+    kinds: frozenset[str]
+    initial_rtt_s: float | None
+    duplicate: int
+
+    @property
+    def is_syn(self) -> bool:
+        """Whether it is a first or repeated SYN, and no answer to one."""
+        return self.flags & (SYN | ACK) == SYN
+
+    @property
+    def is_syn_ack(self) -> bool:
+        """Whether it is the answer to a SYN."""
+        return self.flags & (SYN | ACK) == SYN | ACK
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether it is a RST."""
+        return bool(self.flags & RST)
+
+    @property
+    def is_lone_fin(self) -> bool:
+        """Whether it is a FIN without payload."""
+        return bool(self.flags & FIN) and not self.payload_bytes
+
+
+def tshark_spec(image: str, captures: Mapping[str, bytes], *, cpuset: str = "") -> RoleSpec:
+    """Return the container with captures by name."""
+    return RoleSpec(
+        name=NAME,
+        role=Role.CLIENT,
+        image=image,
+        cpuset=cpuset,
+        files={f"{_FOLDER}/{name}": content for name, content in captures.items()},
+    )
+
+
+def frames(container: LabContainer, capture: str) -> list[Frame]:
+    """Return the TCP segments of a capture that the container was started with."""
+    fields = [word for field in _FIELDS for word in ("-e", field)]
+    # Of a file that ends inside a packet it tells the others, and ends with status 2. The first of two addresses is the
+    # outer one; ICMP errors, which quote a TCP header, are left out.
+    options = ["-Y", "tcp && !icmp && !icmpv6", "-T", "fields", "-E", "occurrence=f", *fields]
+    command = 'tshark -r "$0" "$@" || test $? = 2'
+    listing = container.run(["sh", "-c", command, f"{_FOLDER}/{capture}", *options]).decode()
+    return [_frame(line.split("\t")) for line in listing.splitlines()]
+
+
+def by_stream(all_frames: Sequence[Frame]) -> Iterator[list[Frame]]:
+    """Yield the frames of each connection, in the order of their beginnings."""
+    streams: dict[int, list[Frame]] = {}
+    for frame in all_frames:
+        streams.setdefault(frame.stream, []).append(frame)
+    yield from streams.values()
+
+
+def _frame(row: Sequence[str]) -> Frame:
+    number, time_s, stream, ip_source, ipv6_source, source, ip_destination, ipv6_destination, destination, *rest = row
+    flags, seq, ack, payload_bytes, window, initial_rtt, duplicate, *kinds = rest
+    return Frame(
+        number=int(number),
+        time_ns=round(Decimal(time_s) * 10**9),
+        stream=int(stream),
+        source=Endpoint(address=ip_source or ipv6_source, port=int(source)),
+        destination=Endpoint(address=ip_destination or ipv6_destination, port=int(destination)),
+        flags=int(flags, 16),
+        seq=int(seq),
+        ack=int(ack),
+        payload_bytes=int(payload_bytes),
+        window=int(window),
+        kinds=frozenset(kind for kind, value in zip(_KINDS, kinds, strict=True) if value),
+        initial_rtt_s=float(initial_rtt) if initial_rtt else None,
+        duplicate=int(duplicate or 0),
+    )
