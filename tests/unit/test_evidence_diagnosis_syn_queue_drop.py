@@ -86,3 +86,12 @@ def test_each_socket_of_a_reuseport_listener_has_its_own_backlog() -> None:
     """The kernel compares with one socket's, not with their sum."""
     two = table(listening(backlog=128), listening(backlog=128), *half_open(128))
     assert assess(evidence(sockets=[two])).verdict is Verdict.POSSIBLE
+
+
+def test_many_syns_without_an_answer_fit_it() -> None:
+    """A flood from addresses that never ask again: nothing is repeated, and nothing is answered."""
+    many, few = (capture(service(flows=200, unanswered=count, handshakes={"unanswered": count})) for count in (20, 19))
+    found = assess(evidence(captures=[many]))
+    assert found.verdict is Verdict.POSSIBLE
+    assert "20 of 200 connections" in found.for_[0].text
+    assert assess(evidence(captures=[few])).verdict is Verdict.NOT_SEEN
