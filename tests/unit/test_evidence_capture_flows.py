@@ -93,13 +93,28 @@ def test_handshake_that_fails_is_told_as_what_it_is(answer: int | None, outcome:
     assert (flow.handshake, flow.ended, flow.handshake_s) == (outcome, ended, None)
 
 
+def resent(size: int) -> dict[str, int]:
+    """Return the accidents of one segment of which so many bytes came a second time."""
+    return {"retransmitted_segments": 1, "retransmitted_bytes": size, "resent_arrived_segments": 1}
+
+
+def test_segment_that_fills_an_old_gap_had_not_arrived_before() -> None:
+    """Long after it was overtaken: lost before the capture, and sent again."""
+    talk = opened()
+    talk.send(SERVER, DATA, captured=False)
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=500_001, after_s=0.3)
+    side = talk.record().from_server
+    assert (side.retransmitted_segments, side.resent_arrived_segments) == (1, 0)
+
+
 def test_lost_segment_that_is_sent_again_is_retransmitted() -> None:
     """Captured before the loss: the same bytes come twice."""
     talk = opened()
     talk.send(SERVER, DATA)
     talk.send(SERVER, DATA)
     talk.send(SERVER, DATA, seq=500_001, after_s=0.2)
-    assert accidents(talk.record().from_server) == {"retransmitted_segments": 1, "retransmitted_bytes": 1000}
+    assert accidents(talk.record().from_server) == resent(1000)
 
 
 def test_gap_that_is_filled_a_round_trip_later_is_retransmitted() -> None:
@@ -143,8 +158,7 @@ def test_second_half_of_a_gap_is_new_as_well() -> None:
     talk.send(SERVER, DATA, seq=500_001)
     assert accidents(talk.record().from_server) == {
         "out_of_order_segments": 2,
-        "retransmitted_segments": 1,
-        "retransmitted_bytes": 1000,
+        **resent(1000),
     }
 
 
@@ -154,7 +168,7 @@ def test_segment_that_is_partly_new_repeats_only_the_rest() -> None:
     talk.send(SERVER, DATA)
     talk.send(SERVER, DATA, seq=500_601, after_s=0.2)
     talk.send(SERVER, DATA, seq=501_601)
-    assert accidents(talk.record().from_server) == {"retransmitted_segments": 1, "retransmitted_bytes": 400}
+    assert accidents(talk.record().from_server) == resent(400)
 
 
 def test_packet_captured_twice_counts_and_is_suspected() -> None:
@@ -174,7 +188,7 @@ def test_sequence_numbers_may_wrap() -> None:
         talk.send(CLIENT, DATA)
     assert accidents(talk.record().from_server) == accidents(talk.record().from_client) == {}
     talk.send(SERVER, DATA, seq=talk.seq[SERVER] - 2500, after_s=0.2)
-    assert accidents(talk.record().from_server) == {"retransmitted_segments": 1, "retransmitted_bytes": 1000}
+    assert accidents(talk.record().from_server) == resent(1000)
 
 
 def test_closed_window_is_timed_and_probes_are_no_data() -> None:

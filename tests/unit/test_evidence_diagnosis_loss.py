@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from fixtures.evidence.capture.records import Side
+from fixtures.evidence.capture.services import ServiceSummary
 from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.diagnosis.legs import captured_twice
+from fixtures.evidence.diagnosis.handshakes import Viewpoint
+from fixtures.evidence.diagnosis.legs import CapturedService, Leg, captured_twice
 from fixtures.evidence.diagnosis.loss import data_loss, loses_data
 from fixtures.evidence.diagnosis.path_loss import assess
 from tests.unit.canned_evidence import capture, evidence, service, spread
@@ -20,10 +22,24 @@ def _again(client: int = 0, server: int = 0, *, segments: int = 1000, **values: 
     )
 
 
+def _where(again: ServiceSummary) -> CapturedService:
+    return CapturedService(file="a", capture=capture(again), service=again, leg=Leg.UNKNOWN, label="a")
+
+
+@pytest.mark.parametrize(("taken_at", "lost"), [(Viewpoint.CLIENT, 2), (Viewpoint.SERVER, 30), (Viewpoint.UNKNOWN, 30)])
+def test_what_had_arrived_at_the_capture_was_not_lost_before_it(taken_at: Viewpoint, lost: int) -> None:
+    """At its receiver it was overtaken, or dropped for want of room; at its sender nobody knows."""
+    resent = service(
+        from_client=Side(data_segments=100),
+        from_server=Side(data_segments=3000, retransmitted_segments=30, resent_arrived_segments=28),
+    )
+    assert data_loss(resent, taken_at).segments == lost
+
+
 def test_ten_segments_matter_and_nine_do_not() -> None:
     """Whatever their share."""
-    assert loses_data(_again(server=10))
-    assert not loses_data(_again(server=9, segments=100))
+    assert loses_data(_where(_again(server=10)))
+    assert not loses_data(_where(_again(server=9, segments=100)))
 
 
 @pytest.mark.parametrize(
