@@ -19,6 +19,7 @@ from fixtures.scenario.measurement import CellPlace
 from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.snapshot import Snapshot
 from tests.scenarios import (
+    differential_diagnosis_claims,
     listen_queue_claims,
     proxy_buffering_claims,
     reuseport_stall_league_claims,
@@ -49,6 +50,7 @@ class Sabotage:
     claims: tuple[str, ...]
 
 
+_DIAGNOSIS = differential_diagnosis_claims
 _LEAGUE = reuseport_stall_league_claims
 _QUEUES = listen_queue_claims
 _BUFFERS = proxy_buffering_claims
@@ -90,7 +92,7 @@ SABOTAGES = {
     ),
     "recipe-left-out": Sabotage(
         scenario=_TUNED.SCENARIO,
-        stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
+        stand_ins={_TUNED.FIRST.name: _TUNED.RECIPE_BRIEF.name},
         # Its slow connects are what its dropped SYNs cost.
         claims=("recipe_ends_dropped_syns",),
     ),
@@ -114,6 +116,12 @@ SABOTAGES = {
         # The factorial's both ways: tests/unit/test_scenario_claims_can_hold.py.
         stand_ins={_LEAGUE.SMALL: _LEAGUE.DEFAULT, "limit-rate": _LEAGUE.DEFAULT},
         claims=("small_rmem_halves_lag", "limit_rate_halves_lag"),
+    ),
+    "causes-left-out": Sabotage(
+        scenario=_DIAGNOSIS.SCENARIO,
+        # The other causes are told by the same function of other arms.
+        stand_ins={_DIAGNOSIS.STALL.name: _DIAGNOSIS.HEALTHY.name, _DIAGNOSIS.OVERFLOW.name: _DIAGNOSIS.HEALTHY.name},
+        claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
     ),
     "queues-not-shared": Sabotage(
         scenario=test_reuseport_stall_herd.SCENARIO,

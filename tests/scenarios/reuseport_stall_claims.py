@@ -50,7 +50,7 @@ FAST_PRICE_THRESHOLD: Final = 1.0
 
 STALL_WARM_UP: Final = TrialPlan(bulk_per_worker=(2, 2), baseline_s=0.1, settle_s=0.0, measure_s=0.15)
 ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45)
-UNLOADED: Final = TrialPlan(baseline_s=0.5, settle_s=0.0, measure_s=0.05)
+UNLOADED: Final = TrialPlan(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
 ONE_LOADED_WITH_FAST: Final = TrialPlan(
     bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
 )
