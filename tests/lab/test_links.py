@@ -9,6 +9,7 @@ import pytest
 
 from fixtures.engine.labels import Session
 from fixtures.errors import LabError
+from fixtures.inference.looks import FEWEST_BLOCKS
 from fixtures.network.agent import LinkAgent
 from fixtures.network.impairments import Impairment
 from fixtures.network.links import LinkProfile
@@ -171,7 +172,7 @@ def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
     with measure(place, scenario, [claim]) as measures:
         cell = measures.decide(claim)
     assert cell.void_blocks >= 1
-    assert cell.blocks >= 6
+    assert cell.blocks >= FEWEST_BLOCKS
     assert cell.verdict in {"refuted", "inconclusive"}
 
 

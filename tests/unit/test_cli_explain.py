@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.cli.explain import CALLED_FROM
 from fixtures.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +20,8 @@ AFTER = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 905 905\n
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with counters before and after, a log, and something else."""
     monkeypatch.chdir(tmp_path)
+    # Also where these tests themselves were started by ./lab.
+    monkeypatch.delenv(CALLED_FROM, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "before").write_text(BEFORE)
     (tmp_path / "after").write_text(AFTER)
@@ -132,3 +135,10 @@ def test_a_pipe_is_read_once_and_whole() -> None:
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert json.loads(done.stdout)["diagnosis"]["found"] == ["accept-queue overflow"]
+
+
+def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes to its checkout before it starts us, and the user's files are not there."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv(CALLED_FROM, str(folder))
+    assert main(["explain", "log"]) == 0
