@@ -1,0 +1,139 @@
+"""Small captures with everything in them that the analyser looks for."""
+
+import gzip
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN, Segment
+from fixtures.evidence.capture.packets import Packet
+from tests.unit.capture_files import (
+    SECONDS,
+    TIME_OFFSET,
+    TIME_RESOLUTION,
+    block,
+    enhanced,
+    interface,
+    old,
+    pcap,
+    pcapng,
+    section,
+    simple,
+)
+from tests.unit.segments import CLIENT, SERVER, Conversation, end, get, ok
+from tests.unit.test_evidence_capture_held import proxied
+
+_PORT_BYTES: Final = 2
+_IPV4_BYTES: Final = 4
+_TCP: Final = 6
+_MSS_AND_WINDOW_SCALE: Final = bytes((2, 4, 5, 180, 1, 3, 3, 7))
+_ETHERNET, _RAW, _COOKED = 1, 101, 113
+_MACS: Final = bytes(12)
+
+
+def frame(segment: Segment, *, linktype: int = _ETHERNET, vlan: bool = False) -> Packet:
+    """Return a segment as a packet of a link."""
+    time_ns, source, destination, seq, ack, flags, window, _, payload, _ = segment
+    options = _MSS_AND_WINDOW_SCALE if flags & SYN else b""
+    ports = source[-_PORT_BYTES:] + destination[-_PORT_BYTES:]
+    offset = (5 + len(options) // 4) << 4
+    tcp = ports + struct.pack("!IIBBHHH", seq, ack, offset, flags, window, 0, 0) + options + payload
+    addresses = source[:-_PORT_BYTES] + destination[:-_PORT_BYTES]
+    if len(source) == _IPV4_BYTES + _PORT_BYTES:
+        ethertype, packet = 0x0800, struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0, 64, _TCP, 0)
+    else:
+        ethertype, packet = 0x86DD, struct.pack("!IHBB", 6 << 28, len(tcp), _TCP, 64)
+    link = {_ETHERNET: _MACS + b"\x81\x00\x00\x07" * vlan, _COOKED: bytes(14), _RAW: b""}[linktype]
+    if linktype != _RAW:
+        link += struct.pack("!H", ethertype)
+    data = link + packet + addresses + tcp
+    return time_ns, linktype, data, len(data)
+
+
+def trouble() -> list[Segment]:
+    """Return a connection with repeated segments, a closed window, and a client that goes early."""
+    talk = Conversation()
+    talk.send(CLIENT, flags=SYN)
+    talk.send(CLIENT, flags=SYN, seq=1_000, after_s=1.0)
+    talk.send(SERVER, flags=SYN | ACK)
+    talk.send(CLIENT)
+    talk.send(CLIENT, get("/large"))
+    talk.send(SERVER, ok(b"x" * 40, length=500))
+    talk.send(SERVER, b"y" * 40)
+    talk.send(SERVER, b"y" * 40, seq=talk.seq[SERVER] - 40, after_s=0.2)
+    talk.send(CLIENT, ack=talk.seq[SERVER] - 40, window=0)
+    talk.send(SERVER, b"z", seq=talk.seq[SERVER] - 1, after_s=0.3)
+    talk.send(CLIENT, window=0)
+    talk.send(CLIENT, window=500, after_s=0.5)
+    talk.send(CLIENT, flags=FIN | ACK)
+    talk.send(SERVER, b"late")
+    talk.send(CLIENT, flags=RST)
+    return talk.segments
+
+
+def silence() -> list[Segment]:
+    """Return connections that never stand: refused, half open, without answer."""
+    segments: list[Segment] = []
+    for number in range(3):
+        talk = Conversation(client=end("10.0.0.1", 41_000 + number), segments=segments, now_s=0.1 * number)
+        talk.send(talk.client, flags=SYN)
+        if number == 0:
+            talk.send(talk.server, flags=RST | ACK)
+        elif number == 1:
+            talk.send(talk.server, flags=SYN | ACK)
+            talk.send(talk.server, flags=SYN | ACK, seq=500_000, after_s=1.0)
+    return segments
+
+
+def short() -> list[Segment]:
+    """Return one request over IPv6."""
+    talk = Conversation(client=bytes(15) + b"\x01\x9c\x40", server=bytes(15) + b"\x02\x00\x50")
+    talk.handshake()
+    talk.send(talk.client, get())
+    talk.send(talk.server, ok())
+    talk.close()
+    return talk.segments
+
+
+def _packets(segments: Iterable[Segment], *, linktype: int = _ETHERNET, vlan: bool = False) -> list[Packet]:
+    return [frame(segment, linktype=linktype, vlan=vlan) for segment in sorted(segments, key=lambda each: each[0])]
+
+
+_BOTH_LEGS: Final = _packets([*proxied(), *proxied(1, path="/b")])
+_TROUBLE: Final = _packets(trouble())
+_NO_TCP: Final = [(SECONDS * 10**9, _ETHERNET, bytes(12) + b"\x08\x06" + bytes(28), 60)]
+
+PCAPS: Final = (
+    pcap(_BOTH_LEGS),
+    pcap([*_TROUBLE, *_packets(silence())]),
+    pcap(_packets(short(), vlan=True) + _NO_TCP, order=">", nanoseconds=True),
+    pcap(_packets(short(), linktype=_RAW), linktype=_RAW),
+    pcap(_packets(trouble(), linktype=_COOKED), linktype=_COOKED),
+    # Captured in part.
+    pcap([(time_ns, link, data[:60], wire) for time_ns, link, data, wire in _BOTH_LEGS]),
+)
+
+
+def _mixed(packets: Sequence[Packet]) -> bytes:
+    """Return a file of several sections, byte orders, clocks and kinds of blocks."""
+    first, second, *others = (data for _, _, data, _ in packets)
+    little = [
+        section(),
+        interface((TIME_RESOLUTION, b"\x94"), (TIME_OFFSET, (5).to_bytes(8, "little"))),
+        enhanced(first, ticks=SECONDS << 20),
+        old(second, ticks=SECONDS << 20),
+        block(5, bytes(20)),
+        simple(others[0], wire_bytes=len(others[0])),
+    ]
+    big = [section(order=">"), interface(order=">"), interface(linktype=_RAW, order=">")]
+    big += [enhanced(data, ticks=SECONDS * 10**6 + at, order=">") for at, data in enumerate(others)]
+    return b"".join(little + big)
+
+
+PCAPNGS: Final = (pcapng(_BOTH_LEGS), pcapng(_TROUBLE), _mixed(_TROUBLE), _mixed(_packets(short())))
+GZIPS: Final = (
+    *(gzip.compress(content, mtime=0) for content in (*PCAPS[:3], *PCAPNGS[:3])),
+    gzip.compress(PCAPS[1][:500], 0, mtime=0) + gzip.compress(PCAPS[1][500:], 0, mtime=0),
+    # Stored, not packed: changes reach what is inside.
+    gzip.compress(PCAPNGS[2], 0, mtime=0),
+)

@@ -1,0 +1,67 @@
+"""What holds of every answer, whatever it was made of.
+
+An answer that contradicts itself, or that could not be shown, is a failure like a traceback.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from fixtures.evidence.capture.records import Side
+from fixtures.evidence.capture.summary import CaptureSummary
+from fixtures.evidence.figures import Figure
+from fixtures.evidence.load_tools.run import LoadRun
+from fixtures.evidence.load_tools.run import figures as load_figures
+
+MOST_FIGURES: Final = 25
+
+
+class ContradictionError(Exception):
+    """An answer that is none."""
+
+
+def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion, which python -O would leave out
+    """Raise what does not hold.
+
+    Raises:
+        ContradictionError: It does not hold.
+    """
+    if not holds:
+        raise ContradictionError(what)
+
+
+def told(figures: Iterable[Figure]) -> None:
+    """Require that figures can be shown: few, of numbers that are no less than 0, and of text that can be written."""
+    known = tuple(figures)
+    require(len(known) <= MOST_FIGURES, f"{len(known)} figures")
+    for figure in known:
+        figure.name.encode()
+        if isinstance(figure.value, str):
+            figure.value.encode()
+        elif figure.value is not None:
+            require(math.isfinite(figure.value) and figure.value >= 0, f"{figure.name}: {figure.value}")
+
+
+def agrees(summary: CaptureSummary) -> None:
+    """Require that the counts of a capture do not contradict each other."""
+    accounted = summary.tcp_segments + sum(summary.other.values()) + sum(summary.malformed.values())
+    require(accounted == summary.packets, f"{accounted} of {summary.packets} packets")
+    sides = [side for each in summary.services for side in (each.from_client, each.from_server)]
+    sides += [side for each in summary.notable for side in (each.from_client, each.from_server)]
+    for side in sides:
+        require(_agrees(side), f"{side}")
+
+
+def check_run(run: LoadRun) -> None:
+    """Require that a run can be shown, and that its shares are some."""
+    told(load_figures(run))
+    require(run.failed_share is None or 0 <= run.failed_share <= 1, f"a share of {run.failed_share}")
+
+
+def _agrees(side: Side) -> bool:
+    return (
+        0 <= side.retransmitted_segments + side.out_of_order_segments <= side.data_segments <= side.packets
+        and side.suspected_copies <= side.retransmitted_segments
+        and 0 <= side.retransmitted_bytes <= side.payload_bytes
+        and side.zero_window_s >= 0
+    )

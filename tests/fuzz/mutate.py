@@ -1,0 +1,218 @@
+"""Inputs out of seeds, by changes that know nothing of any format: every format has bytes, and most have numbers."""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+MOST_BYTES: Final = 8_192
+"""Longer inputs are cut: what matters is how many there are. Lines without end are among the unit tests' inputs."""
+
+_MOST_CHANGES: Final = 4
+_MOST_COPIES: Final = 32
+_LONGEST_SLICE: Final = 64
+_LONGEST_NUMBER: Final = 24
+_USUAL: Final = 0.75
+_NUMBER: Final = re.compile(rb"[0-9]{1,24}(?:\.[0-9]{1,12})?")
+# A word, a text in quotes, or what stands in innermost brackets.
+_TOKEN: Final = re.compile(rb'"[^"\n]{0,200}"|[\w.%$/-]{1,200}|\[[^][{}]{0,500}\]|\{[^][{}]{0,500}\}')
+_VALUES: Final = (b"null", b"true", b"[]", b"{}", b'""', b"[[]]", b"-", b"0")
+# Ends of the ranges that programs count in, and what float() or int() take or refuse though a reader would not.
+_NUMBERS: Final = (
+    b"",
+    b"0",
+    b"1",
+    b"99",
+    b"0001",
+    b"9999",
+    b"-1",
+    b"+1",
+    b"1_0",
+    b"007",
+    b"0x10",
+    b"0.0",
+    b"-0.001",
+    b".5",
+    b"65536",
+    b"2147483648",
+    b"4294967295",
+    b"4294967296",
+    b"9223372036854775808",
+    b"18446744073709551615",
+    b"18446744073709551616",
+    b"9" * 18,
+    b"9" * 25,
+    b"9" * 400,
+    b"9" * 5_000,
+    b"1e308",
+    b"1e400",
+    b"nan",
+    b"inf",
+    "\u0663".encode(),
+    "\u00b2".encode(),
+)
+# NULs, bytes that are no UTF-8 (overlong, half of a surrogate pair, cut), and line ends and blanks that are none.
+_PIECES: Final = (
+    b"\0",
+    b"\0\0\0\0",
+    b"\xff",
+    b"\xff\xff\xff\xff",
+    b"\xc0\x80",
+    b"\xed\xa0\x80",
+    b"\xe2\x82",
+    b"\xef\xbb\xbf",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\x0b",
+    b"\x1c",
+    "\u0085".encode(),
+    "\u2028".encode(),
+    "\u00a0".encode(),
+    b" ",
+    b"\t",
+    b"-",
+    b":",
+    b",",
+    b'"',
+    b"'",
+    b"\\",
+    b"\\x22",
+    b"\\u",
+    b"$",
+    b"#",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"(",
+    b")",
+    b"[" * 2_000,
+    b'{"a":' * 1_000,
+)
+
+
+def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
+    """Return one of the seeds after one to four changes.
+
+    Args:
+        seeds: Inputs that can be read; another one of them may be taken for a splice.
+        chance: Where all choices come from.
+    """
+    content = chance.choice(seeds)
+    for _ in range(chance.randint(1, _MOST_CHANGES)):
+        content = chance.choice(_CHANGES)(content, seeds, chance)[:MOST_BYTES]
+    return content
+
+
+def _slice(content: bytes, chance: random.Random) -> tuple[int, int]:
+    """Return where a slice begins and ends; short ones are as frequent as long ones."""
+    start = chance.randint(0, len(content))
+    longest = chance.choice((1, 4, 16, _LONGEST_SLICE, len(content)))
+    return start, min(len(content), start + chance.randint(0, longest))
+
+
+def _flip_bit(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    if not content:
+        return content
+    at = chance.randrange(len(content))
+    return content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :]
+
+
+def _set_bytes(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    """Overwrite what may be a binary number of any width."""
+    at, width = chance.randint(0, len(content)), chance.choice((1, 1, 2, 4, 8))
+    value = chance.choice((bytes(width), b"\xff" * width, b"\x7f" + b"\xff" * (width - 1), chance.randbytes(width)))
+    return content[:at] + value + content[at + width :]
+
+
+def _delete(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    start, end = _slice(content, chance)
+    return content[:start] + content[end:]
+
+
+def _insert(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    at = chance.randint(0, len(content))
+    piece = chance.choice(_PIECES) if chance.random() < _USUAL else chance.randbytes(chance.randint(1, 16))
+    return content[:at] + piece + content[at:]
+
+
+def _double(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    start, end = _slice(content, chance)
+    copies = chance.choice((1, 1, 2, _MOST_COPIES))
+    return content[:end] + content[start:end] * copies + content[end:]
+
+
+def _splice(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> bytes:
+    other = chance.choice(seeds)
+    return content[: chance.randint(0, len(content))] + other[chance.randint(0, len(other)) :]
+
+
+def _paste(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> bytes:
+    other = chance.choice(seeds)
+    start, end = _slice(other, chance)
+    at = chance.randint(0, len(content))
+    return content[:at] + other[start:end] + content[at:]
+
+
+def _cut_end(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    return content[: chance.randint(0, len(content))]
+
+
+def _cut_start(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    return content[chance.randint(0, len(content)) :]
+
+
+def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    # The next one behind a random place, so that long contents need not be searched to their end.
+    found = _NUMBER.search(content, chance.randint(0, max(0, len(content) - _LONGEST_NUMBER)))
+    if found is None:
+        return content
+    return content[: found.start()] + chance.choice(_NUMBERS) + content[found.end() :]
+
+
+def _token(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> bytes:
+    """Put a word where another one was, so that what is around it stays what it was."""
+    found = _some_token(content, chance)
+    other = _some_token(chance.choice((content, *seeds)), chance)
+    if found is None or other is None:
+        return content
+    word = other[0] if chance.random() < _USUAL else chance.choice(_VALUES)
+    return content[: found.start()] + word + content[found.end() :]
+
+
+def _some_token(content: bytes, chance: random.Random) -> re.Match[bytes] | None:
+    return _TOKEN.search(content, chance.randint(0, len(content)))
+
+
+def _shuffle_lines(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    lines = content.split(b"\n")
+    start = chance.randrange(len(lines))
+    some = lines[start : start + chance.choice((2, 3, len(lines)))]
+    chance.shuffle(some)
+    return b"\n".join([*lines[:start], *some, *lines[start + len(some) :]])
+
+
+def _drop_line(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    lines = content.split(b"\n")
+    del lines[chance.randrange(len(lines))]
+    return b"\n".join(lines)
+
+
+_CHANGES: Final[tuple[Callable[[bytes, Sequence[bytes], random.Random], bytes], ...]] = (
+    _flip_bit,
+    _set_bytes,
+    _delete,
+    _insert,
+    _double,
+    _splice,
+    _paste,
+    _cut_end,
+    _cut_start,
+    _number,
+    _number,
+    _token,
+    _token,
+    _shuffle_lines,
+    _drop_line,
+)

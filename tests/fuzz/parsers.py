@@ -1,0 +1,222 @@
+"""The parsers of evidence, each from bytes to all that is computed from its answer."""
+
+import base64
+import os
+import struct
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from fixtures.evidence.access_log import figures as log_figures
+from fixtures.evidence.access_log.guess import guess_format
+from fixtures.evidence.access_log.log_format import compile_format
+from fixtures.evidence.access_log.nginx_conf import logging_settings
+from fixtures.evidence.access_log.records import records
+from fixtures.evidence.access_log.summary import summarise
+from fixtures.evidence.capture.summary import read_capture
+from fixtures.evidence.capture.told import figures as capture_figures
+from fixtures.evidence.counters import netstat_s, nstat, proc_net, softnet
+from fixtures.evidence.counters.delta import delta, total
+from fixtures.evidence.counters.figures import figures as counter_figures
+from fixtures.evidence.counters.snapshot import CounterSnapshot
+from fixtures.evidence.diagnosis.render import lines, to_json
+from fixtures.evidence.load_tools import ab, h2load, hdr_figures, hdr_log, wrk, wrk2
+from fixtures.evidence.load_tools.run import LoadRun
+from fixtures.evidence.problems import MalformedEvidenceError
+from fixtures.evidence.processes import pidstat, pidstat_figures, schedstat, smaps_rollup, status
+from fixtures.evidence.sockets import sock_diag, ss_text
+from fixtures.evidence.sockets.summary import figures as socket_figures
+from fixtures.evidence.sockets.table import SocketTable
+from fixtures.explain.document import document
+from fixtures.explain.explanation import explain
+from fixtures.explain.reading import Source
+from fixtures.explain.text import render_text
+from tests.fuzz.checks import ContradictionError, agrees, check_run, require, told
+
+FILE_END: Final = b"\n\x1c\n"
+"""What separates the files that are explained together."""
+_MOST_FILES: Final = 3
+_CHUNK_BYTES: Final = 1_000
+_LOG_LINES: Final = (
+    "",
+    "-",
+    '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "curl" 0.001, 0.002 : 0.003 -',
+    '{"status":"200","uri":"/"}',
+    "a, a, a, a : a" * 20,
+    "\\x22 \\u0022 " * 20,
+)
+
+
+def _text(content: bytes) -> str:
+    # As the command line decodes files.
+    return content.decode("utf-8", "replace")
+
+
+def _capture(content: bytes) -> None:
+    chunks = (content[at : at + _CHUNK_BYTES] for at in range(0, len(content), _CHUNK_BYTES))
+    summary = read_capture(chunks)
+    told(capture_figures(summary))
+    agrees(summary)
+
+
+def _access_log(content: bytes) -> None:
+    log_lines = _text(content).split("\n")
+    guessed = guess_format(log_lines)
+    summary = summarise(records(log_lines, guessed.line_format), format_name=guessed.line_format.name)
+    told(log_figures.figures(summary))
+    accounted = summary.requests + summary.unmatched_lines + summary.blank_lines
+    require(accounted == len(log_lines), f"{accounted} of {len(log_lines)} lines")
+
+
+def _log_format(content: bytes) -> None:
+    line_format = compile_format(_text(content))
+    for line in _LOG_LINES:
+        try:
+            line_format.parse(line)
+        except MalformedEvidenceError as error:
+            require(error.line is None, "a line has no number of its own")
+
+
+def _nginx_conf(content: bytes) -> None:
+    for definition in logging_settings(_text(content)).formats:
+        definition.compiled()
+
+
+def _counters(parse: Callable[[str], Sequence[CounterSnapshot]], content: bytes) -> None:
+    snapshots = parse(_text(content))
+    require(bool(snapshots), "no snapshot")
+    for snapshot in snapshots:
+        told(counter_figures(snapshot))
+    _changes(snapshots)
+
+
+def _changes(snapshots: Sequence[CounterSnapshot]) -> None:
+    for earlier, later in pairwise(snapshots):
+        change = delta(earlier, later)
+        told(counter_figures(change))
+        require(all(value >= 0 for value in change.increments.values()), "an increment below 0")
+    if len(snapshots) > 1:
+        told(counter_figures(total(snapshots)))
+
+
+def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
+    snapshots = softnet.snapshots(text)
+    for snapshot in snapshots:
+        told(softnet.figures(snapshot))
+    return tuple(softnet.counters(snapshot) for snapshot in snapshots)
+
+
+def _counter_delta(content: bytes) -> None:
+    """Compare what all readers make of one text: also counters of different sources are subtracted."""
+    found: list[CounterSnapshot] = []
+    refusals: list[MalformedEvidenceError] = []
+    for parse in (proc_net.snapshots, nstat.snapshots, netstat_s.snapshots, _softnet):
+        try:
+            found.extend(parse(_text(content)))
+        except MalformedEvidenceError as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[0]
+    _changes([*found, *reversed(found)])
+
+
+def _status(content: bytes) -> None:
+    for process in status.snapshots(_text(content)):
+        told(status.figures(process))
+
+
+def _schedstat(content: bytes) -> None:
+    readings = schedstat.snapshots(_text(content))
+    for reading in readings:
+        told(schedstat.figures(reading))
+    passed = schedstat.between(readings[0], readings[-1])
+    if passed is not None:
+        told(schedstat.figures(passed))
+
+
+def _smaps_rollup(content: bytes) -> None:
+    for rollup in smaps_rollup.snapshots(_text(content)):
+        told(smaps_rollup.figures(rollup))
+
+
+def _pidstat(content: bytes) -> None:
+    told(pidstat_figures.figures(pidstat.report(_text(content))))
+
+
+def _sockets(parse: Callable[[str], SocketTable], content: bytes) -> None:
+    told(socket_figures(parse(_text(content))))
+
+
+def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
+    check_run(parse(_text(content)))
+
+
+def _hlog(content: bytes) -> None:
+    log = hdr_log.parse(_text(content))
+    told(hdr_figures.figures(log))
+    for run in hdr_log.runs(log).values():
+        check_run(run)
+
+
+def hlog_line(histogram: bytes) -> bytes:
+    """Return an interval whose histogram is sound outside: the checksums within would stop nearly every change."""
+    packed = zlib.compress(histogram, 1)
+    return b"0.1,1.0,2.0," + base64.b64encode(struct.pack(">II", 0x1C849314, len(packed)) + packed) + b"\n"
+
+
+def _hlog_histogram(content: bytes) -> None:
+    _hlog(hlog_line(content) * 2)
+
+
+def _explain(content: bytes) -> None:
+    """Explain files in memory, in text and JSON."""
+    with ExitStack() as stack:
+        sources = []
+        for number, part in enumerate(content.split(FILE_END, _MOST_FILES - 1)):
+            file = os.memfd_create(f"evidence-{number}")
+            stack.callback(os.close, file)
+            os.write(file, part)
+            sources.append(Source(name=str(number), path=Path(f"/proc/self/fd/{file}"), named=False))
+        try:
+            explanation = explain(sources)
+        except MalformedEvidenceError as error:
+            # To be told of the file, and the other files to be read.
+            raise ContradictionError("not explained") from error
+    for found in explanation.found:
+        told(found.figures)
+    document(explanation.found, to_json(explanation.diagnosis))
+    diagnosis = lines(explanation.diagnosis, explanation.evidence)
+    render_text(explanation.found, diagnosis, width=80, color=False).encode("ascii")
+
+
+READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
+    "pcap": _capture,
+    "pcapng": _capture,
+    "capture-gzip": _capture,
+    "access-log": _access_log,
+    "log-format": _log_format,
+    "nginx-conf": _nginx_conf,
+    "proc-net": partial(_counters, proc_net.snapshots),
+    "nstat": partial(_counters, nstat.snapshots),
+    "netstat-s": partial(_counters, netstat_s.snapshots),
+    "softnet": partial(_counters, _softnet),
+    "counter-delta": _counter_delta,
+    "status": _status,
+    "schedstat": _schedstat,
+    "smaps-rollup": _smaps_rollup,
+    "pidstat": _pidstat,
+    "ss": partial(_sockets, ss_text.parse),
+    "sock-diag": partial(_sockets, sock_diag.parse),
+    "ab": partial(_load_run, ab.parse),
+    "wrk": partial(_load_run, wrk.parse),
+    "wrk2": partial(_load_run, wrk2.parse),
+    "h2load": partial(_load_run, h2load.parse),
+    "hlog": _hlog,
+    "hlog-histogram": _hlog_histogram,
+    "explain": _explain,
+}
+"""All of them by name."""
