@@ -92,7 +92,7 @@ SABOTAGES = {
     ),
     "recipe-left-out": Sabotage(
         scenario=_TUNED.SCENARIO,
-        stand_ins={_TUNED.FIRST.name: _TUNED.RECIPE_BRIEF.name},
+        stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
         # Its slow connects are what its dropped SYNs cost.
         claims=("recipe_ends_dropped_syns",),
     ),
