@@ -58,7 +58,11 @@ STALL: Final = arm(
     SERVES_FILES,
     # The article's client gives up after a second; this one after half of one, so that some do in a short trial.
     TrialPlan(
-        bulk_per_worker=(2 * BULK_DOWNLOADS, 0), fast_rate_hz=40.0, fast_timeout_s=0.5, settle_s=0.2, measure_s=0.7
+        bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS),
+        fast_rate_hz=40.0,
+        fast_timeout_s=0.5,
+        settle_s=0.2,
+        measure_s=0.7,
     ),
     look_after_s=0.7,
 )
