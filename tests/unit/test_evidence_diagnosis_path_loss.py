@@ -93,3 +93,8 @@ def test_syns_that_reached_the_server_were_not_lost() -> None:
     found = assess(evidence(captures=[capture(server)]))
     assert "they had arrived at the server" in found.against[-1].text
     assert not found.for_
+
+
+def test_drops_that_went_backwards_are_not_told_as_of_now() -> None:
+    """The files may be in the wrong order: nobody saw them come."""
+    assert assess(evidence(softnet=[softnet(905), softnet(900)])).verdict is Verdict.NOT_SEEN
