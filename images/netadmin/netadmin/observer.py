@@ -127,7 +127,11 @@ class Observer:
         """Return the figures of the TCP sockets around a port; see sockets.py."""
         with self._open_diag() as diag:
             diag.bind()
-            return sockets.figures(sockets.tcp_sockets(diag), port=port)
+            unended = list(sockets.tcp_sockets(diag))
+        # A kernel without IPv6 has no second one.
+        tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()]
+        time_waits = sockets.time_waits(table.read_text(encoding="ascii") for table in tables)
+        return sockets.figures(unended, time_waits=time_waits, port=port)
 
     def watch(self, port: int, interval_s: float) -> dict[str, Any]:
         """Sample the workers' memory and the port's queues from now on.

@@ -1,0 +1,140 @@
+"""A process table and a list of sockets as the kernel shows them, and somebody who asks the observer of them."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from images.netadmin.netadmin.observer import Observer
+from images.netadmin.netadmin.processes import MASTER, WORKER
+
+# The lines that count, and neighbours with similar names.
+STATUS = """\
+Name:\tnginx
+State:\tS (sleeping)
+VmHWM:\t   60000 kB
+VmRSS:\t    1656 kB
+RssAnon:\t     112 kB
+RssFile:\t    1544 kB
+voluntary_ctxt_switches:\t17
+nonvoluntary_ctxt_switches:\t3
+"""
+ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nvoluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n"
+SCHEDSTAT = "1500000000 250000 4711\n"
+IO = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"
+FIGURES: dict[str, Any] = {
+    "rss_bytes": 1656 * 1024,
+    "rss_anon_bytes": 112 * 1024,
+    "voluntary_switches": 17,
+    "nonvoluntary_switches": 3,
+    "run_s": 1.5,
+    "wait_s": 0.00025,
+    "write_bytes": 8192,
+}
+# As nginx leaves it: the title, and zeros over the rest of what it was called with.
+MASTER_LINE = f"{MASTER} nginx -c /etc/subject/nginx.conf\0\0\0"
+PORT = 8000
+ESTAB, SYN_RECV, TIME_WAIT, LISTEN = 1, 3, 6, 10
+
+
+class Proc:
+    """A process table of files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        # What else stands there.
+        (folder / "self").mkdir()
+        self.add(200, "python3\0-m\0netadmin.observer\0")
+        self.add(2, "")
+        (folder / "net").mkdir()
+        self.list_sockets("tcp", [])
+        self.list_sockets("tcp6", [])
+
+    def add(self, pid: int, command_line: str, **files: str) -> None:
+        """Add a process; files that are not given are the usual ones."""
+        (self.folder / f"{pid}").mkdir()
+        for name, text in {
+            "status": STATUS,
+            "schedstat": SCHEDSTAT,
+            "io": IO,
+            "cmdline": command_line,
+            **files,
+        }.items():
+            (self.folder / f"{pid}" / name).write_text(text, encoding="ascii")
+
+    def list_sockets(self, name: str, sockets: Sequence[tuple[int, int]]) -> None:
+        """Write a table of sockets, given by state and local port: net/tcp, or net/tcp6 with its longer addresses."""
+        address = "0100007F" if name == "tcp" else "00000000000000000000000001000000"
+        lines = [
+            f"{row:4d}: {address}:{port:04X} {address}:9C40 {state:02X} 00000000:00000000 03:00001764 00000000     0"
+            "        0 0 3 0000000000000000"
+            for row, (state, port) in enumerate(sockets)
+        ]
+        head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
+        (self.folder / "net" / name).write_text("\n".join([head, *lines, ""]), encoding="ascii")
+
+    def add_nginx(self) -> None:
+        """Add a master and two workers."""
+        self.add(1, MASTER_LINE)
+        self.add(12, f"{WORKER}\0\0")
+        self.add(9, f"{WORKER}\0\0")
+
+
+class FakeDiag:
+    """Answers as the kernel does for a list of sockets.
+
+    Attributes:
+        asked: Every question, as (family, states).
+        error: What is raised instead.
+    """
+
+    def __init__(self, *entries: Mapping[str, int]) -> None:
+        self._entries = entries
+        self._bound = False
+        self.asked: list[tuple[int, int]] = []
+        self.error: Exception | None = None
+
+    def bind(self) -> None:
+        """Get ready."""
+        self._bound = True
+
+    def get_sock_stats(self, *, family: int, states: int) -> list[Mapping[str, Any]]:
+        """Return those of a family in one of the states."""
+        assert self._bound
+        self.asked.append((family, states))
+        if self.error is not None:
+            raise self.error
+        wanted = [entry for entry in self._entries if states >> entry["idiag_state"] & 1]
+        return [entry for entry in wanted if entry["idiag_family"] == family]
+
+    @contextmanager
+    def open(self) -> Iterator["FakeDiag"]:
+        """Stand in for a socket that is opened and closed."""
+        yield self
+        self._bound = False
+
+
+def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int = 2) -> dict[str, int]:
+    """Return what the kernel says of a socket."""
+    return {
+        "idiag_family": family,
+        "idiag_state": state,
+        "idiag_sport": port,
+        "idiag_rqueue": receive,
+        "idiag_wqueue": send,
+    }
+
+
+def served(observer: Observer, *lines: str) -> list[dict[str, Any]]:
+    """Return the answers to lines."""
+    answers = io.StringIO()
+    observer.serve(lines, answers)
+    return [json.loads(line) for line in answers.getvalue().splitlines()]
+
+
+def asked(observer: Observer, task: str, **arguments: object) -> dict[str, Any]:
+    """Return the answer to one task."""
+    (answer,) = served(observer, json.dumps({"task": task, **arguments}))
+    return answer
