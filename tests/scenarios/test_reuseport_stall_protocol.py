@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 # A full run has 12 blocks at least, and so more than the article's hundred requests; a quick one half of them.
 PLAN: Final = OneByOne(requests=10)
 # What would matter in practice.
-P90_THRESHOLD: Final = 1.5
+SLOWEST_THRESHOLD: Final = 1.5
 
 # What the article reports per arm, in words: its figures are ranges read off its logs.
 THEIRS: Final = {
@@ -44,11 +44,12 @@ def arm(name: str, *, reuseport: bool = True, rmem: str = "") -> Arm[ProtocolObs
 
 def beside_the_article(arms: Mapping[str, Mapping[str, Figure]]) -> Sequence[str]:
     """Return the table of figures beside the article's."""
-    lines = [f"{'arm':<18}{'p50 ms':>9}{'p90 ms':>9}{'max ms':>9}{'time-outs':>11}  the article"]
+    lines = [f"{'arm':<18}{'p50 ms':>9}{'slowest tenth ms':>18}{'max ms':>9}{'time-outs':>11}  the article"]
+    columns = (("total_p50_ms", 9), ("slowest_tenth_ms", 18), ("total_max_ms", 9))
     for name, metrics in arms.items():
-        times = [metrics.get(key) for key in ("total_p50_ms", "total_p90_ms", "total_max_ms")]
+        times = [(metrics.get(key), width) for key, width in columns]
         share = metrics.get("timeout_share")
-        shown = "".join(f"{'-' if value is None else format(value, '.0f'):>9}" for value in times)
+        shown = "".join(f"{'-' if value is None else format(value, '.0f'):>{width}}" for value, width in times)
         lines.append(f"{name:<18}{shown}{'-' if share is None else format(share, '.0%'):>11}  {THEIRS[name]}")
     return lines
 
@@ -68,10 +69,10 @@ SCENARIO: Final = Scenario(
             sentence="By the article's own protocol tcp_rmem = 40960 shortens the slowest tenth of requests",
             source=f"{ARTICLE}: no more stalls of 1 s",
             arms=(REUSEPORT.name, SMALL.name, OFF.name),
-            effect=lambda block: block[REUSEPORT.name].total_p90_ms / block[SMALL.name].total_p90_ms,
-            effect_name="90th percentile of a fast request, default ÷ small tcp_rmem",
+            effect=lambda block: block[REUSEPORT.name].slowest_tenth_ms / block[SMALL.name].slowest_tenth_ms,
+            effect_name="mean of the slowest tenth of fast requests, default ÷ small tcp_rmem",
             scale=Scale.RATIO,
-            threshold=P90_THRESHOLD,
+            threshold=SLOWEST_THRESHOLD,
             # Where the downloads land differs from block to block.
             further_looks=(4,),
             table=beside_the_article,

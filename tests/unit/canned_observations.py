@@ -66,7 +66,7 @@ ROUND: Final = ProtocolObservation(
     requests=20,
     timeout_share=0.0,
     total_p50_ms=40.0,
-    total_p90_ms=1000.0,
+    slowest_tenth_ms=1000.0,
     total_max_ms=1000.0,
     bulk_bytes_per_s=1e9,
 )
@@ -115,9 +115,9 @@ def slow(*of_ten: int) -> list[Observation]:
     return per_arm(STALL, fast=[(*[late] * count, *STALL.fast[count:]) for count in of_ten])
 
 
-def p90s(*total_p90_ms: float) -> list[ProtocolObservation]:
+def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
     """Return rounds of the article's protocol whose slowest tenth takes so long."""
-    return per_arm(ROUND, total_p90_ms=total_p90_ms)
+    return per_arm(ROUND, slowest_tenth_ms=slowest_tenth_ms)
 
 
 def storms(*connected: int) -> list[StormObservation]:

@@ -60,7 +60,7 @@ def test_every_figure_of_a_round_is_computed() -> None:
         requests=5,
         timeout_share=0.2,
         total_p50_ms=30.0,
-        total_p90_ms=about(616.0),
+        slowest_tenth_ms=1000.0,
         total_max_ms=1000.0,
         bulk_bytes_per_s=4_000_000.0,
     )
@@ -77,3 +77,11 @@ def test_only_the_bulk_downloads_are_cut_short() -> None:
     """They end with the last request; a fast request that is short would be a sign of trouble."""
     assert OneByOne().cut_short_paths == ("/bulk.bin",)
     assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
+
+
+@pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
+def test_the_slowest_tenth_is_at_least_a_tenth(requests: int, slowest_tenth_ms: float) -> None:
+    """Of requests that take 1 ms, 2 ms and so on, in whatever order they came."""
+    _, recorded = run(OneByOne())
+    rounds = [{"total_ms": float(total_ms), "complete": True} for total_ms in range(requests, 0, -1)]
+    assert OneByOne().observe({**recorded, "requests": rounds}).slowest_tenth_ms == about(slowest_tenth_ms)

@@ -36,10 +36,10 @@ from tests.unit.canned_observations import (
     growths,
     held,
     lags,
-    p90s,
     per_arm,
     rates,
     slow,
+    slowest_tenths,
     storms,
 )
 
@@ -108,8 +108,8 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
     (
         PROTOCOL,
         "small_rmem_shortens_slow_requests",
-        [p90s(1000, 660, 1000)],
-        [p90s(1000, 670, 50), p90s(1000, 1000, 50)],
+        [slowest_tenths(1000, 660, 1000)],
+        [slowest_tenths(1000, 670, 50), slowest_tenths(1000, 1000, 50)],
     ),
     (CAPACITY, "million_idle_connections_fit", [held(1000, 254_000)], [held(1000, 256_000)]),
     (

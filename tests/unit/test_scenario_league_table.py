@@ -33,7 +33,7 @@ ROUND = ProtocolObservation(
     requests=20,
     timeout_share=0.25,
     total_p50_ms=41.2,
-    total_p90_ms=1000.0,
+    slowest_tenth_ms=1000.0,
     total_max_ms=1003.7,
     bulk_bytes_per_s=1e9,
 )
@@ -90,7 +90,7 @@ def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
 def test_our_figures_stand_beside_the_articles() -> None:
     """Whole milliseconds, and the share of time-outs in percent."""
     head, line = beside_the_article({"reuseport": PROTOCOL_PLAN.metrics([ROUND])})
-    assert head.split() == ["arm", "p50", "ms", "p90", "ms", "max", "ms", "time-outs", "the", "article"]
+    assert head.split() == ["arm", "p50", "ms", "slowest", "tenth", "ms", "max", "ms", "time-outs", "the", "article"]
     assert line.split("  ")[-1] == "38 to 1010 ms, about a quarter time out"
     assert line.split()[:5] == ["reuseport", "41", "1000", "1004", "25%"]
     assert line.index("38 to") == head.index("the article")
