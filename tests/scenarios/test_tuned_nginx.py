@@ -20,10 +20,11 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 # A SYN that is dropped late comes again a second later: the load must last for two to see it.
-LOAD: Final = HttpLoad(concurrency=2000, requests=32_000, path=STATIC_PATH)
+# At 2000 at once the share of dropped SYNs varies tenfold between trials; at 4000 connects wait at times without a drop.
+LOAD: Final = HttpLoad(concurrency=3000, requests=32_000, path=STATIC_PATH)
 BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
-# What would matter in practice: the article's promise; dropped SYNs in a load of 2000 at once; any failure at all.
+# What would matter in practice: the article's promise; dropped SYNs in a load of 3000 at once; any failure at all.
 DOUBLED_THRESHOLD: Final = 1.5
 DROPS_THRESHOLD: Final = 0.005
 SLOW_THRESHOLD: Final = 0.0
@@ -74,7 +75,7 @@ SCENARIO: Final = Scenario(
         ),
         Claim[HttpObservation](
             name="recipe_ends_dropped_syns",
-            sentence="Under 2000 connections at once the defaults drop SYNs, the recipe does not",
+            sentence="Under 3000 connections at once the defaults drop SYNs, the recipe does not",
             source=f"{ARTICLE}: ListenDrops stands still",
             arms=(DEFAULTS.name, RECIPE.name),
             effect=lambda block: _drops(block[DEFAULTS.name]) - _drops(block[RECIPE.name]),
