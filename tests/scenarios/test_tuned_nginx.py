@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 # A SYN that is dropped late comes again a second later: the load must last for two to see it.
-# At 2000 at once the share of dropped SYNs varies tenfold between trials; at 4000 connects wait at times without a drop.
+# At 2000 at once the share of dropped SYNs varies tenfold, at 4000 connects wait at times though nothing was dropped.
 LOAD: Final = HttpLoad(concurrency=3000, requests=32_000, path=STATIC_PATH)
 BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
