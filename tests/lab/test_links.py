@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import docker
 import pytest
@@ -11,8 +12,8 @@ from fixtures.engine.labels import Session
 from fixtures.errors import LabError
 from fixtures.inference.looks import FEWEST_BLOCKS
 from fixtures.network.agent import LinkAgent
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
+from fixtures.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
+from fixtures.network.links import LinkProfile, NetworkProfile
 from fixtures.network.path import PRECONDITION, faults
 from fixtures.network.path_lab import PEER, path_lab_specs
 from fixtures.network.profiles import PROFILES
@@ -124,6 +125,32 @@ def test_a_second_native_shaping_leaves_nothing_of_the_first(links: ShapedLinks)
     plain = LinkProfile.both(Impairment(delay_ms=3))
     read_back = agent.shape_natively_inside(plain)["read_back"]
     assert read_back == {name: way.to_netem() for name, way in plain.directions.items()}
+
+
+def test_a_wire_has_memory_left_with_both_queues_full(lab: Lab, links: ShapedLinks) -> None:
+    """It must: its driver passes nothing any more after a single frame that has found none."""
+    agent = links.agent("client")
+    links.apply(PROFILES["bare"], subject=PEER)
+    free_before_bytes = agent.free_memory_inside_bytes()
+    full = LinkProfile.both(Impairment(delay_ms=2000, limit_packets=MAX_QUEUE_PACKETS))
+    links.apply(NetworkProfile(name="full", summary="Holds all that it can.", client=full), subject=PEER)
+    # Not faster than the wire takes them from its link's own queue.
+    send = (
+        "import socket, sys, time\n"
+        "to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        f"for number in range({2 * MAX_QUEUE_PACKETS}):\n"
+        "    to.sendto(bytes(1400), (sys.argv[1], 9))\n"
+        "    time.sleep(0.00005)\n"
+    )
+    both = {"client": lab[PEER].address(), PEER: lab[owner_name("client")].address()}
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda way: lab[way[0]].run(["python3", "-c", send, way[1]]), both.items()))
+    free_bytes = agent.free_memory_inside_bytes()
+    # Otherwise nothing was held, and nothing shown.
+    assert free_bytes < free_before_bytes - 2 * MAX_QUEUE_PACKETS * FULL_FRAME_BYTES / 2
+    assert free_bytes > 2 * MAX_QUEUE_PACKETS * FULL_FRAME_BYTES
+    links.apply(WAN, subject=PEER)
+    assert not faults(WAN.client, links.measure("client", WAN.client, subject=PEER, plan=QUICK_PROBES), PRECONDITION)
 
 
 def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:

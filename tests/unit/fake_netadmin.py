@@ -75,6 +75,7 @@ class Program:
             "greeting": self._greeting,
             "status": {"alive": self.alive, "pid": 7},
             "wire_log": {"log": "Kernel panic"},
+            "memory_inside": {"memory": "MemTotal:       38236 kB\nMemFree:         3620 kB\nSwapFree:      9 kB\n"},
             "shapers": {"native": "", "wire": "no room"},
             "half_open": {
                 "sent": arguments.get("count"),

@@ -128,6 +128,11 @@ def test_a_capture_is_fetched_from_where_it_was_written() -> None:
     assert program.of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
+def test_the_free_memory_inside_a_wire_is_in_bytes() -> None:
+    """/proc/meminfo counts in kibibytes, and has other lines that end alike."""
+    assert LinkAgent(container(Program())).free_memory_inside_bytes() == 3620 * 1024
+
+
 def test_half_open_connections_are_asked_for_by_address_port_and_number() -> None:
     """What was sent comes back."""
     program = Program()
