@@ -25,6 +25,7 @@ class Program:
         noise: Lines that are heard before the first answer.
         alive: Whether its wire lives.
         obeys: Whether its link does what was set; otherwise nothing happens to a packet.
+        hangs: How often its link, once measured, passes nothing at all.
         link: What was set.
     """
 
@@ -37,6 +38,7 @@ class Program:
         self.noise: list[dict[str, Any]] = []
         self.alive = True
         self.obeys = True
+        self.hangs = 0
         self.link = LinkProfile()
 
     def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
@@ -68,6 +70,9 @@ class Program:
         if task == "revive":
             self.alive = True
             return {"seconds": 1.0}
+        if task == "probe_path" and self.hangs:
+            self.hangs -= 1
+            return {"sent": arguments["packets"], "there": [], "back": [], "rates": {}}
         if task == "probe_path":
             link = self.link if self.obeys else LinkProfile()
             return measured(link, np.random.default_rng(7450), packets=arguments["packets"])

@@ -1,7 +1,10 @@
 """A path is probed and loaded between two agents: here over the loopback interface, where nothing is lost."""
 
+import itertools
 import socket
 import threading
+import time
+import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -85,6 +88,19 @@ def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
         assert len(other.recv(65536, socket.MSG_PEEK)) == 200
         path_probe._send_back(other)
         assert len(leader.recv(65536)) == 200
+
+
+@as_netadmin
+def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither those that were to be sent meanwhile, nor those that came back: that would pass for loss."""
+    clock = itertools.accumulate(itertools.chain([0.0, 0.0, 5.0, 0.0], itertools.repeat(0.001)))
+    stand_in = types.SimpleNamespace(monotonic=clock.__next__, monotonic_ns=time.monotonic_ns)
+    monkeypatch.setattr(path_probe, "time", stand_in)
+    with path_probe._udp(port) as leader:
+        # What it sends comes back at once.
+        leader.connect(("127.0.0.1", port))
+        back = path_probe._send_probes(leader, 20, interval_s=0.002, payload_bytes=64, linger_s=0.01)
+    assert [number for number, _, _ in back] == list(range(20))
 
 
 @as_netadmin

@@ -80,6 +80,25 @@ def test_a_link_that_cannot_be_shaped_is_an_error_and_no_property_of_the_host() 
         lab_links(lab).check([PROFILES["wan"]], subject="subject")
 
 
+def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_again() -> None:
+    """Before any trial; what is recorded is what the second wire did."""
+    lab = FakeLab()
+    lab.programs["client"].hangs = 1
+    links = lab_links(lab)
+    links.check([PROFILES["wan"]], subject="subject")
+    assert lab.asked()["client"] == ["shape", "probe_path", "wire_log", "revive", "shape", "probe_path"]
+    assert links.records([PROFILES["wan"]])[0]["measured"]["loss_pct"] == 0
+
+
+def test_a_link_that_passes_nothing_twice_is_an_error_and_no_property_of_the_host() -> None:
+    """With the end of the wire's log, which may say why."""
+    lab = FakeLab()
+    lab.programs["client"].hangs = 2
+    with pytest.raises(LabError, match="the client's link passes nothing: none of 400 probes came back") as caught:
+        lab_links(lab).check([PROFILES["wan"]], subject="subject")
+    assert caught.value.tail == "Kernel panic"
+
+
 def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
     """Both directions of each link, each link once, and as a cell takes them."""
     lab = FakeLab()

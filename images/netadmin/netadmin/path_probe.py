@@ -119,24 +119,28 @@ def _send_back(probes: socket.socket) -> list[int]:
 def _send_probes(
     probes: socket.socket, packets: int, *, interval_s: float, payload_bytes: int, linger_s: float
 ) -> list[list[int]]:
-    """Send probes on schedule and collect those that come back, in order of arrival."""
+    """Send probes on schedule and collect those that come back, in order of arrival.
+
+    All are sent, and what has come back is heard, however late this process is: a machine that pauses loses no probe.
+    """
     padding = bytes(payload_bytes - _PROBE.size)
-    began_s = time.monotonic()
-    end_s = began_s + packets * interval_s + linger_s
+    began_s = sent_s = time.monotonic()
     back: list[list[int]] = []
     number = 0
-    while (now_s := time.monotonic()) < end_s:
-        if number < packets and now_s >= began_s + number * interval_s:
+    while True:
+        now_s = time.monotonic()
+        due_s = began_s + number * interval_s if number < packets else sent_s + linger_s
+        if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
             number += 1
-            continue
-        wake_s = began_s + number * interval_s if number < packets else end_s
-        if select.select([probes], [], [], max(0.0, wake_s - now_s))[0]:
+            sent_s = now_s
+        elif select.select([probes], [], [], max(0.0, due_s - now_s))[0]:
             packet = probes.recv(65536)
             now_ns = time.monotonic_ns()
             found, sent_ns, sent_back_ns = _PROBE.unpack_from(packet)
             back.append([found, (now_ns - sent_back_ns) // 1000, (now_ns - sent_ns) // 1000])
-    return back
+        elif number == packets:
+            return back
 
 
 def _udp(port: int) -> socket.socket:
