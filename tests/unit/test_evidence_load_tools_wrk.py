@@ -131,12 +131,6 @@ def test_uncorrected_latencies_keep_apart() -> None:
     assert len(run.spectrum) == 3
 
 
-def test_wrk2_is_told_from_wrk() -> None:
-    """Its calibration and its tables are its own."""
-    assert wrk2.looks_like_wrk2(WRK2)
-    assert not wrk2.looks_like_wrk2(WRK)
-
-
 def test_figure_that_cannot_be_read_is_refused_with_its_place() -> None:
     """The error says line and column."""
     with pytest.raises(MalformedEvidenceError, match="a number") as caught:

@@ -40,7 +40,8 @@ def test_every_job_can_be_asked_for_and_tells_its_time_and_the_machines() -> Non
         }
         lines = [
             to(server, "connect_storm", connections=3, wait_s=1),
-            to(server, "slow_readers", path="/bulk.bin", count=1, interval_s=3, hold_s=0.2, receive_buffer_bytes=None),
+            to(server, "start_slow_readers", path="/bulk.bin", count=1, interval_s=3, hold_s=60),
+            question("end_slow_readers"),
             to(server, "one_by_one", **one_by_one),
             to(server, "hold", path="/small.bin", count=2),
             question("release"),
@@ -48,13 +49,13 @@ def test_every_job_can_be_asked_for_and_tells_its_time_and_the_machines() -> Non
         began_s = time.monotonic()
         told = json.loads(json.dumps(list(answers(lines))))
         took_s = time.monotonic() - began_s
-    storm, slow, article, held, released = told
+    storm, _, slow, article, held, released = told
     assert len(storm["connect_ms"]) == 3
     assert slow["alive"] == 1
     assert len(article["requests"]) == 2
     assert (held["held"], released["released"]) == (2, 2)
     assert all(set(answer["machine"]) == {"busy_pct", "steal_pct"} for answer in told)
-    assert slow["took_s"] >= 0.2
+    assert article["took_s"] > 0
     assert sum(answer["took_s"] for answer in told) <= took_s
 
 

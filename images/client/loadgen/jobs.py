@@ -29,7 +29,6 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     jobs: dict[str, Job] = {
         "http_load": lambda **fields: http_load.run(http_load.HttpLoad(**fields)),
         "connect_storm": connect_storm.run,
-        "slow_readers": slow_readers.run,
         "start_slow_readers": readers.start,
         "end_slow_readers": readers.end,
         "hold": holder.hold,
