@@ -40,7 +40,7 @@ ESTAB, SYN_RECV, TIME_WAIT, LISTEN = 1, 3, 6, 10
 
 
 class Proc:
-    """A process table of files."""
+    """/proc as files: a process table, and tables of sockets."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -51,7 +51,7 @@ def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
         read_bytes: How much each reads at most every time (default: one byte, the article's).
         receive_buffer_bytes: SO_RCVBUF (socket(7)), which the kernel doubles; None (the default): the kernel's own
             size, which grows by itself (tcp_rmem in tcp(7)).
-        trial: What is sent as X-Trial (default: the job's name).
+        trial: What is sent as X-Trial (default: slow_readers).
         told: Ends it before its time when set; None (the default): nobody will.
 
     Returns:

@@ -125,13 +125,12 @@ class Observer:
 
     def sockets(self, port: int) -> dict[str, Any]:
         """Return the figures of the TCP sockets around a port; see sockets.py."""
-        with self._open_diag() as diag:
-            diag.bind()
-            unended = list(sockets.tcp_sockets(diag))
         # A kernel without IPv6 has no second one.
         tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()]
         time_waits = sockets.time_waits(table.read_text(encoding="ascii") for table in tables)
-        return sockets.figures(unended, time_waits=time_waits, port=port)
+        with self._open_diag() as diag:
+            diag.bind()
+            return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=port)
 
     def watch(self, port: int, interval_s: float) -> dict[str, Any]:
         """Sample the workers' memory and the port's queues from now on.
