@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from fixtures.engine.labels import Session
-from fixtures.inference.intervals import Scale, bootstrap_interval
+from fixtures.inference.intervals import Scale, effect_interval
 from fixtures.load.trial import SMALL_PATH
 from fixtures.network.agent import LinkAgent
 from fixtures.network.shaped_links import companion_spec, owner_name
@@ -34,6 +34,7 @@ _SNAP_BYTES: Final = 96
 _FILE_HEADER_BYTES: Final = 24
 _RECORD: Final = struct.Struct("<8xI4x")
 _SUBJECT_CPU, _OTHERS_CPU = "0", "1"
+_RESOLUTION: Final = 0.01
 _TAIL: Final = 0.025  # on each side: intervals of 95 %
 
 _CLIENT: Final = "client"
@@ -217,7 +218,9 @@ def _summary(costs: Sequence[_Cost], packets: int) -> str:
 
 
 def _ratio(ratios: Sequence[float]) -> str:
-    interval = bootstrap_interval(ratios, scale=Scale.RATIO, tail=_TAIL, seed=0)
+    # Costs in whole clock ticks may all be alike.
+    interval = effect_interval(ratios, scale=Scale.RATIO, tail=_TAIL, seed=0, resolution=_RESOLUTION)
+    assert interval is not None, "a resolution gives every interval a width"
     return f"{interval.value:.2f} (95 % interval {interval.low:.2f} to {interval.high:.2f})"
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fixtures.evidence.diagnosis.findings import Cause
 from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
 from fixtures.load.base import Load
 from fixtures.load.connect_storm import ConnectStorm
 from fixtures.load.half_open import HalfOpen
@@ -32,6 +33,8 @@ SLOW_BACKEND: Final = Backend(name="slow", kind=ASYNCIO)
 
 # What would matter in practice: a diagnosis that is right but for once in ten is none.
 RIGHT_THRESHOLD: Final = 0.9
+# So many right ones of as many have an exact limit above nine in ten: 0.05 ** (1 / 29) is 0.902.
+RIGHT_LOOKS: Final = (29,)
 MOST_THRESHOLD: Final = 0.5
 LIE_THRESHOLD: Final = 10.0
 
@@ -130,9 +133,9 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 }
 
 
-def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> float:
-    """Return 1 when the primary cause that was found is this one, or nothing was found where there is none; else 0."""
-    return float(observation.found[:1] == tuple(item.value for item in cause))
+def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> Share:
+    """Return whether the primary cause that was found is this one, or nothing was found where there is none."""
+    return Share(of=Tally.yes(when=observation.found[:1] == tuple(item.value for item in cause)))
 
 
 def diagnosis_claim(name: str, arm_name: str, sentence: str) -> Claim[RecordedObservation]:
@@ -144,8 +147,9 @@ def diagnosis_claim(name: str, arm_name: str, sentence: str) -> Claim[RecordedOb
         arms=(arm_name,),
         effect=lambda block: is_right(block[arm_name], DIAGNOSES[arm_name]),
         effect_name="right diagnoses",
-        scale=Scale.DIFFERENCE,
+        scale=Scale.SHARE,
         threshold=RIGHT_THRESHOLD,
+        own_looks=RIGHT_LOOKS,
     )
 
 
@@ -154,20 +158,20 @@ def share_claim(
 ) -> Claim[RecordedObservation]:
     """Return the claim that a share, which the capture shows, is larger under a cause than in healthy traffic."""
 
-    def share(observation: RecordedObservation) -> float:
+    def share(observation: RecordedObservation) -> Tally:
         value: float | None = getattr(observation, figure)
-        if value is None:
+        if value is None or not observation.flows:
             raise ValueError(f"{observation.trial}: the capture does not tell {figure}")
-        return value
+        return Tally(count=round(value * observation.flows), of=observation.flows)
 
     return Claim(
         name=name,
         sentence=sentence,
         source=source,
         arms=(arm_name, HEALTHY.name),
-        effect=lambda block: share(block[arm_name]) - share(block[HEALTHY.name]),
+        effect=lambda block: Share(of=share(block[arm_name]), less=share(block[HEALTHY.name])),
         effect_name=f"{what}, {arm_name} - healthy",
-        scale=Scale.DIFFERENCE,
+        scale=Scale.SHARE,
         threshold=MOST_THRESHOLD,
     )
 
@@ -184,10 +188,10 @@ def lie(block: Mapping[str, RecordedObservation]) -> float:
     return observation.log_connect_p90_ms / observation.wire_connect_p90_ms
 
 
-def resets(block: Mapping[str, RecordedObservation]) -> float:
+def resets(block: Mapping[str, RecordedObservation]) -> Share:
     """Return whether a stalled nginx sent data to clients that had left, and a healthy one did not."""
     stalled, healthy = block[STALL.name].clients_answered_with_reset, block[HEALTHY.name].clients_answered_with_reset
-    return float(bool(stalled)) - float(bool(healthy))
+    return Share(of=Tally.yes(when=bool(stalled) and not healthy))
 
 
 SCENARIO: Final = Scenario(
@@ -217,8 +221,8 @@ SCENARIO: Final = Scenario(
             source=f"{STALL_ARTICLE}: data after FIN",
             arms=(STALL.name, HEALTHY.name),
             effect=resets,
-            effect_name="trials with such a connection, event-loop-stall - healthy",
-            scale=Scale.DIFFERENCE,
+            effect_name="pairs of trials with such a connection in the stall and none in healthy traffic",
+            scale=Scale.SHARE,
             threshold=MOST_THRESHOLD,
         ),
         share_claim(

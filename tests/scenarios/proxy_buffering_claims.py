@@ -5,20 +5,24 @@ byte in three seconds, and lived with ``proxy_buffering off``. The directives:
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
+from fixtures.inference.verdicts import Form
 from fixtures.load.slow_readers import MemoryObservation, SlowReaders
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.backends import Backend
 from fixtures.scenario.claims import Claim, Condition
-from fixtures.scenario.effects import closeness
 from fixtures.scenario.scenarios import Scenario
 from fixtures.subject.config import SubjectConfig
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 MIB: Final = 1 << 20
+# Resident memory is counted in pages.
+PAGE_BYTES: Final = 4096
 BACKEND: Final = Backend()
 
 # proxy_buffer_size, and number and size of proxy_buffers, in MiB.
@@ -29,7 +33,7 @@ READERS: Final = (1, 2, 4, 8)
 LIMIT_BYTES: Final = 128 * MIB
 
 # What would matter in practice.
-BOUND_THRESHOLD: Final = -0.02
+BOUND_MARGIN: Final = 1.02
 OFF_THRESHOLD: Final = 10.0
 SPILL_THRESHOLD: Final = 10.0
 KILL_THRESHOLD: Final = 0.5
@@ -78,11 +82,17 @@ SPARED: Final = arm("limited-off", subject("limited-unbuffered", *UNBUFFERED, me
 
 
 def linear(block: Mapping[str, MemoryObservation]) -> float:
-    """Return how close each number of readers comes to its multiple of the bound, in the worst case."""
-    return min(
-        closeness(block[dose.name].growth_bytes, count * bound_bytes(SMALLER_BUFFERS))
+    """Return the growth of that number of readers whose multiple of the bound is furthest away, as a ratio to it."""
+    ratios = [
+        block[dose.name].growth_bytes / (count * bound_bytes(SMALLER_BUFFERS))
         for dose, count in zip(DOSES, READERS, strict=True)
-    )
+    ]
+    return max(ratios, key=lambda ratio: abs(math.log(ratio)))
+
+
+def killed_and_spared(block: Mapping[str, MemoryObservation]) -> Share:
+    """Return whether the article's config had a worker killed, and buffering off had none."""
+    return Share(of=Tally.yes(when=block[KILLED.name].oom_kills > 0 and not block[SPARED.name].oom_kills))
 
 
 def only_the_worker_died(blocks: Sequence[Mapping[str, MemoryObservation]]) -> Condition:
@@ -100,10 +110,12 @@ CLAIMS: Final = (
         sentence="One slow reader makes nginx hold proxy_buffer_size and all of proxy_buffers: 1088 MiB in the article",
         source=f"{ARTICLE}: hundreds of megabytes in seconds",
         arms=(ARTICLES.name,),
-        effect=lambda block: closeness(block[ARTICLES.name].growth_bytes, bound_bytes(ARTICLE_BUFFERS)),
-        effect_name="growth of the workers' memory, distance from the bound (0 is exact)",
-        scale=Scale.DIFFERENCE,
-        threshold=BOUND_THRESHOLD,
+        effect=lambda block: block[ARTICLES.name].growth_bytes / bound_bytes(ARTICLE_BUFFERS),
+        effect_name="growth of the workers' memory ÷ the bound",
+        scale=Scale.RATIO,
+        threshold=BOUND_MARGIN,
+        form=Form.SAME,
+        resolution=PAGE_BYTES / bound_bytes(ARTICLE_BUFFERS),
     ),
     Claim[MemoryObservation](
         name="memory_grows_with_every_reader",
@@ -111,9 +123,11 @@ CLAIMS: Final = (
         source=f"{ARTICLE}: two readers, 900 MB instead of 450",
         arms=tuple(dose.name for dose in DOSES),
         effect=linear,
-        effect_name="growth of the workers' memory, largest distance from readers x bound (0 is exact)",
-        scale=Scale.DIFFERENCE,
-        threshold=BOUND_THRESHOLD,
+        effect_name="growth of the workers' memory ÷ readers x bound, where they differ most",
+        scale=Scale.RATIO,
+        threshold=BOUND_MARGIN,
+        form=Form.SAME,
+        resolution=PAGE_BYTES / bound_bytes(SMALLER_BUFFERS),
     ),
     Claim[MemoryObservation](
         name="buffering_off_is_bounded",
@@ -140,9 +154,9 @@ CLAIMS: Final = (
         sentence="In a container of 128 MiB one slow reader gets a worker killed; with proxy_buffering off none dies",
         source=f"{ARTICLE}: the kernel kills workers again and again",
         arms=(KILLED.name, SPARED.name),
-        effect=lambda block: min(block[KILLED.name].oom_kills, 1) - min(block[SPARED.name].oom_kills, 1),
-        effect_name="trials with a kill, the article's config - proxy_buffering off",
-        scale=Scale.DIFFERENCE,
+        effect=killed_and_spared,
+        effect_name="pairs of trials with a kill in the article's config and none with proxy_buffering off",
+        scale=Scale.SHARE,
         threshold=KILL_THRESHOLD,
         condition=only_the_worker_died,
     ),

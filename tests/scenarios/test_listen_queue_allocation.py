@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
 from fixtures.load.connect_storm import ConnectStorm, StormObservation
 from fixtures.load.stage import Stage
 from fixtures.pytest_plugin.measurements import Prove
@@ -49,11 +50,14 @@ SCENARIO: Final = Scenario(
             sentence="Failed allocations of sockets raise ListenDrops while ListenOverflows stays where it is",
             source="nginx under high concurrency drops SYNs (2020): order-1 page allocation failure",
             arms=(STORM.name,),
-            effect=lambda block: (
-                (block[STORM.name].listen_drops - block[STORM.name].listen_overflows) / block[STORM.name].connections
+            effect=lambda block: Share(
+                of=Tally(
+                    count=block[STORM.name].listen_drops - block[STORM.name].listen_overflows,
+                    of=block[STORM.name].connections,
+                )
             ),
             effect_name="drops that are no overflows, per connect",
-            scale=Scale.DIFFERENCE,
+            scale=Scale.SHARE,
             threshold=0.01,
         ),
     ),

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
 from fixtures.load.half_open import HalfOpen, HalfOpenObservation
 from fixtures.pytest_plugin.measurements import Prove
 from fixtures.scenario.arms import Arm, Subject
@@ -44,19 +45,32 @@ def no_overflow(blocks: Sequence[Mapping[str, HalfOpenObservation]]) -> Conditio
     return Condition(met=overflows == 0, figures=f"ListenOverflows rose by {overflows} in {len(blocks)} blocks")
 
 
+def of_syns(share: float, observation: HalfOpenObservation) -> Tally:
+    """Return a share of an arm's SYNs as a count of them."""
+    return Tally(count=min(round(share * observation.syns), observation.syns), of=observation.syns)
+
+
 def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
     """Return a claim on the share of dropped SYNs: in the first arm more than in the second, or than overflows."""
     first, *second = arms
+
+    def effect(block: Mapping[str, HalfOpenObservation]) -> Share:
+        dropped = block[first]
+        if second:
+            other = block[second[0]]
+            less = of_syns(other.dropped_share, other)
+        else:
+            less = of_syns(dropped.overflowed_share, dropped)
+        return Share(of=of_syns(dropped.dropped_share, dropped), less=less)
+
     return Claim(
         name=name,
         sentence=sentence,
         source=source,
         arms=arms,
-        effect=lambda block: (
-            block[first].dropped_share - (block[second[0]].dropped_share if second else block[first].overflowed_share)
-        ),
+        effect=effect,
         effect_name=f"dropped SYNs, {first} - {second[0] if second else 'overflows'}",
-        scale=Scale.DIFFERENCE,
+        scale=Scale.SHARE,
         threshold=DROP_THRESHOLD,
         condition=no_overflow,
     )

@@ -45,13 +45,7 @@ def test_a_slow_upstream_ends_the_stall_whatever_the_client(prove: Prove) -> Non
     prove()
 
 
-@pytest.mark.claim("first_twin_lags_more")
-def test_of_two_identical_arms_the_first_does_not_lag_more(prove: Prove) -> None:
+@pytest.mark.claim("twins_are_alike")
+def test_two_identical_arms_are_alike(prove: Prove) -> None:
     """The A/A control: a method that finds an effect here finds one everywhere."""
-    prove()
-
-
-@pytest.mark.claim("second_twin_lags_more")
-def test_of_two_identical_arms_the_second_does_not_lag_more(prove: Prove) -> None:
-    """The same in the other direction: an effect has two sides."""
     prove()

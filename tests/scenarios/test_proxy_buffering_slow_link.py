@@ -5,18 +5,19 @@ from typing import Final
 import pytest
 
 from fixtures.inference.intervals import Scale
+from fixtures.inference.verdicts import Form
 from fixtures.load.slow_readers import MemoryObservation, SlowReaders
 from fixtures.network.impairments import Impairment
 from fixtures.network.links import LinkProfile, NetworkProfile
 from fixtures.pytest_plugin.measurements import Prove
 from fixtures.scenario.arms import Arm
 from fixtures.scenario.claims import Claim
-from fixtures.scenario.effects import closeness
 from fixtures.scenario.scenarios import Scenario
 from tests.scenarios.proxy_buffering_claims import (
     ARTICLE,
     BACKEND,
-    BOUND_THRESHOLD,
+    BOUND_MARGIN,
+    PAGE_BYTES,
     SMALLER,
     SMALLER_BUFFERS,
     bound_bytes,
@@ -45,10 +46,12 @@ SCENARIO: Final = Scenario(
             sentence="An eager reader behind a slow link makes nginx hold as much as a slow reader does",
             source=f"{ARTICLE}: a malicious slow client costs much for little",
             arms=(LINK.name,),
-            effect=lambda block: closeness(block[LINK.name].growth_bytes, bound_bytes(SMALLER_BUFFERS)),
-            effect_name="growth of the workers' memory, distance from the bound (0 is exact)",
-            scale=Scale.DIFFERENCE,
-            threshold=BOUND_THRESHOLD,
+            effect=lambda block: block[LINK.name].growth_bytes / bound_bytes(SMALLER_BUFFERS),
+            effect_name="growth of the workers' memory ÷ the bound",
+            scale=Scale.RATIO,
+            threshold=BOUND_MARGIN,
+            form=Form.SAME,
+            resolution=PAGE_BYTES / bound_bytes(SMALLER_BUFFERS),
         ),
     ),
     backends=(BACKEND,),

@@ -31,8 +31,14 @@ def test_a_small_tcp_rmem_restores_the_loop(prove: Prove) -> None:
     prove()
 
 
+@pytest.mark.claim("small_rmem_bounds_a_turn")
+def test_a_small_tcp_rmem_bounds_what_a_turn_reads(prove: Prove) -> None:
+    """A law, and no comparison: what a turn can find is what the kernel may hold for it."""
+    prove()
+
+
 @pytest.mark.claim("lag_follows_rmem")
-def test_the_loop_lag_follows_the_receive_buffer(prove: Prove) -> None:
+def test_what_a_turn_reads_follows_the_receive_buffer(prove: Prove) -> None:
     """Five maxima from the host's default down to 40960: a cause shows a dose-response."""
     prove()
 
@@ -61,13 +67,7 @@ def test_a_small_tcp_rmem_makes_unloaded_fast_requests_longer(prove: Prove) -> N
     prove()
 
 
-@pytest.mark.claim("first_twin_lags_more")
-def test_of_two_identical_subjects_the_first_does_not_lag_more(prove: Prove) -> None:
+@pytest.mark.claim("twins_are_alike")
+def test_two_identical_subjects_are_alike(prove: Prove) -> None:
     """The A/A control: a method that finds an effect here finds one everywhere."""
-    prove()
-
-
-@pytest.mark.claim("second_twin_lags_more")
-def test_of_two_identical_subjects_the_second_does_not_lag_more(prove: Prove) -> None:
-    """The same in the other direction: an effect has two sides."""
     prove()

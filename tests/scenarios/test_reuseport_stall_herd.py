@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
 from fixtures.load.accept_load import AcceptLoad, AcceptObservation
 from fixtures.load.http_load import HttpLoad
 from fixtures.pytest_plugin.measurements import Prove
@@ -40,6 +41,12 @@ def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
     return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
 
 
+def empty_accepts(observation: AcceptObservation) -> Tally:
+    """Return the calls of accept(2) that found nothing, of all."""
+    empty = round(observation.empty_accepts_per_request * observation.completed)
+    return Tally(count=empty, of=empty + observation.completed)
+
+
 OWN: Final = arm("reuseport", reuseport=True)
 SHARED: Final = arm("shared-queue", reuseport=False)
 
@@ -52,11 +59,9 @@ SCENARIO: Final = Scenario(
             sentence="Behind a shared accept queue workers are woken for connections that another one takes",
             source=f"{ARTICLE}: the thundering herd",
             arms=(SHARED.name, OWN.name),
-            effect=lambda block: (
-                block[SHARED.name].empty_accepts_per_request - block[OWN.name].empty_accepts_per_request
-            ),
-            effect_name="accepts that found nothing, per request, shared queue - reuseport",
-            scale=Scale.DIFFERENCE,
+            effect=lambda block: Share(of=empty_accepts(block[SHARED.name]), less=empty_accepts(block[OWN.name])),
+            effect_name="accepts that found nothing, shared queue - reuseport",
+            scale=Scale.SHARE,
             threshold=EMPTY_THRESHOLD,
             expired_since="1.11.3",
             expired_reason="EPOLLEXCLUSIVE wakes one worker per connection",

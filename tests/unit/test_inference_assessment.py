@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.inference.assessment import Assessment, assess
-from fixtures.inference.intervals import Scale, bootstrap_interval
+from fixtures.inference.assessment import Assessment, ZeroSpreadError, assess
+from fixtures.inference.intervals import Scale, effect_interval
 from fixtures.inference.looks import Looks
-from fixtures.inference.verdicts import Verdict
+from fixtures.inference.verdicts import Form, Verdict
 
 _LOOKS = Looks(blocks=(6, 9))
 _CLEAR = [30.0, 28.0, 33.0, 31.0, 29.0, 32.0, 30.0, 31.0, 29.0]
@@ -19,9 +19,11 @@ def _assess(effects: list[float]) -> Assessment | None:
 def test_a_clear_effect_is_decided_at_the_first_look_and_says_by_what() -> None:
     """The decision carries the interval of that look, at that look's tail."""
     tail = _LOOKS.tail(0)
+    interval = effect_interval(_CLEAR[:6], scale=Scale.RATIO, tail=tail, seed=1)
+    assert interval is not None
     assert _assess(_CLEAR[:6]) == Assessment(
         verdict=Verdict.HOLDS,
-        interval=bootstrap_interval(_CLEAR[:6], scale=Scale.RATIO, tail=tail, seed=1),
+        interval=interval,
         blocks=6,
         look=0,
         tail=tail,
@@ -54,3 +56,23 @@ def test_a_small_effect_is_refuted() -> None:
     assessment = _assess([1.1, 0.9, 1.0, 1.2, 0.8, 1.05])
     assert assessment is not None
     assert assessment.verdict is Verdict.REFUTED
+
+
+def test_identical_twins_are_the_same_within_their_margin() -> None:
+    """What was read as a refutation of "the first is larger" is a claim of its own, and holds."""
+    effects = [1.1, 0.9, 1.0, 1.2, 0.8, 1.05]
+    assessment = assess(effects, scale=Scale.RATIO, threshold=2.0, looks=_LOOKS, seed=1, form=Form.SAME)
+    assert assessment is not None
+    assert assessment.verdict is Verdict.HOLDS
+
+
+def test_equal_effects_wait_for_the_last_look_and_are_then_a_fault_of_the_claim() -> None:
+    """Without a resolution nothing tells what six equal effects prove; with one they are decided at once."""
+    equal = [2.0] * 9
+    assert assess(equal[:6], scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1) is None
+    with pytest.raises(ZeroSpreadError, match="9 equal effects of 2, and no resolution declared"):
+        assess(equal, scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1)
+    decided = assess(equal[:6], scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1, resolution=0.01)
+    assert decided is not None
+    assert decided.verdict is Verdict.HOLDS
+    assert decided.interval.low < 2.0 < decided.interval.high

@@ -9,6 +9,7 @@ import pytest
 from fixtures.inference.blocks import block_order
 from fixtures.inference.experiment import Experiment
 from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
 from fixtures.inference.ledger import Ledger
 from fixtures.inference.looks import Looks
 from fixtures.inference.questions import Progress, Question, Trial
@@ -65,6 +66,7 @@ def _ratio(
         scale=Scale.RATIO,
         threshold=threshold,
         looks=Looks(blocks=tuple(blocks)),
+        resolution=0.01,
     )
 
 
@@ -236,17 +238,19 @@ def test_progress_shows_void_blocks_and_the_end_they_bring() -> None:
     assert state.verdict is Verdict.UNSUPPORTED
 
 
-def test_differences_are_decided_on_their_own_scale() -> None:
+def test_shares_are_decided_on_their_own_scale() -> None:
     """A share that is 0.3 higher, against a threshold of 0.1; zero and negative effects are no fault there."""
     question = Question[float](
         name="share",
         arms=("reuseport", "shared"),
-        effect=lambda observations: observations["reuseport"] - observations["shared"],
-        scale=Scale.DIFFERENCE,
+        effect=lambda observations: Share(
+            of=Tally(count=observations["reuseport"], of=100), less=Tally(count=observations["shared"], of=100)
+        ),
+        scale=Scale.SHARE,
         threshold=0.1,
         looks=Looks(blocks=(6,)),
     )
-    bench = _Bench(lambda arm, block: 0.3 + 0.01 * (block % 3) if arm == "reuseport" else 0.0)
+    bench = _Bench(lambda arm, block: 30.0 + block % 3 if arm == "reuseport" else 0.0)
     answer = bench.experiment(question).answer("share")
     assert answer.verdict is Verdict.HOLDS
     assert answer.assessment is not None

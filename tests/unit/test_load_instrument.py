@@ -1,4 +1,4 @@
-"""The check of the loop probe: a worker that is stopped half of the time must look slower than the other."""
+"""The check of the loop probe: it counts the stops of a worker, and on a noisy host, too."""
 
 import threading
 import types
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fixtures.load.stage import Stage
 
 CALM = ([1.0], [1.0])
+# Eight stops of 80 ms, each met by one probe, and what lies between them.
+SEEN = [75.0, 78.0, 71.0, 79.0, 74.0, 77.0, 72.0, 76.0] + [1.0] * 40
 
 
 class Instrument:
@@ -70,53 +72,65 @@ class Instrument:
         return b""
 
 
-def test_a_stopped_worker_that_looks_slower_passes() -> None:
-    """The ratio is that of the 90th percentiles: half of the probes meet a worker that runs."""
-    lags_ms = [1.0] * 5 + [30.0] * 5
-    assert check_loop_probe(Instrument((lags_ms, [2.0] * 10)).stage) == pytest.approx(15)
+def test_a_worker_whose_stops_are_seen_passes() -> None:
+    """What counts are the long waits; how many short ones there are between them does not."""
+    assert check_loop_probe(Instrument((SEEN, [2.0] * 80)).stage) == 8
+
+
+def test_a_noisy_host_hides_nothing() -> None:
+    """Gaps of the host on both workers, most of them short and some long; a stop that was missed."""
+    gaps_ms = [5.0, 12.0, 15.0, 30.0] * 5
+    stopped = [*SEEN[1:], *gaps_ms, 60.0]
+    assert check_loop_probe(Instrument((stopped, [*gaps_ms, 50.0, 70.0, 55.0])).stage) == 8
 
 
 def test_the_first_worker_is_stopped_and_always_continued() -> None:
     """Every stop is followed by its end: a worker that stays stopped would spoil all that follows."""
-    instrument = Instrument(([30.0], [1.0]))
+    instrument = Instrument((SEEN, [1.0]))
     check_loop_probe(instrument.stage)
     (command,) = instrument.commands
     shell, option, script = command
     assert (shell, option) == ("sh", "-c")
     turns = [step.strip() for step in script.split(";") if step.strip()]
     signals = [step for step in turns if step.startswith("kill")]
-    assert signals == ["kill -STOP 11", "kill -CONT 11"] * 12
+    assert signals == ["kill -STOP 11", "kill -CONT 11"] * 8
     pauses_s = [float(step.removeprefix("sleep ")) for step in turns if step.startswith("sleep")]
     assert len(pauses_s) == len(signals)
-    assert sum(pauses_s) > instrument.plans[-1]["measure_s"], "the window lies within the turns"
+    assert sum(pauses_s) < instrument.plans[-1]["measure_s"], "all stops lie within the window"
 
 
 def test_the_worker_is_stopped_while_the_probe_measures() -> None:
     """Each waits for the other here: one after the other, neither would come to its end."""
     both = threading.Barrier(2, timeout=5)
-    instrument = Instrument(([30.0], [1.0]), stop=both.wait, measure=both.wait)
+    instrument = Instrument((SEEN, [1.0]), stop=both.wait, measure=both.wait)
     check_loop_probe(instrument.stage)
     assert not both.broken
 
 
 def test_nothing_but_the_probe_runs_meanwhile() -> None:
     """Bulk downloads would stall a worker by themselves."""
-    instrument = Instrument(([30.0], [1.0]))
+    instrument = Instrument((SEEN, [1.0]))
     check_loop_probe(instrument.stage)
     assert [plan["trial"] for plan in instrument.plans] == ["instrument-warm-up", "instrument"]
     assert all(plan["bulk_per_worker"] == (0, 0) and plan["fast_rate_hz"] == 0 for plan in instrument.plans)
 
 
 @pytest.mark.parametrize(
-    ("lags_ms", "ratio"),
-    [(CALM, "1.0"), (([4.9], [1.0]), "4.9"), (([1.0], [30.0]), "0.0")],
-    ids=["unseen", "hardly-seen", "wrong-worker"],
+    ("lags_ms", "seen"),
+    [
+        (CALM, "0 on the stopped worker, and 0 on the other"),
+        (([47.0] * 8, [1.0]), "0 on the stopped worker, and 0 on the other"),
+        (([75.0] * 5, [1.0]), "5 on the stopped worker, and 0 on the other"),
+        (([1.0], SEEN), "0 on the stopped worker, and 8 on the other"),
+        ((SEEN, [60.0] * 5), "8 on the stopped worker, and 5 on the other"),
+    ],
+    ids=["unseen", "too-short", "too-few", "wrong-worker", "both-workers"],
 )
 def test_a_probe_that_does_not_see_the_stops_cannot_be_used_here(
-    lags_ms: tuple[Sequence[float], Sequence[float]], ratio: str
+    lags_ms: tuple[Sequence[float], Sequence[float]], seen: str
 ) -> None:
-    """Claims about a lag that it cannot see would be about nothing; the message has the figure."""
-    with pytest.raises(CannotRunHereError, match=f"their lags differ {ratio}-fold, at least 5-fold was wanted"):
+    """Claims about a lag that it cannot see would be about nothing; the message has the figures."""
+    with pytest.raises(CannotRunHereError, match=f"of 8 stops of 80 ms it showed {seen}"):
         check_loop_probe(Instrument(lags_ms).stage)
 
 
@@ -127,4 +141,4 @@ def test_a_worker_that_cannot_be_stopped_is_an_error_and_no_property_of_the_prob
         raise LabError("sh -c kill ended with status 1")
 
     with pytest.raises(LabError, match="ended with status 1"):
-        check_loop_probe(Instrument(([30.0], [1.0]), stop=refuse).stage)
+        check_loop_probe(Instrument((SEEN, [1.0]), stop=refuse).stage)
