@@ -1,6 +1,7 @@
 """A scenario's small parts: claims as questions, what is expected of them, backends, CPUs, preconditions."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -166,6 +167,7 @@ def test_a_subject_as_it_was_asked_for_passes_and_is_recorded() -> None:
         "workers": 2,
         "listener_backlogs": [511, 511],
         "sysctls": {"net.ipv4.tcp_rmem": "40960 40960 40960"},
+        "records_turns": False,
     }
 
 
@@ -192,6 +194,22 @@ def test_each_difference_from_what_was_asked_for_is_named(
     with pytest.raises(PreconditionError) as caught:
         check_subject(SUBJECT, nginx=version, snapshot=seen, start_log=START_LOG, commands=commands)
     assert caught.value.what == f"precondition of subject small: {fault}"
+
+
+def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loaders_reason() -> None:
+    """The loader goes on without a library that it cannot load; the trials would miss their main figure."""
+    loader = "ERROR: ld.so: object '/usr/lib/tuneproof/turns.so' from LD_PRELOAD cannot be preloaded: ignored."
+    with pytest.raises(PreconditionError) as caught:
+        check_subject(
+            replace(SUBJECT, records_turns=True),
+            nginx="1.22",
+            snapshot=snapshot(),
+            start_log=f"{loader}\n{START_LOG}",
+            commands=COMMANDS,
+            no_turns="process 11 keeps no record of its turns",
+        )
+    reason = f"no record of turns: process 11 keeps no record of its turns: {loader}"
+    assert caught.value.what == f"precondition of subject small: {reason}"
 
 
 def test_a_sysctl_that_cannot_be_read_is_a_difference() -> None:

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from . import processes, snapshot, sockets
+from . import processes, snapshot, sockets, turns
 
 
 class ObserverError(Exception):
@@ -90,6 +90,7 @@ class Observer:
             "sockets": self.sockets,
             "watch": self.watch,
             "watched": self.watched,
+            "turns": self.turns,
             "signal": self.signal,
         }
 
@@ -156,6 +157,21 @@ class Observer:
         # A watch that failed is over, too.
         watch, self._watch = self._watch, None
         return {"samples": watch.end()}
+
+    def turns(self, start_s: float, end_s: float) -> dict[str, Any]:
+        """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
+
+        Raises:
+            TurnsError: A worker keeps no record; see turns.py.
+            ObserverError: There is no worker, or another one at the end.
+        """
+        pids = processes.pids(processes.WORKER, proc=self._proc)
+        if not pids:
+            raise ObserverError(f"no process here is titled {processes.WORKER!r}")
+        answer = turns.over(pids, start_s=start_s, end_s=end_s, proc=self._proc)
+        if (pids_now := processes.pids(processes.WORKER, proc=self._proc)) != pids:
+            raise ObserverError(f"the workers were {pids}, and are {pids_now}")
+        return answer
 
     def signal(self, name: str, to: str) -> dict[str, Any]:
         """Send a signal to nginx; its own user may, without any capability (kill(2)).

@@ -1,0 +1,218 @@
+"""The record of its event loop's turns that a process of nginx keeps; its writer: images/subject/turns/turns.c.
+
+The record only ever grows; :meth:`Record.since` gives what a time added. A turn is added when it is over.
+"""
+
+import array
+import os
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from .processes import PROC
+
+# Where the writer puts it by default, in the process's own file system.
+FOLDER: Final = "dev/shm"
+MAGIC: Final = b"TPTURNS\0"
+VERSION: Final = 1
+BUCKETS: Final = 320
+COUNTERS: Final = (
+    "turns",
+    "events",
+    "wall_ns",
+    "cpu_ns",
+    "read_calls",
+    "read_bytes",
+    "write_calls",
+    "write_bytes",
+    "file_write_calls",
+    "file_write_bytes",
+)
+# In the order of the file.
+HISTOGRAMS: Final = ("read_bytes", "cpu_ns", "wall_ns")
+
+# Native byte order: the writer is on the same machine.
+_HEADER: Final = struct.Struct("=8s4Q")
+_MOMENT: Final = struct.Struct("=2Q")
+_WORDS: Final = len(COUNTERS) + len(HISTOGRAMS) * 2 * BUCKETS
+SIZE: Final = _HEADER.size + _MOMENT.size + _WORDS * 8
+# A turn is added within a microsecond; a reader that is hit so often is not hit by chance.
+_TRIES: Final = 10_000
+_POLL_S: Final = 0.002
+LONGEST_TURN_S: Final = 2.0
+_NS_PER_S: Final = 1_000_000_000
+
+
+class TurnsError(ValueError):
+    """A process keeps no record of its turns, or one that cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One process's record at one moment, or what two of them differ by.
+
+    Attributes:
+        begun: How many turns have begun: one is open where that is more than the turns that are over.
+        counters: By name (see :data:`COUNTERS`), over all turns that are over.
+        histograms: Of what a turn read, of its CPU time and of its wall time: by bucket, number of turns and the sum of
+            their values. Empty buckets are left out.
+    """
+
+    begun: int
+    counters: Mapping[str, int]
+    histograms: Mapping[str, Mapping[int, tuple[int, int]]]
+
+    def since(self, earlier: Self) -> Self:
+        """Return what was added since an earlier moment."""
+        return type(self)(
+            begun=self.begun - earlier.begun,
+            counters={name: value - earlier.counters[name] for name, value in self.counters.items()},
+            histograms={
+                name: {
+                    bucket: (count - before[0], total - before[1])
+                    for bucket, (count, total) in buckets.items()
+                    if (before := earlier.histograms[name].get(bucket, (0, 0)))[0] != count
+                }
+                for name, buckets in self.histograms.items()
+            },
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counters and, by name, [bucket, turns, sum of their values] for each bucket that is not empty."""
+        return {
+            **self.counters,
+            "histograms": {
+                name: [[bucket, count, total] for bucket, (count, total) in sorted(buckets.items())]
+                for name, buckets in self.histograms.items()
+            },
+        }
+
+
+class Reader:
+    """Reads the record of one process; close it.
+
+    Args:
+        pid: The process.
+        proc: Where the process table is. The process's own files are reached by way of it, which its own user may do
+            (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
+
+    Raises:
+        TurnsError: It has none: the recorder was not loaded, could not make the file, or the process has ended.
+    """
+
+    def __init__(self, pid: int, *, proc: Path = PROC) -> None:
+        self.pid = pid
+        path = proc / str(pid) / "root" / FOLDER / f"tuneproof-turns.{pid}"
+        try:
+            started_ns = _started_ns((proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace"))
+            self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except (FileNotFoundError, ProcessLookupError) as error:
+            raise TurnsError(f"process {pid} keeps no record of its turns") from error
+        try:
+            self._check_header(started_ns)
+        except TurnsError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def begun(self) -> int:
+        """Return how many turns have begun."""
+        _, begun = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
+        return int(begun)
+
+    def read(self) -> Record:
+        """Return the record as it is between two turns.
+
+        Raises:
+            TurnsError: It never is: its process was stopped or ended while it added one.
+        """
+        for _ in range(_TRIES):
+            content = os.pread(self._file, SIZE, 0)
+            before, begun = _MOMENT.unpack_from(content, _HEADER.size)
+            after, _ = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
+            # Odd while a turn is being added. The copy took longer than the kernel's reading of the first word.
+            if before == after and before % 2 == 0:
+                return _record(begun, content[_HEADER.size + _MOMENT.size :])
+            time.sleep(0)
+        raise TurnsError(f"process {self.pid}: its record of turns is being written all the time")
+
+    def _check_header(self, started_ns: int) -> None:
+        content = os.pread(self._file, SIZE, 0)
+        if len(content) != SIZE:
+            raise TurnsError(f"process {self.pid}: its record of turns has {len(content)} bytes, and not {SIZE}")
+        magic, version, pid, created_ns, buckets = _HEADER.unpack_from(content)
+        if (magic, version, buckets) != (MAGIC, VERSION, BUCKETS):
+            raise TurnsError(f"process {self.pid}: its record of turns has another format: {content[:16]!r}")
+        if pid != self.pid or created_ns < started_ns:
+            raise TurnsError(f"process {self.pid}: the record of turns is that of another process that has ended")
+
+
+def _started_ns(stat: str) -> int:
+    """Return when a process started, since boot and rounded down, from its /proc/PID/stat (proc_pid_stat(5))."""
+    # Field 22. The name in parentheses may contain anything; the third field follows it.
+    ticks = int(stat.rpartition(")")[2].split()[22 - 3])
+    return ticks * _NS_PER_S // os.sysconf("SC_CLK_TCK")
+
+
+def _record(begun: int, content: bytes) -> Record:
+    words = array.array("Q", content)
+    histograms = {}
+    for place, name in enumerate(HISTOGRAMS):
+        counts_at = len(COUNTERS) + place * 2 * BUCKETS
+        counts, sums = words[counts_at : counts_at + BUCKETS], words[counts_at + BUCKETS : counts_at + 2 * BUCKETS]
+        histograms[name] = {bucket: (count, sums[bucket]) for bucket, count in enumerate(counts) if count}
+    return Record(begun=begun, counters=dict(zip(COUNTERS, words, strict=False)), histograms=histograms)
+
+
+def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> dict[str, Any]:
+    """Wait for a time to pass; return what every process did in the turns that overlapped it.
+
+    So the turn that is open at its start counts as a whole, and so does that which is open at its end: this waits until
+    that is over, at most :data:`LONGEST_TURN_S`.
+
+    Args:
+        pids: The processes.
+        start_s: Its start in CLOCK_MONOTONIC seconds; one that has passed already means now.
+        end_s: Its end.
+        proc: Where the process table is.
+
+    Returns:
+        The ``workers`` in this order, each with its ``pid``, the counters and histograms (:meth:`Record.to_json`) and
+        whether a turn was ``unfinished`` all the same, and is left out; ``start_s`` and ``end_s`` as they were.
+
+    Raises:
+        TurnsError: A process keeps no record.
+    """
+    with ExitStack() as stack:
+        readers = [stack.enter_context(closing(Reader(pid, proc=proc))) for pid in pids]
+        _sleep_until(start_s)
+        started_s = time.monotonic()
+        before = [reader.read() for reader in readers]
+        _sleep_until(end_s)
+        ended_s = time.monotonic()
+        begun = [reader.begun() for reader in readers]
+        until_s = ended_s + LONGEST_TURN_S
+        after = [_read_after(reader, turns, until_s=until_s) for reader, turns in zip(readers, begun, strict=True)]
+    workers = [
+        {"pid": pid, **now.since(then).to_json(), "unfinished": now.counters["turns"] < turns}
+        for pid, then, now, turns in zip(pids, before, after, begun, strict=True)
+    ]
+    return {"workers": workers, "start_s": started_s, "end_s": ended_s}
+
+
+def _read_after(reader: Reader, turns: int, *, until_s: float) -> Record:
+    """Return the record once so many turns are over, or when the time is."""
+    while (record := reader.read()).counters["turns"] < turns and time.monotonic() < until_s:
+        time.sleep(_POLL_S)
+    return record
+
+
+def _sleep_until(then_s: float) -> None:
+    time.sleep(max(0.0, then_s - time.monotonic()))
