@@ -34,6 +34,7 @@ class Program:
         raw: What it has seen of the trial; an error instead ends it.
         prepared: An error with which it ends before that.
         together: Makes it wait until the other program is asked as well.
+        first: What it answers to the first start in the place of that.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Program:
         raw: dict[str, Any] | LabError | None = None,
         prepared: LabError | None = None,
         together: Callable[[], object] = lambda: None,
+        first: dict[str, Any] | None = None,
     ) -> None:
+        self._first = first
         self._ready_s = ready_s
         self._round_trip_s = round_trip_s
         self._raw = raw
@@ -73,6 +76,8 @@ class Program:
         self.starts_s.append(fields["start_s"])
         if isinstance(self._raw, LabError):
             raise self._raw
+        if self._first is not None and len(self.starts_s) == 1:
+            return self._first
         return self._raw
 
 
@@ -134,6 +139,25 @@ def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
     assert (probes.probes, probes.bulk_per_worker, probes.fast_rate_hz, probes.baseline_s) == (True, (0, 0), 0, 0)
     assert (probes.probe_interval_s, probes.workers, probes.trial) == (0.02, 2, "a-b1")
     assert loads.measure_s == probes.measure_s == 3
+
+
+@pytest.mark.parametrize("late", ["client", "prober"])
+def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> None:
+    """With all its programs: nothing was measured, so nothing is chosen by it."""
+    first: dict[str, Any] = {"late_s": 0.3}
+    client, prober = (
+        Program(raw=raw_trial(), first=first if name == late else raw_trial()) for name in ("client", "prober")
+    )
+    assert "late_s" not in asked(client, prober)
+    assert (len(client.specs), len(prober.specs)) == (2, 2)
+
+
+def test_a_host_that_is_always_too_late_is_told() -> None:
+    """After some tries, with the last figure."""
+    client = Program(raw={"late_s": 0.3})
+    with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before it was asked for, 8 times"):
+        asked(client)
+    assert len(client.specs) == 8
 
 
 def test_two_programs_are_asked_at_the_same_time() -> None:
