@@ -5,6 +5,7 @@ import statistics
 import time
 import types
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_delay_shows_on_the_worker_that_has_it_and_not_on_the_other(slow: int)
 def test_every_tick_is_answered_or_missed() -> None:
     """Nothing is queued while an answer is outstanding, and nothing is forgotten."""
     for samples in measured(Behaviour(delays_s={11: DELAY_S}), window_s=0.2):
-        ticks = len(samples.lag_ms) + samples.missed_ticks
+        ticks = len(samples.lag_ms) + samples.left_out + samples.missed_ticks
         assert len(samples.at_ms) == len(samples.late_ms) == len(samples.lag_ms)
         # An answer that comes after the window's end counts the ticks until then as missed.
         assert ticks >= 20
@@ -58,6 +59,33 @@ def test_a_probe_that_is_outstanding_at_the_end_counts_with_its_whole_lag() -> N
     assert len(delayed.lag_ms) == 1
     assert delayed.lag_ms[0] >= 150
     assert len(other.lag_ms) > 1
+
+
+class InterruptedSending(socket.socket):
+    """A connection whose every third request is on its way for long, as if the CPU had been taken away meanwhile."""
+
+    sent = 0
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        """Send; then be kept from going on."""
+        super().sendall(data, flags)
+        self.sent += 1
+        if self.sent % 3 == 0:
+            time.sleep(0.005)
+
+
+def test_a_probe_whose_sending_was_interrupted_is_left_out_and_counted() -> None:
+    """Nobody can tell when it was sent, and so how long its answer took."""
+    with FakeNginx(Behaviour()) as server, placed(server, 0, 0) as found:
+        plain = found[11][0]
+        interrupted = InterruptedSending(fileno=plain.detach())
+        start_s = time.monotonic()
+        with interrupted:
+            samples = probe({11: interrupted}, start_s=start_s, end_s=start_s + 0.2, interval_s=0.01, request=PROBE)[11]
+    assert samples.left_out >= interrupted.sent // 3
+    assert len(samples.lag_ms) + samples.left_out == interrupted.sent
+    assert len(samples.wake_ms) == len(samples.lag_ms) > 0
+    assert min(samples.wake_ms) >= 0
 
 
 def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:

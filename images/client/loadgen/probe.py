@@ -3,6 +3,11 @@
 One kept-alive connection per worker, one small request per tick. A worker answers it as soon as its loop reaches the
 connection, so the time from the actual sending to the answer is the loop's lag. The loop is closed: while an answer
 is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
+
+When an answer arrived is the kernel's word (SO_TIMESTAMPNS, socket(7) and
+https://docs.kernel.org/networking/timestamping.html): that this process was kept from its CPU meanwhile is not the
+worker's lag. How long it was kept is told beside it; a probe during whose sending that happened is left out, since
+nobody can tell when it was sent.
 """
 
 import select
@@ -11,6 +16,10 @@ import time
 from dataclasses import dataclass, field
 
 from . import http1
+from .arrivals import ArrivalStamps
+
+# A small request into an empty socket takes some ten microseconds. What takes so much longer was interrupted.
+_LONGEST_SENDING_S = 0.001
 
 
 @dataclass(kw_only=True)
@@ -20,14 +29,18 @@ class ProbeSamples:
     Attributes:
         at_ms: Actual sending, from the start of the window.
         late_ms: Actual minus intended sending: the generator's own lag.
-        lag_ms: Answer minus actual sending: the worker's loop lag.
+        lag_ms: Arrival of the answer minus actual sending: the worker's loop lag.
+        wake_ms: From an answer's arrival until this process saw it: what its own CPU was late by.
         missed_ticks: Ticks that passed while an answer was outstanding.
+        left_out: Probes that are not in here, because a gap of this process's CPU hit their sending.
     """
 
     at_ms: list[float] = field(default_factory=list)
     late_ms: list[float] = field(default_factory=list)
     lag_ms: list[float] = field(default_factory=list)
+    wake_ms: list[float] = field(default_factory=list)
     missed_ticks: int = 0
+    left_out: int = 0
 
 
 @dataclass(kw_only=True)
@@ -36,6 +49,7 @@ class _Probe:
     next_tick_s: float
     samples: ProbeSamples = field(default_factory=ProbeSamples)
     sent_s: float | None = None
+    sending_s: float = 0.0
     intended_s: float = 0.0
 
 
@@ -50,6 +64,7 @@ def probe(
     Raises:
         ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
     """
+    stamps = ArrivalStamps(connections.values())
     stagger_s = interval_s / len(connections)
     probes = {
         pid: _Probe(connection=connection, next_tick_s=start_s + index * stagger_s)
@@ -60,8 +75,9 @@ def probe(
         for item in probes.values():
             if item.sent_s is None and item.next_tick_s <= now_s < end_s:
                 item.intended_s = item.next_tick_s
-                item.connection.sendall(request)
                 item.sent_s = time.monotonic()
+                item.connection.sendall(request)
+                item.sending_s = time.monotonic() - item.sent_s
         waiting = [item.connection for item in probes.values() if item.sent_s is not None]
         if now_s >= end_s:
             if not waiting:
@@ -74,19 +90,24 @@ def probe(
         answered_s = time.monotonic()
         for item in probes.values():
             if item.connection in readable:
-                _record(item, answered_s=answered_s, start_s=start_s, interval_s=interval_s)
+                _record(item, stamps, answered_s=answered_s, start_s=start_s, interval_s=interval_s)
 
 
-def _record(item: _Probe, *, answered_s: float, start_s: float, interval_s: float) -> None:
+def _record(item: _Probe, stamps: ArrivalStamps, *, answered_s: float, start_s: float, interval_s: float) -> None:
+    arrived_s = stamps.arrived_s(item.connection, seen_s=answered_s)
     head, body = http1.receive_head(item.connection)
     if len(body) != head.content_length:
         raise ConnectionError("a probe's answer did not arrive in one piece")
     if item.sent_s is None:
         raise ConnectionError("a probe was answered twice")
     samples = item.samples
-    samples.at_ms.append((item.sent_s - start_s) * 1e3)
-    samples.late_ms.append((item.sent_s - item.intended_s) * 1e3)
-    samples.lag_ms.append((answered_s - item.sent_s) * 1e3)
+    if item.sending_s > _LONGEST_SENDING_S:
+        samples.left_out += 1
+    else:
+        samples.at_ms.append((item.sent_s - start_s) * 1e3)
+        samples.late_ms.append((item.sent_s - item.intended_s) * 1e3)
+        samples.lag_ms.append((arrived_s - item.sent_s) * 1e3)
+        samples.wake_ms.append((answered_s - arrived_s) * 1e3)
     item.sent_s = None
     item.next_tick_s += interval_s
     while item.next_tick_s <= answered_s:

@@ -1,0 +1,54 @@
+"""When data arrived on a connection, by the kernel: not when this process came to look.
+
+The kernel stamps packets by CLOCK_REALTIME (SO_TIMESTAMPNS, socket(7)); everything else here is CLOCK_MONOTONIC.
+"""
+
+import socket
+import struct
+import time
+from collections.abc import Iterable
+
+# Neither Python's socket module nor every C library has its name; include/uapi/asm-generic/socket.h has.
+_SO_TIMESTAMPNS = 35
+_TIMESPEC = struct.Struct("@qq")
+_TRIES = 5
+
+
+class ArrivalStamps:
+    """Stamps what arrives on some connections from now on.
+
+    Args:
+        connections: TCP connections.
+    """
+
+    def __init__(self, connections: Iterable[socket.socket]) -> None:
+        for connection in connections:
+            connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        self._offset_s = _realtime_minus_monotonic_s()
+
+    def arrived_s(self, connection: socket.socket, *, seen_s: float) -> float:
+        """Return when the data that can be read now arrived, without reading it.
+
+        Args:
+            connection: One of the connections, readable.
+            seen_s: When it was found to be (CLOCK_MONOTONIC seconds); the answer where the kernel gave no stamp, and
+                the latest possible one.
+        """
+        _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(_TIMESPEC.size), socket.MSG_PEEK)
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
+                whole_s, part_ns = _TIMESPEC.unpack(data)
+                return min(whole_s + part_ns / 1e9 - self._offset_s, seen_s)
+        return seen_s
+
+
+def _realtime_minus_monotonic_s() -> float:
+    """Return by how much the clocks differ; read between two readings that are as close as they get."""
+    best_s, offset_s = float("inf"), 0.0
+    for _ in range(_TRIES):
+        before_s = time.monotonic()
+        real_s = time.time()
+        after_s = time.monotonic()
+        if after_s - before_s < best_s:
+            best_s, offset_s = after_s - before_s, real_s - (before_s + after_s) / 2
+    return offset_s
