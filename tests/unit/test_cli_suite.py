@@ -67,7 +67,8 @@ LAB = [*PYTEST, "tests/lab"]
 
 
 @pytest.mark.parametrize(
-    ("unit", "lab", "together"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 5, 1), (5, 0, 0), (0, 5, 0), (5, 5, 5), (0, 2, 2)]
+    ("unit", "lab", "together"),
+    [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 5, 1), (5, 0, 0), (0, 5, 0), (5, 5, 5), (0, 2, 2)],
 )
 def test_test_runs_the_cheapest_tests_first(
     unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]

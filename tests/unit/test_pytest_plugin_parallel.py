@@ -1,4 +1,4 @@
-"""Under pytest-xdist: what a worker lacks, and what it does not get."""
+"""In a worker of pytest-xdist: what it lacks, and what it does not get."""
 
 import pytest
 
@@ -12,13 +12,21 @@ _SOURCE = """
     def test_engine(engine):
         raise AssertionError("nobody comes here")
 """
+_AS_A_WORKER = """
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    config.workerinput = {}
+"""
 
 
 def test_a_worker_has_no_terminal_and_gets_no_engine(pytester: pytest.Pytester) -> None:
     """Progress goes nowhere. Two labs at once would measure each other: the message says what to do."""
     prepare(pytester, _SOURCE)
-    result = pytester.runpytest_inprocess("-n", "1")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*-n: what needs the engine runs in one process*", "*leave -n out*"])
-    result.stdout.no_fnmatch_line("*nobody sees this*")
-    result.stdout.no_fnmatch_line("*nor this*")
+    with (pytester.path / "conftest.py").open("a", encoding="utf-8") as conftest:
+        conftest.write(_AS_A_WORKER)
+    run = pytester.inline_run("-p", "no:terminal", "-p", "no:xdist")
+    passed, skipped, failed = run.listoutcomes()
+    assert ([report.location[2] for report in passed], skipped) == (["test_progress"], [])
+    (refused,) = failed
+    assert str(refused.longrepr).startswith("-n: what needs the engine runs in one process\n  to do: leave -n out")
