@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
-from typing import Self
+from typing import Final, Self
 
 from images.client.loadgen import http1
 from images.client.loadgen.placement import place
@@ -15,6 +15,8 @@ from images.client.loadgen.placement import place
 PROBE = http1.get("/probe", host="127.0.0.1", trial="t")
 BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
+HANG_S: Final = 30.0
+"""A limit for what comes in milliseconds: only a test that hangs gets there, however busy the machine is."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 
@@ -34,7 +36,9 @@ class Behaviour:
         hanging_up: Workers that close the connection instead of answering /bulk.bin.
         probes: Each connection is closed after so many answered probes; None: it is kept.
         pause_s: So much later than its head comes the body of a probe's answer.
-        deaf_s: For so long nothing is accepted, and the kernel drops the packets of all but a connection or two.
+        deaf: Until :meth:`FakeNginx.listen` nothing is accepted, and the kernel drops the packets of all connections
+            but one or two.
+        answers_after: No answer comes before this is set; None: each comes when it can.
         broken: So many connections are closed without an answer before the first one gets any.
     """
 
@@ -48,7 +52,8 @@ class Behaviour:
     hanging_up: tuple[int, ...] = ()
     probes: int | None = None
     pause_s: float = 0.0
-    deaf_s: float = 0.0
+    deaf: bool = False
+    answers_after: threading.Event | None = None
     broken: int = 0
 
 
@@ -72,7 +77,10 @@ class FakeNginx:
         self._connections: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self._to_break = behaviour.broken
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=0 if behaviour.deaf_s else _BACKLOG)
+        self._listens = threading.Event()
+        if not behaviour.deaf:
+            self._listens.set()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=0 if behaviour.deaf else _BACKLOG)
         self.port: int = self._listener.getsockname()[1]
         self.most_open = 0
         self.requests: list[Request] = []
@@ -85,6 +93,9 @@ class FakeNginx:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._ended.set()
+        self._listens.set()
+        if self._behaviour.answers_after is not None:
+            self._behaviour.answers_after.set()
         # Closing alone would wake neither accept() nor recv() in another thread.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._threads[0].join()
@@ -96,10 +107,16 @@ class FakeNginx:
         for thread in self._threads:
             thread.join()
 
+    def listen(self) -> None:
+        """Be deaf no longer; when it returns, the kernel has room for newcomers."""
+        self._listener.listen(_BACKLOG)
+        self._listens.set()
+
     def wait_for_open(self, count: int) -> None:
-        """Wait until exactly so many connections are open, at most two seconds."""
+        """Wait until exactly so many connections are open."""
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self._connections) == count, timeout=2), len(self._connections)
+            is_so = self._changed.wait_for(lambda: len(self._connections) == count, timeout=HANG_S)
+            assert is_so, len(self._connections)
 
     def workers_asked_for(self, path: str) -> list[int]:
         """Return the workers that were asked for a path, one entry per request, in ascending order."""
@@ -112,9 +129,7 @@ class FakeNginx:
 
     def _accept(self) -> None:
         with suppress(OSError):
-            if self._behaviour.deaf_s:
-                self._ended.wait(self._behaviour.deaf_s)
-                self._listener.listen(_BACKLOG)
+            self._listens.wait()
             while True:
                 connection, _ = self._listener.accept()
                 if self._to_break:
@@ -152,6 +167,8 @@ class FakeNginx:
             self.requests.append(Request(worker_pid=pid, path=path, trial=trial))
             if path in self._behaviour.silent_paths:
                 self._ended.wait()
+            if self._behaviour.answers_after is not None:
+                self._behaviour.answers_after.wait()
             self._ended.wait(self._behaviour.delays_s.get(pid, 0))
             if not self._answer(connection, pid, path):
                 return
@@ -191,7 +208,7 @@ def _head(status: int, pid: int, *, length: int) -> bytes:
 def placed(server: FakeNginx, *per_worker: int) -> Iterator[dict[int, list[socket.socket]]]:
     """Connections to the workers of a server: the probe's, and so many more of each; closed at the end."""
     wanted = tuple(count + 1 for count in per_worker)
-    found = place("127.0.0.1", server.port, workers=len(wanted), per_worker=wanted, trial="t", timeout_s=2)
+    found = place("127.0.0.1", server.port, workers=len(wanted), per_worker=wanted, trial="t", timeout_s=HANG_S)
     try:
         yield found
     finally:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fixtures.pytest_plugin import summary
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.report.cells import Cell, Effect
 from fixtures.report.results import ResultsWriter
@@ -12,10 +13,19 @@ from fixtures.report.results import ResultsWriter
 ROOT = Path(__file__).parents[2]
 
 
-def prepare(pytester: pytest.Pytester, source: str) -> None:
-    """Make a folder with the project's conftest and one test module."""
+def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> None:
+    """Make a folder with the project's conftest and one test module.
+
+    Args:
+        pytester: Where the run will be; it runs in this process.
+        source: The module's text.
+        pages: Whether the run ends with its pages, as a user's does. They are several MB, with a drawing library that
+            takes seconds to load, and only tests of the pages look at them.
+    """
     # On a CI server the outer run's summary is not the place for what is only made up.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    if not pages:
+        pytester._monkeypatch.setattr(summary, "_write_pages", lambda _path: "not in this test")
     pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    claim(name): the claim that the test decides\n")
     pytester.makepyfile(source)

@@ -1,6 +1,7 @@
 """``./lab run`` and ``./lab test`` hand over to pytest."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -48,11 +49,88 @@ def test_run_sets_up_the_engine_and_then_proves_the_scenarios(steps: list[str | 
     ]
 
 
-def test_test_runs_the_cheapest_tests_first(steps: list[str | list[str]]) -> None:
-    """Unit tests, then the lab's own, then the claims."""
+@pytest.fixture
+def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Statuses with which the next pytests end; what they were asked for is recorded like a replacement."""
+    given: list[int] = []
+
+    def run(command: list[str]) -> int:
+        steps.append(command)
+        return given.pop(0)
+
+    monkeypatch.setattr(suite, "_run", run)
+    return given
+
+
+UNIT = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
+LAB = [*PYTEST, "tests/lab"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "lab", "together"),
+    [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 5, 1), (5, 0, 0), (0, 5, 0), (5, 5, 5), (0, 2, 2)],
+)
+def test_test_runs_the_cheapest_tests_first(
+    unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
+) -> None:
+    """Unit tests on all CPUs, then the lab's own, whatever the first said; one status for both."""
+    statuses += [unit, lab]
+    assert cli.main(["test", "-k", "x"]) == together
+    assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
+
+
+@pytest.mark.parametrize("status", [2, 3, 4, 130, 143])
+def test_tests_that_did_not_come_to_their_end_are_the_last(
+    status: int, steps: list[str | list[str]], statuses: list[int]
+) -> None:
+    """Interrupted, broken or misused: the next part would not be what the user wants."""
+    statuses += [status]
+    assert cli.main(["test"]) == status
+    assert steps == ["engine", UNIT]
+
+
+def test_a_named_test_runs_alone(steps: list[str | list[str]]) -> None:
+    """No worker has to be started for it."""
     with pytest.raises(ReplacedError):
-        cli.main(["test", "-x"])
-    assert steps == ["engine", [*PYTEST, "tests/unit", "tests/lab", "-x"]]
+        cli.main(["test", "tests/unit/test_a.py", "-x"])
+    assert steps == ["engine", [*PYTEST, "tests/unit/test_a.py", "-x"]]
+
+
+def test_what_only_prints_prints_once(steps: list[str | list[str]]) -> None:
+    """Both directories in one list, by one pytest."""
+    with pytest.raises(ReplacedError):
+        cli.main(["test", "--collect-only"])
+    assert steps == [[*PYTEST, "tests/unit", "tests/lab", "--collect-only"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
+)
+def test_the_status_of_a_part_is_told_as_a_shell_tells_it(body: str, status: int) -> None:
+    """A signal is 128 and its number."""
+    assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
+
+
+_TELLS_WHAT_IT_GETS = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.{name}}})
+os.kill(os.getppid(), signal.{name})
+raise SystemExit(7 if signal.sigtimedwait({{signal.{name}}}, {patience_s}) else 9)
+"""
+
+
+@pytest.mark.parametrize(("name", "patience_s", "status"), [("SIGTERM", 60, 7), ("SIGINT", 0.1, 9)])
+def test_a_part_gets_the_signals_that_it_would_not_get_by_itself(name: str, patience_s: float, status: int) -> None:
+    """SIGTERM is passed on. Ctrl-C reaches it from the terminal: once is enough, and nobody leaves before it."""
+    assert suite._run([sys.executable, "-c", _TELLS_WHAT_IT_GETS.format(name=name, patience_s=patience_s)]) == status
+
+
+def test_handlers_are_those_of_before_when_a_part_has_ended() -> None:
+    """Also of a part that could not be started."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with pytest.raises(FileNotFoundError):
+        suite._run(["/nowhere/to/be/found"])
+    assert {number: signal.getsignal(number) for number in before} == before
 
 
 @pytest.mark.parametrize("place", ["tests/unit", "tests/scenarios/test_a.py::test_b"])

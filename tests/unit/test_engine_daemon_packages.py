@@ -83,22 +83,22 @@ def test_debian_and_its_descendants_are_recognised(text: str, expected: bool, tm
 
 
 @pytest.mark.parametrize(
-    ("command", "status", "output"),
+    ("command", "timeout_s", "status", "output"),
     [
-        (["sh", "-c", "echo out; echo err >&2; exit 4"], 4, "out\nerr\n"),
-        (["no-such-program-anywhere"], 127, "no-such-program-anywhere: not found"),
-        (["sleep", "9"], 124, "sleep 9: not done after 0.2 s"),
+        (["sh", "-c", "echo out; echo err >&2; exit 4"], 30, 4, "out\nerr\n"),
+        (["no-such-program-anywhere"], 30, 127, "no-such-program-anywhere: not found"),
+        (["sleep", "60"], 0.2, 124, "sleep 60: not done after 0.2 s"),
     ],
 )
-def test_a_programs_failure_is_a_value(command: list[str], status: int, output: str) -> None:
+def test_a_programs_failure_is_a_value(command: list[str], timeout_s: float, status: int, output: str) -> None:
     """Also when it does not exist, or takes too long."""
-    assert commands.run(command, timeout_s=0.2) == Finished(status=status, output=output)
+    assert commands.run(command, timeout_s=timeout_s) == Finished(status=status, output=output)
 
 
 def test_a_detached_child_is_not_waited_for() -> None:
     """The way in which dockerd is started: the shell ends at once, and hands its child's id over."""
-    script = "{ sleep 5 </dev/null >/dev/null 2>&1 & echo $!; }"
-    finished = commands.run(["setsid", "sh", "-c", script], timeout_s=3)
+    script = "{ sleep 60 </dev/null >/dev/null 2>&1 & echo $!; }"
+    finished = commands.run(["setsid", "sh", "-c", script], timeout_s=30)
     pid = int(finished.output)
     assert os.getsid(pid) != os.getsid(0)
     os.kill(pid, signal.SIGKILL)

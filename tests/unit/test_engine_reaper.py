@@ -41,7 +41,7 @@ def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
     assert started._writer is not None
     assert started._process is not None
     os.close(started._writer)
-    assert started._process.wait(timeout=5) == 0
+    assert started._process.wait(timeout=30) == 0
     assert heard.read_text(encoding="utf-8") == f"-m fixtures.engine.reaper {session.id}\n"
 
 
@@ -67,7 +67,7 @@ def test_a_reaper_that_was_killed_does_not_spoil_the_end_of_the_session(
     monkeypatch.setattr(reaper, "sys", types.SimpleNamespace(executable=str(program)))
     with Reaper(Session()) as started:
         assert started._process is not None
-        started._process.wait(timeout=5)
+        started._process.wait(timeout=30)
 
 
 class Engine:

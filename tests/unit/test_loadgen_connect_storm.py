@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from images.client.loadgen import connect_storm
+from tests.unit.fake_nginx import HANG_S
 
 
 def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:
     """In ascending order, and none of them longer than the whole."""
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         began_s = time.monotonic()
-        answer = connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=300, wait_s=5)
+        answer = connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=300, wait_s=HANG_S)
         took_ms = (time.monotonic() - began_s) * 1e3
     times_ms = answer["connect_ms"]
     assert (len(times_ms), answer["unfinished"], answer["failed"]) == (300, 0, {})
@@ -24,7 +25,7 @@ def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:
 
 
 def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
-    """Its SYN is dropped, and the storm does not wait for it any longer than it was told."""
+    """Its SYN is dropped; the storm does not wait until the kernel gives up, which takes it two minutes (tcp(7))."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         began_s = time.monotonic()
         answer = connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=6, wait_s=0.3)
@@ -32,7 +33,7 @@ def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
     assert 1 <= len(answer["connect_ms"]) <= 2
     assert answer["unfinished"] == 6 - len(answer["connect_ms"])
     assert answer["failed"] == {}
-    assert 0.3 <= took_s < 0.9
+    assert 0.3 <= took_s < HANG_S
 
 
 def test_what_stood_before_the_end_counts_even_if_the_time_was_over() -> None:
@@ -46,13 +47,13 @@ def test_refused_connections_are_counted_by_the_kernels_word() -> None:
     """They are neither times nor unfinished."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    answer = connect_storm.run(address="127.0.0.1", port=port, connections=5, wait_s=5)
+    answer = connect_storm.run(address="127.0.0.1", port=port, connections=5, wait_s=HANG_S)
     assert (answer["connect_ms"], answer["unfinished"], answer["failed"]) == ([], 0, {"ECONNREFUSED": 5})
 
 
 def test_connections_that_cannot_even_begin_are_counted() -> None:
     """A broadcast address is refused by the kernel itself, before any packet (connect(2))."""
-    answer = connect_storm.run(address="255.255.255.255", port=80, connections=3, wait_s=5)
+    answer = connect_storm.run(address="255.255.255.255", port=80, connections=3, wait_s=HANG_S)
     assert (answer["connect_ms"], answer["unfinished"]) == ([], 0)
     ((name, count),) = answer["failed"].items()
     assert name in {"ENETUNREACH", "EACCES"}
@@ -63,7 +64,7 @@ def test_a_storm_leaves_nothing_behind() -> None:
     """Connections are reset: the server is told at once, and no TIME_WAIT keeps the ports."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         before = len(list(Path("/proc/self/fd").iterdir()))
-        connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=3, wait_s=5)
+        connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=3, wait_s=HANG_S)
         assert len(list(Path("/proc/self/fd").iterdir())) == before
         for _ in range(3):
             connection, _ = listener.accept()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from images.client.loadgen.jobs import allow_many_files, answers
-from tests.unit.fake_nginx import Behaviour, FakeNginx
+from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -33,13 +33,13 @@ def test_every_job_can_be_asked_for_and_tells_its_time_and_the_machines() -> Non
         one_by_one = {
             "fast_path": "/small.bin",
             "requests": 2,
-            "timeout_s": 1,
+            "timeout_s": HANG_S,
             "bulk_path": "/bulk.bin",
             "bulk_downloads": 1,
             "trial": "t",
         }
         lines = [
-            to(server, "connect_storm", connections=3, wait_s=1),
+            to(server, "connect_storm", connections=3, wait_s=HANG_S),
             to(server, "start_slow_readers", path="/bulk.bin", count=1, interval_s=3, hold_s=60),
             question("end_slow_readers"),
             to(server, "one_by_one", **one_by_one),
@@ -129,7 +129,7 @@ def test_slow_readers_end_when_they_are_told_to() -> None:
         ended = next(talk)
         server.wait_for_open(0)
     assert (ended["alive"], ended["ended"]) == (2, 0)
-    assert ended["took_s"] < 2
+    assert ended["took_s"] < HANG_S
 
 
 def test_slow_readers_that_nobody_has_ended_end_with_the_input() -> None:
@@ -140,7 +140,7 @@ def test_slow_readers_that_nobody_has_ended_end_with_the_input() -> None:
         server.wait_for_open(2)
         began_s = time.monotonic()
         assert list(talk) == []
-        assert time.monotonic() - began_s < 2
+        assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
 
 
@@ -178,7 +178,7 @@ def test_one_process_does_one_job_after_the_other() -> None:
             told.append(json.loads(program.stdout.readline()))
         limits = Path(f"/proc/{program.pid}/limits").read_text(encoding="ascii")
         program.stdin.close()
-        assert program.wait(timeout=5) == 0
+        assert program.wait(timeout=HANG_S) == 0
     assert "error" in told[0]
     assert (told[1]["held"], told[2]["released"]) == (2, 2)
     (open_files,) = (line.split() for line in limits.splitlines() if line.startswith("Max open files"))

@@ -2,14 +2,13 @@
 
 import itertools
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from images.client.loadgen import one_by_one
-from tests.unit.fake_nginx import Behaviour, FakeNginx
+from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -20,7 +19,7 @@ def protocol(port: int, **changes: Any) -> dict[str, Any]:
     quick: dict[str, Any] = {
         "fast_path": "/small.bin",
         "requests": 5,
-        "timeout_s": 0.2,
+        "timeout_s": HANG_S,
         "bulk_path": "/bulk.bin",
         "bulk_downloads": 2,
         "trial": "a-b1",
@@ -47,21 +46,22 @@ def test_fast_requests_run_one_after_the_other_beside_the_downloads() -> None:
 def test_a_request_that_is_not_answered_is_given_up_and_the_next_one_begins() -> None:
     """The article's time limit; the downloads go on meanwhile."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
-        answer = protocol(server.port, requests=2, timeout_s=0.15)
+        answer = protocol(server.port, requests=2, timeout_s=0.25)
     assert [record["complete"] for record in answer["requests"]] == [False, False]
-    assert all(record["total_ms"] >= 150 for record in answer["requests"])
-    assert answer["bulk_seconds"] >= 0.3
+    assert all(record["total_ms"] >= 250 for record in answer["requests"])
+    assert answer["bulk_seconds"] >= 0.5
     assert answer["bulk_bytes"] > 1 << 20
 
 
 def test_downloads_that_end_are_not_begun_again() -> None:
     """Their time ends with the last of them, not with the requests."""
     with FakeNginx(Behaviour(bulk_bytes=100_000, silent_paths=("/small.bin",))) as server:
-        answer = protocol(server.port, requests=2, timeout_s=0.4)
+        answer = protocol(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
     # The responses' heads came along.
     assert 200_000 < answer["bulk_bytes"] < 200_400
-    assert 0 < answer["bulk_seconds"] < 0.4
+    last = answer["requests"][-1]
+    assert 0 < answer["bulk_seconds"] * 1e3 < last["at_ms"] + last["total_ms"]
 
 
 def test_without_downloads_the_requests_have_the_subject_to_themselves() -> None:
@@ -79,7 +79,7 @@ def test_a_download_that_is_no_200_is_an_error_that_shows_it() -> None:
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404}, silent_paths=("/small.bin",))) as server,
         pytest.raises(ConnectionError, match=r"bulk download answered with b'HTTP/1\.1 404"),
     ):
-        protocol(server.port, requests=1)
+        protocol(server.port, requests=1, timeout_s=0.5)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -87,7 +87,7 @@ def test_a_download_that_is_closed_without_an_answer_is_an_error() -> None:
     """Though another one runs."""
     behaviour = Behaviour(hanging_up=(12,), silent_paths=("/small.bin",))
     with FakeNginx(behaviour) as server, pytest.raises(ConnectionError, match="answered with b''"):
-        protocol(server.port, requests=1)
+        protocol(server.port, requests=1, timeout_s=0.5)
 
 
 def test_where_nobody_listens_nothing_is_left_open() -> None:
@@ -95,8 +95,6 @@ def test_where_nobody_listens_nothing_is_left_open() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     before = len(list(Path("/proc/self/fd").iterdir()))
-    began_s = time.monotonic()
     with pytest.raises(ConnectionRefusedError):
         protocol(port)
-    assert time.monotonic() - began_s < 1
     assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -12,7 +12,7 @@ import pytest
 from fixtures.load.observation import Observation
 from images.client.loadgen.__main__ import answers, measure, prepare
 from images.client.loadgen.spec import TrialSpec
-from tests.unit.fake_nginx import Behaviour, FakeNginx
+from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -29,16 +29,16 @@ def spec(server: FakeNginx, **changes: Any) -> dict[str, Any]:
         "bulk_path": "/bulk.bin",
         "fast_rate_hz": 0.0,
         "fast_path": "/small.bin",
-        "fast_timeout_s": 0.2,
+        "fast_timeout_s": HANG_S,
         "baseline_s": 0.0,
         "probe_interval_s": 0.01,
-        "measure_s": 0.15,
-        "place_timeout_s": 2.0,
+        "measure_s": 0.3,
+        "place_timeout_s": HANG_S,
     }
     return {**quick, **changes}
 
 
-def trial(server: FakeNginx, *, settle_s: float = 0.05, **changes: Any) -> dict[str, Any]:
+def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> dict[str, Any]:
     """Run a short trial; return what the client would print, after JSON."""
     prepared = prepare(TrialSpec.from_json(spec(server, **changes)))
     raw: dict[str, Any] = json.loads(json.dumps(measure(prepared, start_s=time.monotonic() + settle_s)))
@@ -48,7 +48,7 @@ def trial(server: FakeNginx, *, settle_s: float = 0.05, **changes: Any) -> dict[
 def test_a_trial_brings_everything_that_an_observation_needs() -> None:
     """Bulk downloads through one worker, fast requests through both, an unloaded phase before."""
     with FakeNginx(Behaviour()) as server:
-        raw = trial(server, bulk_per_worker=[2, 0], fast_rate_hz=50, baseline_s=0.05)
+        raw = trial(server, bulk_per_worker=[2, 0], fast_rate_hz=50, baseline_s=0.3)
     observation = Observation.from_json(raw)
     assert [worker.worker_pid for worker in observation.workers] == [11, 12]
     assert all(worker.probes > 1 for worker in observation.workers)
@@ -56,11 +56,11 @@ def test_a_trial_brings_everything_that_an_observation_needs() -> None:
     assert through_loaded > 1 << 20
     assert through_idle == 0
     assert observation.bulk_ended_early == 0
-    assert len(observation.fast) == 8
+    assert len(observation.fast) == 15
     assert all(request.complete and request.body_bytes == 100_000 for request in observation.baseline)
     assert len(observation.baseline) > 1
-    assert observation.measuring_s >= 0.2
-    assert (observation.trial, raw["measure_s"]) == ("arm-b1", 0.15)
+    assert observation.measuring_s >= 0.6
+    assert (observation.trial, raw["measure_s"]) == ("arm-b1", 0.3)
     assert {request.trial for request in server.requests} == {"arm-b1"}
     assert server.workers_asked_for("/bulk.bin") == [11, 11]
 
@@ -80,10 +80,11 @@ def test_a_trial_without_loads_only_probes() -> None:
 def test_a_delayed_worker_is_told_from_the_other_through_the_whole_trial() -> None:
     """Worker 1 of the observation is the one with the smaller process id, wherever it came in the search."""
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={7: 0.03})) as server:
-        first, second = Observation.from_json(trial(server)).workers
+        raw = trial(server)
+    first, second = Observation.from_json(raw).workers
     assert (first.worker_pid, second.worker_pid) == (7, 31)
-    assert first.lag_p50_ms >= 30
-    assert first.lag_p50_ms > 5 * second.lag_p50_ms
+    # What the machine does meanwhile may be in every lag but the shortest.
+    assert min(raw["probe"][1]["lag_ms"]) < 15 < first.lag_p50_ms
 
 
 # The client's process ends with the error, and its sockets with it; in this process they are left to the collector.
@@ -103,7 +104,7 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
         asked = len(server.workers_asked_for("/probe"))
         start_s = time.monotonic() + 0.05
         raw = measure(prepared, start_s=start_s)
-        assert time.monotonic() >= start_s + 0.15
+        assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
         # Only the last question, and only to the worker that has to get rid of downloads.
         assert server.requests[-1].path == "/probe"
@@ -111,8 +112,8 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
     assert (raw["probe"], raw["workers"]) == ([], [11, 12])
     assert raw["bulk"]["worker_bytes"][0] == 0
     assert raw["bulk"]["worker_bytes"][1] > 1 << 20
-    assert len(raw["fast"]) == 8
-    assert raw["measuring_s"] >= 0.15
+    assert len(raw["fast"]) == 15
+    assert raw["measuring_s"] >= 0.3
     assert set(raw["machine"]) == {"busy_pct", "steal_pct"}
 
 
@@ -122,7 +123,7 @@ def test_without_probes_and_downloads_no_worker_is_looked_for() -> None:
         raw = trial(server, probes=False, fast_rate_hz=50)
     assert (raw["workers"], raw["probe"], raw["bulk"]) == ([], [], None)
     assert {request.path for request in server.requests} == {"/small.bin"}
-    assert len(raw["fast"]) == 8
+    assert len(raw["fast"]) == 15
 
 
 def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
@@ -130,18 +131,20 @@ def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
     with FakeNginx(Behaviour()) as server:
         raw = trial(server, probes=False)
     assert server.requests == []
-    assert raw["measuring_s"] >= 0.15
+    assert raw["measuring_s"] >= 0.3
 
 
 def test_the_window_is_where_the_start_was_set() -> None:
     """Bulk downloads begin before it, probes in it."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         began_s = time.monotonic()
-        raw = trial(server, settle_s=0.3, bulk_per_worker=[1, 0])
-        assert time.monotonic() - began_s >= 0.45
+        raw = trial(server, settle_s=0.5, bulk_per_worker=[1, 0])
+        assert time.monotonic() - began_s >= 0.8
     # All bytes came before the window.
     assert raw["bulk"] == {"worker_bytes": [0, 0], "ended_early": 1}
-    assert all(0 <= at_ms < 150 for samples in raw["probe"] for at_ms in samples["at_ms"])
+    for samples in raw["probe"]:
+        intended_ms = [at_ms - late_ms for at_ms, late_ms in zip(samples["at_ms"], samples["late_ms"], strict=True)]
+        assert all(0 <= each_ms < 300 for each_ms in intended_ms)
 
 
 def test_a_window_that_began_long_ago_is_not_run() -> None:
@@ -204,12 +207,12 @@ def test_one_process_runs_one_trial_after_the_other() -> None:
         assert program.stdout is not None
         raws = []
         for label in ("a-b1", "b-b1"):
-            program.stdin.write(question(server, trial=label, bulk_per_worker=[1, 0], measure_s=0.05))
+            program.stdin.write(question(server, trial=label, bulk_per_worker=[1, 0], measure_s=0.3))
             ready = json.loads(program.stdout.readline())
-            program.stdin.write(json.dumps({"go": {"start_s": ready["ready_s"]}}) + "\n")
+            program.stdin.write(json.dumps({"go": {"start_s": ready["ready_s"] + 0.2}}) + "\n")
             raws.append(json.loads(program.stdout.readline()))
         program.stdin.close()
-        assert program.wait(timeout=5) == 0
+        assert program.wait(timeout=HANG_S) == 0
         server.wait_for_open(0)
     assert [raw["trial"] for raw in raws] == ["a-b1", "b-b1"]
     assert all(Observation.from_json(raw).bulk_bytes_per_s[0] > 0 for raw in raws)

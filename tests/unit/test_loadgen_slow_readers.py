@@ -4,7 +4,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from images.client.loadgen import slow_readers
 from images.client.loadgen.slow_readers import InBackground
-from tests.unit.fake_nginx import Behaviour, FakeNginx
+from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 
 def slow(port: int, **changes: Any) -> dict[str, Any]:
@@ -21,24 +21,69 @@ def slow(port: int, **changes: Any) -> dict[str, Any]:
     return slow_readers.run(address="127.0.0.1", port=port, **{**quick, **changes})
 
 
-def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
-    """After 0.23 s each has read four times; what waits is in the receive buffers."""
+class Seen:
+    """What the readers that were made last have met so far."""
+
+    def __init__(self) -> None:
+        self.readers = slow_readers._Readers(request=b"")
+        self.readers.close()
+
+    @property
+    def read_bytes(self) -> int:
+        """What all of them have read."""
+        return sum(map(len, self.readers.received.values()))
+
+    def each_has(self, least_bytes: int, *, readers: int = 2) -> bool:
+        """Tell whether so many have so much in their receive buffers."""
+        waiting = [slow_readers._unread_bytes(connection) for connection in self.readers.received]
+        return len(waiting) == readers and min(waiting) >= least_bytes
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """Look over the shoulders of the readers that are made from now on."""
+    seen = Seen()
+    make = slow_readers._Readers
+
+    def made(*, request: bytes) -> slow_readers._Readers:
+        seen.readers = make(request=request)
+        return seen.readers
+
+    monkeypatch.setattr(slow_readers, "_Readers", made)
+    return seen
+
+
+class Until(threading.Event):
+    """Tells readers to end as soon as something is so: after a time it might not be so yet."""
+
+    def __init__(self, is_so: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_so = is_so
+
+    def is_set(self) -> bool:
+        """Look."""
+        return self._is_so()
+
+
+def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) -> None:
+    """Four bytes take four intervals; what waits is in the receive buffers."""
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
-        answer = slow(server.port, count=3)
-        assert 0.23 <= time.monotonic() - began_s < 2
+        told = Until(lambda: seen.read_bytes >= 3 * 4 and seen.each_has(10_000, readers=3))
+        answer = slow(server.port, count=3, hold_s=HANG_S, told=told)
+        took_s = time.monotonic() - began_s
         assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
         server.wait_for_open(0)
     assert (answer["alive"], answer["ended"], answer["failed"]) == (3, 0, {})
-    # A machine that is busy elsewhere for a while may cost a turn.
-    assert answer["read_bytes"] in {3 * 3, 3 * 4}
+    assert 3 * 4 <= answer["read_bytes"] <= 3 * took_s / 0.05
     assert answer["unread_bytes"] > 3 * 10_000
 
 
-def test_a_small_receive_buffer_keeps_more_of_the_file_with_the_server() -> None:
+def test_a_small_receive_buffer_keeps_more_of_the_file_with_the_server(seen: Seen) -> None:
     """The kernel doubles SO_RCVBUF for its own needs (socket(7)), and never holds more than that."""
     with FakeNginx(Behaviour()) as server:
-        answer = slow(server.port, receive_buffer_bytes=4096)
+        told = Until(lambda: seen.read_bytes >= 2 * 4 and seen.each_has(1))
+        answer = slow(server.port, receive_buffer_bytes=4096, hold_s=HANG_S, told=told)
     assert 0 < answer["unread_bytes"] <= 2 * 2 * 4096
 
 
@@ -49,16 +94,16 @@ def test_readers_have_the_articles_interval_unless_told_otherwise() -> None:
     assert (answer["alive"], answer["read_bytes"]) == (1, 0)
 
 
-def test_a_download_that_the_server_has_ended_is_not_alive() -> None:
+def test_a_download_that_the_server_has_ended_is_not_alive(seen: Seen) -> None:
     """Its FIN is seen though data waits in front of it, and that data counts."""
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
-        answer = slow(server.port)
+        answer = slow(server.port, hold_s=HANG_S, told=Until(lambda: seen.readers.ended == 2))
     assert (answer["alive"], answer["ended"]) == (0, 2)
     # The response's head came along.
     assert 2 * 1000 < answer["unread_bytes"] + answer["read_bytes"] < 2 * 1200
 
 
-def test_a_reset_ends_a_reader() -> None:
+def test_a_reset_ends_a_reader(seen: Seen) -> None:
     """That is what nginx sends with reset_timedout_connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -70,7 +115,8 @@ def test_a_reset_ends_a_reader() -> None:
 
         thread = threading.Thread(target=reset)
         thread.start()
-        answer = slow(listener.getsockname()[1], count=1)
+        told = Until(lambda: seen.readers.ended == 1)
+        answer = slow(listener.getsockname()[1], count=1, hold_s=HANG_S, told=told)
         thread.join()
     assert (answer["alive"], answer["ended"], answer["unread_bytes"]) == (0, 1, 0)
 
@@ -92,35 +138,33 @@ def test_readers_that_cannot_even_begin_are_counted() -> None:
 
 # Once read from, once not: the answer's beginning is in two places.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
-def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float) -> None:
+def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float, seen: Seen) -> None:
     """An error page is short: it would wait nowhere. No connection is left open."""
     before = len(list(Path("/proc/self/fd").iterdir()))
+    told = Until(lambda: seen.each_has(1) and (seen.read_bytes > 0) == (interval_s < 1))
     with (
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server,
         pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"),
     ):
-        slow(server.port, interval_s=interval_s)
+        slow(server.port, interval_s=interval_s, hold_s=2.5, told=told)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_readers_carry_their_trial() -> None:
     """The access log can tell them from others."""
     with FakeNginx(Behaviour()) as server:
-        slow(server.port, trial="a-b1")
-        slow(server.port)
+        slow(server.port, hold_s=HANG_S, told=Until(lambda: len(server.requests) == 2), trial="a-b1")
+        slow(server.port, hold_s=HANG_S, told=Until(lambda: len(server.requests) == 4))
     assert [request.trial for request in server.requests] == ["a-b1", "a-b1", "slow_readers", "slow_readers"]
 
 
-def test_readers_that_are_told_to_end_do_so_at_once() -> None:
+def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
     """Long before their time, and with the same answer as at their end."""
-    told = threading.Event()
     with FakeNginx(Behaviour()) as server:
-        timer = threading.Timer(0.3, told.set)
-        timer.start()
         began_s = time.monotonic()
-        answer = slow(server.port, interval_s=0.1, hold_s=60, told=told)
-        timer.join()
-        assert 0.3 <= time.monotonic() - began_s < 5
+        told = Until(lambda: seen.read_bytes >= 2 and seen.each_has(10_000))
+        answer = slow(server.port, interval_s=0.1, hold_s=2 * HANG_S, told=told)
+        assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
     assert (answer["alive"], answer["ended"], answer["failed"]) == (2, 0, {})
     assert answer["read_bytes"] >= 2
@@ -132,7 +176,7 @@ def test_readers_whom_nobody_tells_read_to_their_end() -> None:
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         assert slow(server.port, told=threading.Event())["alive"] == 2
-        assert 0.23 <= time.monotonic() - began_s < 2
+        assert time.monotonic() - began_s >= 0.23
 
 
 @pytest.fixture
@@ -141,6 +185,14 @@ def background() -> Iterator[InBackground]:
     readers = InBackground()
     yield readers
     readers.close()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end_s = time.monotonic() + HANG_S
+    while not is_so():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
 
 
 def begin(readers: InBackground, port: int, **changes: Any) -> dict[str, Any]:
@@ -174,11 +226,11 @@ def test_there_is_one_set_of_readers_in_the_background(background: InBackground)
         background.end()
 
 
-def test_what_readers_in_the_background_have_met_is_told_at_their_end(background: InBackground) -> None:
+def test_what_readers_in_the_background_have_met_is_told_at_their_end(background: InBackground, seen: Seen) -> None:
     """An error page is an error then; the next ones begin anew."""
     with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server:
-        begin(background, server.port, hold_s=0.3)
-        time.sleep(0.4)
+        begin(background, server.port)
+        wait_until(lambda: seen.each_has(1))
         with pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"):
             background.end()
     with FakeNginx(Behaviour()) as server:
@@ -187,16 +239,15 @@ def test_what_readers_in_the_background_have_met_is_told_at_their_end(background
         assert background.end()["alive"] == 2
 
 
-def test_closing_ends_readers_that_nobody_has_ended() -> None:
+def test_closing_ends_readers_that_nobody_has_ended(seen: Seen) -> None:
     """Their connections are gone when it returns; without any there is nothing to do."""
     readers = InBackground()
     with FakeNginx(Behaviour()) as server:
         begin(readers, server.port)
-        server.wait_for_open(2)
         # By then they wait for their next byte.
-        time.sleep(0.2)
+        wait_until(lambda: seen.each_has(1))
         began_s = time.monotonic()
         readers.close()
-        assert time.monotonic() - began_s < 2
+        assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
     InBackground().close()

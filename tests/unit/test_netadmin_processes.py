@@ -93,7 +93,7 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
     with subprocess.Popen([title, "60"], executable=sleep) as process:
         try:
             # The kernel lets the parent go on a moment before the title stands.
-            deadline_s = time.monotonic() + 10
+            deadline_s = time.monotonic() + 30
             while not processes.pids(title) and time.monotonic() < deadline_s:
                 time.sleep(0.01)
             (found,) = processes.figures(title)

@@ -3,6 +3,7 @@
 import pytest
 
 from fixtures.errors import DiskFullError
+from fixtures.report import html
 from tests.unit.inner_pytest import prepare
 
 _CLAIM = """
@@ -17,7 +18,7 @@ _CLAIM = """
 
 def test_a_run_ends_with_its_pages(pytester: pytest.Pytester) -> None:
     """The last lines say where results and pages are."""
-    prepare(pytester, _CLAIM)
+    prepare(pytester, _CLAIM, pages=True)
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["results: results/*/results.json", "report: results/*/index.html"])
@@ -39,8 +40,8 @@ def test_a_fault_of_the_pages_is_one_line(
     def fail(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("fixtures.report.html.write_report", fail)
-    prepare(pytester, _CLAIM)
+    monkeypatch.setattr(html, "write_report", fail)
+    prepare(pytester, _CLAIM, pages=True)
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*verdicts*", line])

@@ -15,7 +15,8 @@ from fixtures.report.html.matrix import matrix
 from fixtures.report.results import Results
 from tests.unit.canned_results import write_large_run, write_small_run
 
-pytestmark = pytest.mark.browser
+# One browser serves all of them.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _LARGE_CELLS = 500
