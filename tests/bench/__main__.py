@@ -1,4 +1,4 @@
-"""``python -m tests.bench``: what a lab, a wire, an analysis and a run cost."""
+"""``python -m tests.bench``: what a lab, a wire, an analysis, a record of turns and a run cost."""
 
 import shutil
 import statistics
@@ -22,6 +22,7 @@ from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
 from tests.bench.capture import measure_capture
 from tests.bench.compose import Compose
+from tests.bench.turns import measure_turns
 from tests.bench.wire import measure_wire
 from tests.lab.children import CHECKOUT
 
@@ -131,6 +132,8 @@ def main() -> None:
         for line in measure_capture(session, images=BenchImages(**tags), tshark_image=tshark_image):
             _say(line)
     client.close()
+    for line in measure_turns():
+        _say(line)
     measuring_share()
 
 

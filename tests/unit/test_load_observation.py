@@ -4,6 +4,7 @@ import pytest
 
 from fixtures.load.observation import Observation, percentile
 from fixtures.load.trial import TrialPlan
+from tests.unit import canned_turns
 from tests.unit.canned_trials import fast_record, raw_trial
 
 
@@ -17,6 +18,21 @@ def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
     assert loaded.lag_p90_ms == pytest.approx(90.1)
     assert loaded.lag_p99_ms == pytest.approx(99.01)
     assert (idle.worker_pid, idle.lag_p50_ms, idle.lag_p99_ms) == (12, 4, 4)
+
+
+def test_each_worker_has_its_own_turns() -> None:
+    """By process id: the observer may know of more workers than were probed, in another order."""
+    workers = [canned_turns.raw_worker(pid, read=[[0, pid, 0]]) for pid in (12, 11, 13)]
+    raw = {**raw_trial(), "turns": {"workers": workers, "start_s": 1.0, "end_s": 2.0}}
+    assert [worker.turns and worker.turns.turns for worker in Observation.from_json(raw).workers] == [11, 12]
+    assert [worker.turns for worker in Observation.from_json(raw_trial()).workers] == [None, None]
+
+
+def test_a_worker_whose_turns_were_not_recorded_is_an_error() -> None:
+    """Another one's would tell of something else."""
+    turns = {"workers": [canned_turns.raw_worker(11)], "start_s": 1.0, "end_s": 2.0}
+    with pytest.raises(ValueError, match="worker 12 is not among those whose turns were recorded"):
+        Observation.from_json({**raw_trial(), "turns": turns})
 
 
 def test_bulk_bytes_are_per_second_of_the_window() -> None:

@@ -16,6 +16,7 @@ from fixtures.load.observer import (
     WatchSample,
     WorkerFigures,
 )
+from tests.unit import canned_turns
 
 if TYPE_CHECKING:
     from fixtures.topology.channel import Channel
@@ -48,6 +49,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     },
     "watch": {"watching": True},
     "signal": {"signalled": [9, 12]},
+    "turns": {
+        "workers": [canned_turns.raw_worker(9, read=[[67, 2, 3000]]), canned_turns.raw_worker(12)],
+        "start_s": 12.5,
+        "end_s": 13.75,
+    },
     "watched": {
         "samples": [
             {"at_s": 12.5, "rss_bytes": [4096, 8192], "queued": 0},
@@ -69,18 +75,21 @@ class Program:
 
     Attributes:
         asked: Every question.
+        timeouts_s: How long each answer may take.
         errors: By task what is answered instead.
         closed: Whether the conversation has ended.
     """
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
+        self.timeouts_s: list[float] = []
         self.errors: dict[str, str] = {}
         self.closed = False
 
     def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
         """Answer."""
         assert timeout_s > 0
+        self.timeouts_s.append(timeout_s)
         self.asked.append(json.loads(json.dumps(question)))
         task = question["task"]
         # As over the wire: nobody shares an object with the one who asked.
@@ -158,6 +167,17 @@ def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Progra
     assert program.asked == [{"task": "watch", "port": 8001, "interval_s": 0.2}]
 
 
+def test_turns_are_read_over_a_time_that_is_longer_than_an_answer_may_take(
+    observer: Observer, program: Program
+) -> None:
+    """The observer answers when it is over."""
+    turns = observer.turns(12.5, 112.5)
+    assert turns.to_json() == ANSWERS["turns"]
+    assert [(worker.pid, worker.turn_bytes_p50) for worker in turns.workers] == [(9, 1500), (12, None)]
+    assert program.asked == [{"task": "turns", "start_s": 12.5, "end_s": 112.5}]
+    assert program.timeouts_s[-1] > 100
+
+
 @pytest.mark.parametrize(
     ("method", "name", "to"),
     [("stop_workers", "STOP", "workers"), ("continue_workers", "CONT", "workers"), ("reload", "HUP", "master")],
@@ -174,7 +194,7 @@ def test_signals_go_to_workers_or_to_the_master(
 def test_an_error_is_an_error_of_the_lab(method: str, task: str, observer: Observer, program: Program) -> None:
     """The program's own words are the message, for every task; where it was is said, too."""
     program.errors[task] = "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
-    arguments = {"sockets": (8000,), "watch": (8000,)}.get(method, ())
+    arguments = {"sockets": (8000,), "watch": (8000,), "turns": (12.5, 13.5)}.get(method, ())
     with pytest.raises(LabError) as caught:
         getattr(observer, method)(*arguments)
     assert caught.value.what == "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"

@@ -2,6 +2,7 @@
 
 from fixtures.load.observation import Observation
 from fixtures.load.stall_metrics import arm_metrics
+from tests.unit import canned_turns
 from tests.unit.canned_trials import fast_record, raw_trial
 
 
@@ -30,6 +31,19 @@ def test_what_an_arm_did_not_measure_is_none_and_not_zero() -> None:
     """Zero milliseconds would be a figure."""
     metrics = arm_metrics([Observation.from_json(raw_trial())])
     assert (metrics["baseline_requests"], metrics["baseline_p50_ms"], metrics["fast_p99_ms"]) == (0, None, None)
+
+
+def test_turns_are_told_per_worker_as_medians_over_trials() -> None:
+    """Only where they were recorded; a worker that read nothing has no bytes per turn."""
+    trials = []
+    for read_bytes in (1000, 1200, 9_000_000):
+        workers = [canned_turns.raw_worker(11, read=[[67, 1, read_bytes]]), canned_turns.raw_worker(12)]
+        turns = {"workers": workers, "start_s": 1.0, "end_s": 2.0}
+        trials.append(Observation.from_json({**raw_trial(), "turns": turns}))
+    metrics = arm_metrics(trials)
+    assert (metrics["worker1_turn_bytes_p50"], metrics["worker1_turns"]) == (1200, 1)
+    assert (metrics["worker2_turn_bytes_p50"], metrics["worker2_turns"]) == (None, 0)
+    assert "worker1_turns" not in arm_metrics([Observation.from_json(raw_trial())])
 
 
 def test_an_arm_without_valid_trials_has_no_figures() -> None:

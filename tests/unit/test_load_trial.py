@@ -15,8 +15,10 @@ import pytest
 
 from fixtures.errors import LabError
 from fixtures.load.observation import Observation
+from fixtures.load.observer import Observer
 from fixtures.load.trial import TrialPlan, run_trial
 from images.client.loadgen.spec import TrialSpec
+from tests.unit import canned_turns
 from tests.unit.canned_trials import raw_trial
 from tests.unit.fake_nginx import Behaviour, FakeNginx
 
@@ -105,6 +107,79 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
         (spec,) = program.specs
         assert (spec.address, spec.port, spec.trial) == ("172.18.0.7", 8080, "a-b2")
     assert plan.metrics([observation])["worker1_lag_p50_ms"] == 7
+
+
+class Recorder:
+    """A stand-in for the observer's program: it has seen turns, or ends with an error.
+
+    Attributes:
+        windows_s: Starts and ends that it was asked for.
+    """
+
+    def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
+        self._error = error
+        self._together = together
+        self.windows_s: list[tuple[float, float]] = []
+
+    def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
+        """Answer as the program would."""
+        assert timeout_s > 0
+        assert question["task"] == "turns"
+        self.windows_s.append((question["start_s"], question["end_s"]))
+        self._together()
+        if self._error:
+            return {"error": self._error}
+        workers = [canned_turns.raw_worker(11, read=[[67, 2, 3000]]), canned_turns.raw_worker(12)]
+        return {"workers": workers, "start_s": question["start_s"], "end_s": question["end_s"]}
+
+    @property
+    def observer(self) -> Observer:
+        """The library's side of it."""
+        return Observer(cast("Channel", self))
+
+
+@pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
+def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
+    """Asked for at the same time as the loads, for exactly their window, and only where the plan says so."""
+    both = threading.Barrier(2, timeout=5)
+
+    class Meeting(Program):
+        def ask(self, question: object, *, timeout_s: float) -> Any:
+            if "go" in cast("dict[str, Any]", question):
+                both.wait()
+            return super().ask(question, timeout_s=timeout_s)
+
+    client, recorder = Meeting(raw=raw_trial()), Recorder(together=both.wait)
+    programs = types.SimpleNamespace(loadgen=client, prober=Program(raw=raw_trial()) if has_prober else None)
+    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer)
+    plan = TrialPlan(settle_s=2.0, measure_s=3.0, counts_turns=True)
+    raw = json.loads(json.dumps(plan.run(cast("Stage", stage), label="a-b2")))
+    ((start_s, end_s),) = recorder.windows_s
+    assert client.starts_s == [start_s]
+    assert end_s - start_s == pytest.approx(3.0)
+    loaded, idle = plan.observe(raw).workers
+    assert loaded.turns is not None
+    assert idle.turns is not None
+    assert (loaded.turns.turn_bytes_p50, idle.turns.turn_bytes_p50) == (1500, None)
+
+
+def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
+    """It would wait for the window's end, and subjects that record nothing have no answer."""
+    client = Program(raw=raw_trial())
+    programs = types.SimpleNamespace(loadgen=client, prober=None)
+    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
+    assert "turns" not in TrialPlan().run(cast("Stage", stage), label="a-b2")
+
+
+def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
+    """The turns may only be missing because nginx is gone."""
+    recorder = Recorder("process 11 keeps no record of its turns")
+    for raw, error in ((LabError("no bulk file"), "no bulk file"), (raw_trial(), "process 11 keeps no record")):
+        client = Program(raw=raw)
+        with pytest.raises(LabError, match=error):
+            run_trial(
+                client.channel, TrialPlan(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
+            )
 
 
 def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:

@@ -13,6 +13,7 @@ from fixtures.report.charts import Chart, charts
 from fixtures.report.charts.cell_charts import MOST_BYTES
 from tests.unit.canned_charts import cell, files, http, memory, names, stall, storm, trial
 
+TURNS = {"workers": [{"pid": 11, "histograms": {"read_bytes": [[0, 3, 0], [64, 2, 2050], [70, 1, 1800]]}}]}
 RECORDS: dict[str, dict[str, Any]] = {
     "rmem-1": stall([1.0, 2.0], [0.1], fast_ms=[3.0], bulk_bytes=[5]),
     "rmem-2": stall([3.0], [0.2], fast_ms=[4.0], bulk_bytes=[6]),
@@ -22,6 +23,7 @@ RECORDS: dict[str, dict[str, Any]] = {
     "memory": memory([1, 2], [3]),
     "burst": {"sent": 8, "half_open": 3, "counters": {"TcpExt.ListenDrops": 6}},
     "one-by-one": {"requests": [{"total_ms": 5.0}]},
+    "turns": {"workers": [11, 12], "turns": TURNS},
 }
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just(10**400) | st.just(5e-324),
@@ -66,6 +68,7 @@ def test_every_kind_of_record_has_a_figure_that_plotly_knows() -> None:
         "arms",
         "dose-response",
         "held-connections",
+        "turn-bytes",
         "cdf-requests",
         "cdf-loop-lag",
         "cdf-connects",

@@ -135,11 +135,11 @@ class Reader:
         """
         for _ in range(_TRIES):
             content = os.pread(self._file, SIZE, 0)
-            before, begun = _MOMENT.unpack_from(content, _HEADER.size)
+            before, _ = _MOMENT.unpack_from(content, _HEADER.size)
             after, _ = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
             # Odd while a turn is being added. The copy took longer than the kernel's reading of the first word.
             if before == after and before % 2 == 0:
-                return _record(begun, content[_HEADER.size + _MOMENT.size :])
+                return parse(content)
             time.sleep(0)
         raise TurnsError(f"process {self.pid}: its record of turns is being written all the time")
 
@@ -154,21 +154,23 @@ class Reader:
             raise TurnsError(f"process {self.pid}: the record of turns is that of another process that has ended")
 
 
-def _started_ns(stat: str) -> int:
-    """Return when a process started, since boot and rounded down, from its /proc/PID/stat (proc_pid_stat(5))."""
-    # Field 22. The name in parentheses may contain anything; the third field follows it.
-    ticks = int(stat.rpartition(")")[2].split()[22 - 3])
-    return ticks * _NS_PER_S // os.sysconf("SC_CLK_TCK")
-
-
-def _record(begun: int, content: bytes) -> Record:
-    words = array.array("Q", content)
+def parse(content: bytes) -> Record:
+    """Return what a file's content says, of which nothing was written while it was read."""
+    _, begun = _MOMENT.unpack_from(content, _HEADER.size)
+    words = array.array("Q", content[_HEADER.size + _MOMENT.size :])
     histograms = {}
     for place, name in enumerate(HISTOGRAMS):
         counts_at = len(COUNTERS) + place * 2 * BUCKETS
         counts, sums = words[counts_at : counts_at + BUCKETS], words[counts_at + BUCKETS : counts_at + 2 * BUCKETS]
         histograms[name] = {bucket: (count, sums[bucket]) for bucket, count in enumerate(counts) if count}
     return Record(begun=begun, counters=dict(zip(COUNTERS, words, strict=False)), histograms=histograms)
+
+
+def _started_ns(stat: str) -> int:
+    """Return when a process started, since boot and rounded down, from its /proc/PID/stat (proc_pid_stat(5))."""
+    # Field 22. The name in parentheses may contain anything; the third field follows it.
+    ticks = int(stat.rpartition(")")[2].split()[22 - 3])
+    return ticks * _NS_PER_S // os.sysconf("SC_CLK_TCK")
 
 
 def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> dict[str, Any]:

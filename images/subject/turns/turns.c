@@ -7,8 +7,8 @@
  * "half of all bytes were read in turns that read at least so much".
  *
  * Where: FOLDER/tuneproof-turns.PID, mapped and shared; FOLDER is /dev/shm, a file system in memory, so that neither a disk
- * nor its write-back can hold up the event loop that is observed. Readers: images/netadmin/netadmin/turns.py, where the
- * layout is written down for the second time; VERSION stands for it.
+ * nor its write-back can hold up the event loop that is observed. Its layout: record.h; its readers:
+ * images/netadmin/netadmin/turns.py.
  *
  * Counted are the calls that nginx makes for connections without TLS and for its temporary files (src/os/unix/ngx_recv.c,
  * ngx_readv_chain.c, ngx_send.c, ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_files.c). OpenSSL reads and writes by
@@ -37,50 +37,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC "TPTURNS"
-#define VERSION 1
+#include "record.h"
+
 #define FOLDER "/dev/shm"
 /* Tests record elsewhere. */
 #define FOLDER_VARIABLE "TUNEPROOF_TURNS_FOLDER"
-/* Eight per power of two: 0 to 7, 8 to 15 one each, and so on to 2^42 (73 minutes in ns); the last one takes all above. */
-#define BUCKETS 320
 #define EXPORTED __attribute__((visibility("default")))
 
 /* pwrite and pwrite64, sendfile and sendfile64 are one function each then, under two names. */
 _Static_assert(sizeof(off_t) == 8, "files need 64-bit offsets");
-_Static_assert(sizeof(MAGIC) == 8, "the magic fills one word");
-
-struct counters {
-    uint64_t turns;
-    uint64_t events; /* what epoll_wait returned at their beginnings */
-    uint64_t wall_ns;
-    uint64_t cpu_ns; /* of the thread: CLOCK_THREAD_CPUTIME_ID */
-    uint64_t read_calls, read_bytes; /* from sockets; calls that failed count, and bytes that were only peeked at do not */
-    uint64_t write_calls, write_bytes; /* to sockets */
-    uint64_t file_write_calls, file_write_bytes; /* at an offset: nginx's temporary files, and not its logs */
-};
-
-struct histogram {
-    uint64_t counts[BUCKETS];
-    uint64_t sums[BUCKETS];
-};
-
-struct record {
-    /* Complete before the file gets its name, constant after. */
-    char magic[8];
-    uint64_t version;
-    uint64_t pid; /* in the process's own PID namespace */
-    uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later has the id of one that has ended */
-    uint64_t buckets;
-    /* Odd while a turn is being added: what was read meanwhile, or across a change of it, is to be read again. */
-    _Atomic uint64_t sequence;
-    /* Returns of epoll_wait: one turn is open where this is ahead of counters.turns. */
-    _Atomic uint64_t begun;
-    struct counters counters;
-    struct histogram read_bytes;
-    struct histogram cpu_ns;
-    struct histogram wall_ns;
-};
 
 static struct {
     int (*epoll_wait)(int, struct epoll_event *, int, int);

@@ -1,0 +1,53 @@
+"""What the recorder of turns costs the program that it records: one turn of a loop that sends and reads a byte.
+
+With it and without it in turn, each in a process of its own, on one CPU. Told is the thread's CPU time: what neighbours
+take does not count there, but what they leave in the caches does, so the lowest of many runs is told beside the median.
+"""
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from fixtures.engine.images import IMAGES_FOLDER
+
+PAIRS: Final = 25
+_TURNS: Final = 100_000
+_RECORDER: Final = IMAGES_FOLDER / "subject/turns/build.sh"
+_PROGRAM: Final = Path(__file__).with_name("one_turn.c")
+
+
+def measure_turns() -> Iterator[str]:
+    """Yield the figures in lines; one that says so where there is no C compiler."""
+    if shutil.which("cc") is None:
+        yield "no C compiler on this machine (Debian: apt-get install gcc libc6-dev): no cost of recording turns"
+        return
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        library, program = Path(folder) / "turns.so", Path(folder) / "one_turn"
+        subprocess.run(["sh", str(_RECORDER), str(library)], check=True)
+        subprocess.run(["cc", "-O2", "-o", str(program), str(_PROGRAM)], check=True)
+        plain_ns, recorded_ns = [], []
+        for _ in range(PAIRS):
+            plain_ns.append(_turn_ns(program, {}))
+            recorded_ns.append(
+                _turn_ns(program, {"LD_PRELOAD": str(library), "TUNEPROOF_TURNS_FOLDER": folder}),
+            )
+    yield f"one turn, unrecorded: {_told(plain_ns)}"
+    yield f"one turn, recorded: {_told(recorded_ns)}"
+    added_ns = [recorded - plain for plain, recorded in zip(plain_ns, recorded_ns, strict=True)]
+    lowest_ns = min(recorded_ns) - min(plain_ns)
+    yield f"recording adds {lowest_ns:.0f} ns to the lowest, {statistics.median(added_ns):.0f} ns in the median pair"
+
+
+def _turn_ns(program: Path, environment: dict[str, str]) -> float:
+    command = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), str(program), str(_TURNS)]
+    done = subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def _told(values_ns: Sequence[float]) -> str:
+    return f"{min(values_ns):.0f} ns of CPU time (lowest; median {statistics.median(values_ns):.0f})"
