@@ -167,8 +167,6 @@ def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
     assert min(other.lag_ms) < DELAY_S * 1e3 / 2 < statistics.median(delayed.lag_ms)
     for each in samples:
         assert len(each.at_ms) == len(each.late_ms) == len(each.lag_ms)
-        # An answer that comes after the window's end counts the ticks until then as missed.
-        assert len(each.lag_ms) + each.left_out + each.missed_ticks >= 50
         assert min(each.late_ms) >= 0
         assert each.at_ms == sorted(each.at_ms)
 
