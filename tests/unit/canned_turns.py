@@ -67,7 +67,7 @@ def raw_worker(
 
 
 def bucket(value: int) -> int:
-    """Return the number of the bucket that a value falls into, as bucket() in turns.c does."""
+    """Return the number of a value's bucket, as turns.c does."""
     shift = max(value.bit_length() - 4, -1)
     return value if shift < 0 else 8 * (shift + 1) + (value >> shift) - 8
 

@@ -12,6 +12,7 @@ from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
 from fixtures.inference.tallies import Share, Tally, exact_limits
 from fixtures.inference.verdicts import Form, Verdict
+from fixtures.load.trial import TrialPlan
 from fixtures.network.profiles import BARE
 from fixtures.pytest_plugin.options import FULL, LOOKS, QUICK
 from fixtures.scenario.claims import Claim
@@ -125,3 +126,23 @@ def test_the_whole_grid_of_a_full_run_has_more_units_per_block_than_the_corners(
         assert isinstance(effect, Share)
         units.append(effect.of.of)
     assert units == [9, 2]
+
+
+def test_either_all_subjects_of_a_comparison_record_their_turns_or_none_does() -> None:
+    """The record makes calls cost a little more: it would be a part of the effect."""
+    for scenario in EVERY_SCENARIO:
+        records = {arm.name: arm.subject.records_turns for arm in scenario.arms}
+        for claim in scenario.claims:
+            assert len({records[arm] for arm in claim.arms}) == 1, f"{scenario.name}-{claim.name}"
+
+
+def test_turns_are_counted_where_they_are_recorded() -> None:
+    """Nothing could be read from a subject without the record."""
+    counting = [
+        arm
+        for scenario in EVERY_SCENARIO
+        for arm in scenario.arms
+        if isinstance(arm.plan, TrialPlan) and arm.plan.counts_turns
+    ]
+    assert len(counting) >= 3 * 5
+    assert all(arm.subject.records_turns for arm in counting)
