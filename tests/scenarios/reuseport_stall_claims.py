@@ -136,7 +136,10 @@ class ReuseportStall:
         """Return all arms."""
         doses = self.dose_arms()
         reuseport = doses[0].subject
-        shared = Subject(name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False))
+        # Its turns are read by no claim; but it is compared with subjects that record theirs.
+        shared = Subject(
+            name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False), records_turns=True
+        )
         twin = Subject(name="twin", config=self._reuseport, records_turns=True)
         return (
             *doses,

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from fixtures.load.turns import WorkerTurns
-
 from fixtures.inference.dose_response import page_trend
 from fixtures.inference.tallies import Share, Tally
 from fixtures.load.observation import FastRequest, Observation, WorkerLag, percentile
+from fixtures.load.turns import WorkerTurns
 from fixtures.scenario.claims import Condition
 
 # A fast request is slow when it takes this many times the unloaded median of the same trial.

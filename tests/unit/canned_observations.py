@@ -13,7 +13,9 @@ from fixtures.load.http_load import HttpObservation
 from fixtures.load.observation import Observation
 from fixtures.load.one_by_one import ProtocolObservation
 from fixtures.load.slow_readers import MemoryObservation
+from fixtures.load.start_up import StartUpObservation
 from fixtures.scenario.claims import Claim
+from tests.unit import canned_turns
 from tests.unit.canned_trials import raw_trial
 
 _Obs = TypeVar("_Obs", bound=TrialRecord)
@@ -83,7 +85,9 @@ MEMORY: Final = MemoryObservation(
     oom_kills=0,
     others_ended=0,
 )
-# Ten fast requests, of which one that takes more than 20 ms is slow.
+# An nginx of one worker whose every connection costs 424 bytes, beside 1 MiB.
+STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
+# Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
 STALL: Final = Observation.from_json(raw_trial(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
 
 
@@ -103,16 +107,40 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
     return per_arm(HTTP, requests_per_s=requests_per_s)
 
 
-def lags(*loaded_ms: float) -> list[Observation]:
-    """Return trials whose loaded workers lag so much."""
-    loaded, idle = STALL.workers
-    return per_arm(STALL, workers=[(replace(loaded, lag_p50_ms=lag_ms), idle) for lag_ms in loaded_ms])
+def turning(observation: Observation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0) -> Observation:
+    """Return a trial whose loaded worker reads so much in each turn and takes so long; the idle one takes 1 ms."""
+    loaded, idle = observation.workers
+    return replace(
+        observation,
+        workers=(
+            replace(
+                loaded, turns=canned_turns.alike(loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms)
+            ),
+            replace(idle, turns=canned_turns.alike(idle.worker_pid, turn_bytes=100, turn_cpu_ms=1.0)),
+        ),
+    )
+
+
+def reads(*turn_bytes: int) -> list[Observation]:
+    """Return trials whose loaded workers read so much in each turn."""
+    return [turning(STALL, turn_bytes=each) for each in turn_bytes]
+
+
+def takes(*turn_cpu_ms: float) -> list[Observation]:
+    """Return trials whose loaded workers need so much CPU time for each turn."""
+    return [turning(STALL, turn_cpu_ms=each) for each in turn_cpu_ms]
 
 
 def slow(*of_ten: int) -> list[Observation]:
     """Return trials in which so many of ten fast requests are slow."""
     late = replace(STALL.fast[0], total_ms=900.0)
     return per_arm(STALL, fast=[(*[late] * count, *STALL.fast[count:]) for count in of_ten])
+
+
+def fed(*of_ten: int) -> list[Observation]:
+    """Return trials in which so many of ten fast requests come to the loaded worker."""
+    elsewhere = replace(STALL.fast[0], worker_pid=STALL.workers[1].worker_pid)
+    return per_arm(STALL, fast=[(*STALL.fast[:count], *[elsewhere] * (10 - count)) for count in of_ten])
 
 
 def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
@@ -133,3 +161,9 @@ def held(worker_bytes: float, kernel_bytes: float) -> list[HeldObservation]:
 def growths(*mib: float) -> list[MemoryObservation]:
     """Return trials in which the workers' memory grows by so much."""
     return per_arm(MEMORY, growth_bytes=[round(each * (1 << 20)) for each in mib])
+
+
+def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) -> list[StartUpObservation]:
+    """Return nginxes of so many workers and connections of them all, of which each costs so much."""
+    rows = [(workers, slots, round(workers * (1 << 20) + slots * slot_bytes)) for workers, slots in workers_and_slots]
+    return [replace(STARTED, workers=workers, slots=slots, rss_bytes=rss) for workers, slots, rss in rows]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fixtures.load.turns import WorkerTurns
 from images.netadmin.netadmin import turns
 
 # A process that started a second after boot, and whose record began half a second later.
@@ -63,3 +64,16 @@ def raw_worker(
     }
     histograms = {"read_bytes": list(read), "cpu_ns": list(cpu), "wall_ns": []}
     return {**fields, "histograms": histograms, **changes}
+
+
+def bucket(value: int) -> int:
+    """Return the number of a value's bucket, as turns.c does."""
+    shift = max(value.bit_length() - 4, -1)
+    return value if shift < 0 else 8 * (shift + 1) + (value >> shift) - 8
+
+
+def alike(pid: int, *, turn_bytes: int, turn_cpu_ms: float, turns_made: int = 100) -> WorkerTurns:
+    """Return the turns of a worker of which each has read as much, and taken as much CPU time."""
+    cpu_ns = round(1e6 * turn_cpu_ms)
+    read, cpu = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns))
+    return WorkerTurns.from_json(raw_worker(pid, read=read, cpu=cpu, cpu_ns=turns_made * cpu_ns))

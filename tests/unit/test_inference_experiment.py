@@ -9,10 +9,10 @@ import pytest
 from fixtures.inference.blocks import block_order
 from fixtures.inference.experiment import Experiment
 from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
 from fixtures.inference.ledger import Ledger
 from fixtures.inference.looks import Looks
 from fixtures.inference.questions import Progress, Question, Trial
+from fixtures.inference.tallies import Share, Tally
 from fixtures.inference.verdicts import Verdict
 
 _SEED = 3

@@ -66,5 +66,5 @@ def test_a_share_is_a_number_with_its_units() -> None:
 )
 def test_what_is_no_share_is_refused(count: float, of: float) -> None:
     """The error names the number."""
-    with pytest.raises(ValueError, match="at least one unit|between 0 and"):
+    with pytest.raises(ValueError, match=r"at least one unit|between 0 and"):
         Tally(count=count, of=of)

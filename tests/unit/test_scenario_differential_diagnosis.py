@@ -7,6 +7,9 @@ from typing import Any, Final
 import pytest
 
 from fixtures.evidence.diagnosis.findings import Cause
+from fixtures.inference.intervals import Scale
+from fixtures.inference.looks import Looks
+from fixtures.inference.tallies import Share, Tally, exact_limits
 from fixtures.load.recorded import RecordedObservation
 from tests.scenarios.differential_diagnosis_claims import DIAGNOSES, SCENARIO
 
@@ -15,12 +18,15 @@ QUIET: Final = RecordedObservation(
     measuring_s=1.0,
     found=(),
     possible=(),
+    flows=100,
     clients_answered_with_reset=0,
     syn_repeated_share=0.0,
     unfinished_share=0.0,
     zero_window_share=0.0,
 )
 CLAIM_OF: Final = {claim.arms[0]: claim for claim in SCENARIO.claims if claim.effect_name == "right diagnoses"}
+RIGHT: Final = Share(of=Tally(count=1, of=1))
+WRONG: Final = Share(of=Tally(count=0, of=1))
 Block = Sequence[RecordedObservation]
 
 
@@ -34,17 +40,20 @@ def test_a_diagnosis_is_right_when_its_primary_cause_is_the_one_that_was_built(a
     """A consequence may be told beside it."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]
-    assert [claim.effect({arm: observation}) for observation in right] == [1.0] * len(right)
+    assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)
 
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
 def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
-    """One wrong trial of five is too many."""
+    """One wrong trial of those that were declared is too many, be it at the first look."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
-    assert {claim.effect({arm: observation}) for observation in wrong} == {0.0}
-    assert claim.threshold > 4 / 5
+    assert {claim.effect({arm: observation}) for observation in wrong} == {WRONG}
+    looks = claim.question(Looks(blocks=(5, 9))).looks
+    assert looks.blocks == (29,)
+    low, _ = exact_limits([RIGHT] * 28 + [WRONG], tail=looks.tail(0))
+    assert low < claim.threshold
 
 
 def test_every_arm_is_diagnosed() -> None:
@@ -67,13 +76,17 @@ TABLE: Final[Sequence[tuple[str, Sequence[Block], Sequence[Block]]]] = (
     (
         "stalled_nginx_sends_to_nobody",
         [[changed(clients_answered_with_reset=1), QUIET]],
-        [[QUIET, QUIET], [changed(clients_answered_with_reset=9), changed(clients_answered_with_reset=1)]],
+        [
+            [QUIET, QUIET],
+            [changed(clients_answered_with_reset=9), changed(clients_answered_with_reset=1)],
+            [QUIET, changed(clients_answered_with_reset=1)],
+        ],
     ),
     *(
         (
             name,
-            [[changed(**{figure: 0.6}), QUIET]],
-            [[changed(**{figure: 0.4}), QUIET], [changed(**{figure: 1.0}), changed(**{figure: 1.0})]],
+            [[changed(**{figure: 0.51}), QUIET]],
+            [[changed(**{figure: 0.49}), QUIET], [changed(**{figure: 1.0}), changed(**{figure: 1.0})]],
         )
         for name, figure in (
             ("overflow_repeats_syns", "syn_repeated_share"),
@@ -88,16 +101,39 @@ TABLE: Final[Sequence[tuple[str, Sequence[Block], Sequence[Block]]]] = (
 def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls: Sequence[Block]) -> None:
     """Above the threshold where it is there, below where it is not, or where healthy traffic has it, too."""
     claim = SCENARIO.claim(name)
-    effects = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
-    assert min(effects[0]) > claim.threshold
-    assert max(effects[1]) < claim.threshold
+    told_of = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
+    assert {isinstance(effect, Share) for rows in told_of for effect in rows} == {claim.scale is Scale.SHARE}
+    assert min(map(float, told_of[0])) > claim.threshold
+    assert max(map(float, told_of[1])) < claim.threshold
 
 
-@pytest.mark.parametrize("name", ["log_lies_in_stall", "overflow_repeats_syns"])
-def test_a_capture_that_does_not_tell_makes_its_block_void(name: str) -> None:
+def test_a_share_of_the_capture_is_told_with_the_connections_it_was_counted_on() -> None:
+    """60 of 100 less 10 of 100, and 2 of 7 as whole connections again."""
+    claim = SCENARIO.claim("overflow_repeats_syns")
+    first, second = claim.arms
+    block = {first: changed(syn_repeated_share=0.6), second: changed(syn_repeated_share=0.1)}
+    assert claim.effect(block) == Share(of=Tally(count=60, of=100), less=Tally(count=10, of=100))
+    block = {first: changed(flows=7, syn_repeated_share=2 / 7), second: changed(flows=3)}
+    assert claim.effect(block) == Share(of=Tally(count=2, of=7), less=Tally(count=0, of=3))
+
+
+BLANK: Final = RecordedObservation(trial="b1", measuring_s=1.0, found=(), possible=())
+
+
+@pytest.mark.parametrize(
+    ("name", "blank"),
+    [
+        ("log_lies_in_stall", BLANK),
+        ("overflow_repeats_syns", BLANK),
+        ("overflow_repeats_syns", replace(BLANK, flows=9)),
+        ("overflow_repeats_syns", replace(BLANK, syn_repeated_share=0.0, flows=0)),
+        ("overflow_repeats_syns", replace(BLANK, syn_repeated_share=0.0)),
+    ],
+    ids=["no-log", "nothing", "no-share", "no-connection", "no-number-of-connections"],
+)
+def test_a_capture_that_does_not_tell_makes_its_block_void(name: str, blank: RecordedObservation) -> None:
     """Any number would be one that nobody has measured."""
     claim = SCENARIO.claim(name)
-    blank = RecordedObservation(trial="b1", measuring_s=1.0, found=(), possible=())
     with pytest.raises(ValueError, match=r"does not tell|no connect"):
         claim.effect(dict.fromkeys(claim.arms, blank))
 

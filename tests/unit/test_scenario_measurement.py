@@ -4,11 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from fixtures.inference.verdicts import Verdict
+from fixtures.inference.intervals import Scale
+from fixtures.inference.tallies import Share, Tally
+from fixtures.inference.verdicts import Form, Verdict
 from fixtures.load.observation import Observation
 from fixtures.network.profiles import BARE, PROFILES, NetworkProfile
 from fixtures.report.results import ResultsWriter
@@ -96,20 +98,43 @@ def test_a_control_that_holds_leaves_the_claim_its_verdict(
     assert len(json.loads(writer.path.read_text(encoding="utf-8"))["cells"]) == 1
 
 
+# What makes a trial meaningless: it did not put the load on the subject that it should have.
+SPOILT: Final = raw_trial(bulk=(10, 0), ended_early=2)
+
+
 @pytest.mark.parametrize(
-    ("spoilt", "reason"),
-    [
-        (raw_trial(late_ms=50.0), "median lag of the load generator"),
-        (raw_trial(steal_pct=60.0), "stolen CPU time"),
-        (raw_trial(bulk=(10, 0), ended_early=2), "2 bulk downloads ended before the window did"),
-    ],
-    ids=["late", "stolen", "ended-early"],
+    "noise", [{"late_ms": 50.0}, {"steal_pct": 60.0}, {"late_ms": 50.0, "steal_pct": 60.0}], ids=repr
 )
-def test_a_spoilt_trial_makes_its_block_void(
-    spoilt: dict[str, Any], reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+def test_a_trial_on_a_noisy_host_counts(
+    noise: dict[str, float], writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a neighbour takes costs width, and perhaps blocks; a rule against it would select by what the arms cause."""
+    noisy = raw_trial(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
+    bench = FakeBench(lambda arm_name, number: noisy if number == 2 else stalled(arm_name, number))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
+    assert cell.effect is not None
+    (path,) = [path for path in cell.evidence if path.endswith("effects.json")]
+    assert 60.0 in json.loads((writer.folder / path).read_text(encoding="utf-8"))["effect_per_block"]
+
+
+def test_a_host_that_is_noisy_all_the_time_is_no_reason_to_answer_nothing(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many blocks as on a quiet one, and the same verdict."""
+    noisy = FakeBench(lambda _, number: raw_trial(lags_ms=([20.0 + number % 3], [1.0]), late_ms=9.0, steal_pct=40.0))
+    stall = claim("stall", "loaded")
+    cell = measuring(noisy, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
+
+
+def test_a_trial_that_did_not_load_its_subject_makes_its_block_void(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One void block is replaced by another; its trial stays out of the arm's figures."""
-    bench = FakeBench(lambda arm_name, number: spoilt if number == 2 else stalled(arm_name, number))
+    reason = "2 bulk downloads ended before the window did"
+    bench = FakeBench(lambda arm_name, number: SPOILT if number == 2 else stalled(arm_name, number))
     stall = claim("stall", "loaded")
     cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
@@ -119,7 +144,69 @@ def test_a_spoilt_trial_makes_its_block_void(
     )
     reasons = [json.loads(line)["void_reasons"] for line in samples.splitlines()]
     assert [len(item) for item in reasons] == [0, 1, 0, 0, 0, 0]
-    assert reason in reasons[1][0]
+    assert reasons[1] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("loaded_ms", "verdict"),
+    [((4.8, 4.9, 5.0), "holds"), ((5.1, 5.2, 5.3), "refuted"), ((0.19, 0.195, 0.18), "refuted")],
+    ids=["within", "above", "below"],
+)
+def test_a_claim_that_two_arms_are_the_same_is_decided_by_its_margin_on_both_sides(
+    loaded_ms: tuple[float, ...], verdict: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cell says of which form it is, for who draws or words it."""
+    bench = FakeBench(lambda _, number: raw_trial(lags_ms=([loaded_ms[number % 3]], [1.0])))
+    alike = claim("alike", "loaded", form=Form.SAME, threshold=5.05)
+    cell = measuring(bench, writer, monkeypatch, alike).decide(alike)
+    assert (cell.verdict, cell.threshold) == (verdict, 5.05)
+    assert cell.effect is not None
+    assert (cell.effect.form, cell.effect.count, cell.effect.of) == ("same", None, None)
+
+
+def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five yes of five are no 100 %: the looks that the claim declares for itself are taken, not the depth's."""
+    yes = Share(of=Tally.yes(when=True))
+    sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9, own_looks=(29,))
+    bench = FakeBench(stalled)
+    cell = measuring(bench, writer, monkeypatch, sure).decide(sure)
+    assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
+    assert cell.effect is not None
+    assert (cell.effect.unit, cell.effect.count, cell.effect.of) == ("share", 29, 29)
+    assert (cell.effect.value, cell.effect.ci_high) == (1, 1)
+    assert cell.effect.ci_low == pytest.approx(0.05 ** (1 / 29))
+
+
+def test_too_few_yes_of_as_many_leave_a_claim_of_nine_in_ten_undecided(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the depth's own looks would have made of it."""
+    yes = Share(of=Tally.yes(when=True))
+    sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, sure).decide(sure)
+    assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
+
+
+def test_a_difference_of_shares_has_no_units_of_its_own(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many of so many would be said of one arm only."""
+    more = Share(of=Tally(count=90, of=100), less=Tally(count=1, of=100))
+    differs = claim("differs", "loaded", effect=lambda _: more, scale=Scale.SHARE, threshold=0.5)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, differs).decide(differs)
+    assert cell.verdict == "holds"
+    assert cell.effect is not None
+    assert (cell.effect.count, cell.effect.of) == (None, None)
+    assert cell.effect.ci_low < 0.89 < cell.effect.ci_high
+
+
+def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Honest hosts differ in it."""
+    open_question = claim("stall", "loaded", expected=None, everywhere=True)
+    cell = measuring(FakeBench(calm), writer, monkeypatch, open_question).decide(open_question)
+    assert (cell.verdict, cell.expected) == ("refuted", None)
 
 
 def test_a_trial_that_lost_its_link_makes_its_block_void(
@@ -202,7 +289,7 @@ def test_too_many_void_blocks_make_the_claim_unsupported(
 ) -> None:
     """More than half of the last look's eight blocks."""
     stall = claim("stall", "loaded")
-    bench = FakeBench(lambda *_: raw_trial(late_ms=50.0))
+    bench = FakeBench(lambda *_: SPOILT)
     cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
     assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
     assert cell.arms == {"loaded": {"trials": 0}}
@@ -223,7 +310,7 @@ def test_a_condition_has_the_last_word_on_a_claim_that_holds(
         seen.append(blocks)
         return Condition(met=met, figures="p = 0.01")
 
-    bench = FakeBench(lambda arm_name, number: raw_trial(late_ms=50.0) if number == 1 else stalled(arm_name, number))
+    bench = FakeBench(lambda arm_name, number: SPOILT if number == 1 else stalled(arm_name, number))
     stall = claim("stall", "loaded", "idle", condition=condition)
     cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
     assert (cell.verdict, cell.reason) == (verdict, "p = 0.01")
@@ -305,7 +392,7 @@ def test_the_cells_pay_for_all_trials_and_the_set_up_together(
 
     def canned(arm_name: str, number: int) -> dict[str, Any]:
         # The shared arm's claim is decided at the first look, the wavering one's at the last.
-        lag_ms = 2.0 if arm_name == "wavering" and number % 2 else 12.0
+        lag_ms = 2.0 if arm_name == "wavering" and number % 2 else 12.0 + 0.1 * (number % 3)
         return raw_trial(lags_ms=([lag_ms], [1.0]), measuring_s=2.0)
 
     control = claim("pathology", "default")

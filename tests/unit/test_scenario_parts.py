@@ -8,7 +8,7 @@ import pytest
 from fixtures.errors import CannotRunHereError
 from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
-from fixtures.inference.verdicts import Verdict
+from fixtures.inference.verdicts import Form, Verdict
 from fixtures.load.trial import BULK_BYTES, SMALL_BYTES
 from fixtures.network.links import NetworkProfile
 from fixtures.network.profiles import BARE, PROFILES
@@ -30,9 +30,34 @@ def test_a_claim_becomes_a_question_with_nothing_changed() -> None:
     question = stall.question(looks)
     assert (question.name, question.arms, question.effect) == ("stall", ("a", "b"), stall.effect)
     assert (question.scale, question.threshold, question.looks) == (Scale.RATIO, 5, looks)
+    assert (question.form, question.resolution) == (Form.MORE, 0)
+    alike = claim("alike", "a", "b", form=Form.SAME, threshold=1.02, resolution=0.001).question(looks)
+    assert (alike.form, alike.threshold, alike.resolution) == (Form.SAME, 1.02, 0.001)
 
 
-@pytest.mark.parametrize(("scale", "unit"), [(Scale.RATIO, "ratio"), (Scale.DIFFERENCE, "share")])
+@pytest.mark.parametrize(
+    ("depth", "further", "own", "wanted"),
+    [
+        ((5, 9), (), (), (5, 9)),
+        ((5, 9), (6, 12), (), (5, 9, 15, 21)),
+        ((5, 9), (), (7, 14), (7, 14)),
+        ((5, 9), (), (29,), (29,)),
+        ((12, 18, 24), (), (7, 14), (12, 18, 24)),
+        ((12, 18, 24), (), (29,), (29,)),
+        ((7, 14), (), (7, 20), (7, 14)),
+    ],
+    ids=["the-depths", "further", "own-later", "own-single", "own-sooner", "own-beyond", "own-at-the-same-time"],
+)
+def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
+    depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
+) -> None:
+    """So many trials are declared with it; the error rate stays the depth's."""
+    looks = Looks(blocks=depth, error_rate=0.04)
+    question = claim("stall", "a", further_looks=further, own_looks=own).question(looks)
+    assert question.looks == Looks(blocks=wanted, error_rate=0.04)
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(Scale.RATIO, "ratio"), (Scale.SHARE, "share")])
 def test_the_unit_in_the_results_follows_the_scale(scale: Scale, unit: str) -> None:
     """results.json knows two units."""
     assert claim("stall", "a", scale=scale).unit == unit
@@ -95,6 +120,15 @@ def test_without_an_expiry_every_version_is_expected_to_do_what_the_claim_says()
     wrong = claim("stall", "a", expected=Verdict.REFUTED)
     assert [wrong.expected_on(version, BARE) for version in SUITES] == ["refuted"] * len(SUITES)
     assert [claim("stall", "a").expected_on(version, BARE) for version in SUITES] == ["holds"] * len(SUITES)
+
+
+def test_where_honest_hosts_differ_nothing_is_expected_of_any_version_over_any_network() -> None:
+    """Not even where the claim speaks about all networks, or has expired."""
+    unsure = [claim("stall", "a", expected=None, everywhere=True, expired_since=since) for since in ("", "1.20")]
+    told = {
+        item.expected_on(version, over) for item in unsure for version in SUITES for over in (BARE, PROFILES["wan"])
+    }
+    assert told == {None}
 
 
 def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:

@@ -2,11 +2,14 @@
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 
 import pytest
 
+from fixtures.inference.tallies import Share, Tally
 from fixtures.load.observation import Observation
 from fixtures.load.trial import TrialPlan
+from fixtures.load.turns import TurnValues
 from fixtures.scenario.arms import Arm
 from fixtures.scenario.preconditions import PreconditionError
 from tests.scenarios.reuseport_stall_claims import (
@@ -15,7 +18,17 @@ from tests.scenarios.reuseport_stall_claims import (
     ReuseportStall,
     dose_maxima,
 )
-from tests.scenarios.reuseport_stall_effects import concordance, monotone, slow_share
+from tests.scenarios.reuseport_stall_effects import (
+    concordance,
+    fed_to_loaded,
+    loaded_turns,
+    monotone,
+    slow,
+    stall,
+    turn_bytes,
+    turn_cpu_ms,
+)
+from tests.unit.canned_observations import STALL, turning
 from tests.unit.canned_trials import raw_trial
 
 DEFAULT = (4096, 131072, 6291456)
@@ -34,16 +47,17 @@ def plan_of(arm: Arm[Observation]) -> TrialPlan:
     return arm.plan
 
 
-def observed(loaded_ms: float, *, bulk: int = 1000, baseline_ms: float = 4.0, slow: int = 0) -> Observation:
-    """A trial whose idle worker lags 1 ms, with ten fast requests of which some are slow."""
-    return Observation.from_json(
-        raw_trial(
-            lags_ms=([loaded_ms], [1.0]),
-            bulk=(bulk, 0),
-            baseline_ms=[baseline_ms] * 3,
-            fast_ms=[900.0] * slow + [5.0] * (10 - slow),
-        )
-    )
+def observed(
+    *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
+) -> Observation:
+    """A trial whose idle worker needs 1 ms of CPU time per turn, with ten fast requests of which some are slow."""
+    raw = raw_trial(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
+    return turning(Observation.from_json(raw), turn_bytes=reads, turn_cpu_ms=cpu_ms)
+
+
+def served(*worker_pids: int | None) -> Observation:
+    """A trial whose fast requests were answered by these workers; worker 11 carries the bulk downloads."""
+    return dataclasses.replace(STALL, fast=[dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids])
 
 
 @pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])
@@ -67,7 +81,20 @@ def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_by
 def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
     """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
     observation = Observation.from_json(raw_trial(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
-    assert slow_share(observation) == 0.5
+    assert slow(observation) == Tally(count=2, of=4)
+
+
+def test_a_fast_request_that_failed_is_slow_however_soon() -> None:
+    """Half a body after 5 ms is no fast answer."""
+    cut = dataclasses.replace(STALL.fast[0], complete=False)
+    assert slow(dataclasses.replace(STALL, fast=(cut, *STALL.fast[1:]))) == Tally(count=1, of=10)
+
+
+def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_nobody_answered_with_them() -> None:
+    """An idle worker answers within the time limit; so whoever did not is the other one."""
+    assert fed_to_loaded(served(11, 12, None, 12, 12)) == Tally(count=2, of=5)
+    with pytest.raises(ValueError, match="no fast request"):
+        fed_to_loaded(served())
 
 
 @pytest.mark.parametrize(
@@ -76,17 +103,53 @@ def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
 def test_without_requests_there_is_no_share(raw: dict[str, object]) -> None:
     """ValueError is what makes the block void."""
     with pytest.raises(ValueError, match=r"no fast request|no samples"):
-        slow_share(Observation.from_json(raw))
+        slow(Observation.from_json(raw))
 
 
 @pytest.mark.parametrize(
-    ("lags_ms", "share"),
-    [([50, 40, 30, 20], 1.0), ([20, 30, 40, 50], 0.0), ([50, 30, 40, 20], 5 / 6), ([10, 10, 5], 2 / 3)],
-    ids=["falling", "rising", "one-pair-swapped", "a-tie"],
+    ("responses", "share", "units"),
+    [
+        ([50, 40, 30, 20], 1.0, 2),
+        ([20, 30, 40, 50], 0.0, 2),
+        ([50, 30, 40, 20], 5 / 6, 2),
+        ([10, 10, 5], 2 / 3, 1),
+        ([50, 40, 30, 20, 10], 1.0, 2),
+    ],
+    ids=["falling", "rising", "one-pair-swapped", "a-tie", "five-doses"],
 )
-def test_concordance_is_the_share_of_pairs_in_the_claimed_order(lags_ms: list[float], share: float) -> None:
-    """A tie is no agreement."""
-    assert concordance(lags_ms) == pytest.approx(share)
+def test_concordance_is_the_share_of_pairs_in_the_claimed_order(
+    responses: list[float], share: float, units: int
+) -> None:
+    """A tie is no agreement; and no dose is in two of the units, though it is in several pairs."""
+    found = concordance(responses)
+    assert float(found) == pytest.approx(share)
+    assert (found.of.of, found.less) == (units, None)
+
+
+def test_a_trial_tells_what_its_turns_did() -> None:
+    """Half of all bytes and of all CPU time were in turns of at least so much; the idle worker's takes 1 ms."""
+    observation = observed(reads=12_000_000, cpu_ms=40.0)
+    assert turn_bytes(observation) == 12_000_000
+    assert turn_cpu_ms(observation) == 40
+    assert stall(observation) == 40
+    assert loaded_turns(observation).pid == observation.workers[0].worker_pid
+
+
+@pytest.mark.parametrize("effect", [loaded_turns, turn_bytes, turn_cpu_ms, stall])
+def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[Observation], object]) -> None:
+    """ValueError is what makes the block void; the probe's lag does not take the turns' place."""
+    with pytest.raises(ValueError, match="the turns of worker 1[12] were not recorded"):
+        effect(STALL)
+
+
+def test_an_idle_worker_without_cpu_time_is_nothing_to_compare_with() -> None:
+    """No turn of it overlapped the window."""
+    whole = observed(cpu_ms=40.0)
+    loaded, idle = whole.workers
+    assert idle.turns is not None
+    asleep = dataclasses.replace(idle, turns=dataclasses.replace(idle.turns, cpu=TurnValues(buckets=())))
+    with pytest.raises(ValueError, match="the idle worker had no CPU time"):
+        stall(dataclasses.replace(whole, workers=(loaded, asleep)))
 
 
 def test_a_dose_response_that_falls_is_monotone_and_one_that_turns_back_is_not() -> None:
@@ -159,30 +222,31 @@ def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> No
 @pytest.mark.parametrize(
     ("name", "block", "effect"),
     [
-        ("loaded_worker_stalls", {"rmem-6291456": observed(40)}, 40),
-        ("small_rmem_restores_loop", {"rmem-6291456": observed(40), "rmem-40960": observed(2)}, 20),
+        ("loaded_worker_stalls", {"rmem-6291456": observed(cpu_ms=40)}, 40),
+        (
+            "small_rmem_restores_loop",
+            {"rmem-6291456": observed(reads=1_200_000), "rmem-40960": observed(reads=60_000)},
+            20,
+        ),
+        # 65536 bytes are the lower end of a bucket that reaches up to 73727.
+        ("small_rmem_bounds_a_turn", {"rmem-40960": observed(reads=65_536)}, 4 * 2 * 40_960 / 73_727),
         (
             "reuseport_feeds_loaded_worker",
-            {"reuseport-one-loaded": observed(40, slow=5), "shared-one-loaded": observed(40, slow=1)},
-            0.4,
+            {"reuseport-one-loaded": served(11, 11, None, 12), "shared-one-loaded": served(12, 12, 12, 11)},
+            0.5,
         ),
         (
             "reuseport_off_cures_loaded_workers",
-            {"reuseport-all-loaded": observed(40, slow=5), "shared-all-loaded": observed(40, slow=6)},
+            {"reuseport-all-loaded": observed(late=5), "shared-all-loaded": observed(late=6)},
             -0.1,
         ),
-        (
-            "small_rmem_slows_bulk",
-            {"rmem-6291456": observed(40, bulk=3000), "rmem-40960": observed(2, bulk=2000)},
-            1.5,
-        ),
+        ("small_rmem_slows_bulk", {"rmem-6291456": observed(bulk=3000), "rmem-40960": observed(bulk=2000)}, 1.5),
         (
             "small_rmem_slows_fast",
-            {"unloaded-default": observed(1, baseline_ms=4), "unloaded-small": observed(1, baseline_ms=5)},
+            {"unloaded-default": observed(baseline_ms=4), "unloaded-small": observed(baseline_ms=5)},
             1.25,
         ),
-        ("first_twin_lags_more", {"rmem-6291456": observed(20), "twin": observed(40)}, 0.5),
-        ("second_twin_lags_more", {"rmem-6291456": observed(20), "twin": observed(40)}, 2),
+        ("twins_are_alike", {"rmem-6291456": observed(reads=200_000), "twin": observed(reads=400_000)}, 0.5),
     ],
 )
 def test_an_effect_has_the_direction_that_its_claim_states(
@@ -191,15 +255,16 @@ def test_an_effect_has_the_direction_that_its_claim_states(
     """Known observations, known effect; the effect reads its own arms alone."""
     claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim(name)
     assert set(claim.arms) == set(block)
-    assert claim.effect(block) == pytest.approx(effect)
+    assert float(claim.effect(block)) == pytest.approx(effect)
 
 
 def test_the_dose_response_compares_all_doses_with_the_largest_first() -> None:
-    """A lag that falls with the dose is fully concordant, one that rises not at all."""
+    """What falls with the dose is fully concordant, what rises not at all."""
     claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
-    falling = {dose: observed(50 - 10 * index) for index, dose in enumerate(claim.arms)}
-    rising = {dose: observed(10 + 10 * index) for index, dose in enumerate(claim.arms)}
-    assert (claim.effect(falling), claim.effect(rising)) == (1, 0)
+    falling = {dose: observed(reads=50_000 - 10_000 * index) for index, dose in enumerate(claim.arms)}
+    rising = {dose: observed(reads=10_000 + 10_000 * index) for index, dose in enumerate(claim.arms)}
+    assert claim.effect(falling) == Share(of=Tally(count=2, of=2))
+    assert claim.effect(rising) == Share(of=Tally(count=0, of=2))
     assert claim.condition is not None
     assert claim.condition([falling] * 6).met
     assert not claim.condition([rising] * 6).met
