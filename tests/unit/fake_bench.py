@@ -18,6 +18,7 @@ from fixtures.report.results import ResultsWriter
 from fixtures.scenario import measurement
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.claims import Claim
+from fixtures.scenario.host_noise import Patience
 from fixtures.scenario.measurement import CellPlace, Measurement
 from fixtures.subject.config import SubjectConfig
 
@@ -54,6 +55,10 @@ class FakeBench:
         self.trials.append(arm.name)
         self.log += access_line("/small.bin", label) + access_line("/bulk.bin", label, body_bytes=7)
         return self._canned(arm.name, self.trials.count(arm.name))
+
+    def lost_cpu_pct(self) -> float:
+        """Return what the host took: nothing."""
+        return 0.0
 
     def access_log(self, subject: str) -> str:
         """Return the log so far."""
@@ -145,4 +150,5 @@ def measuring(
         writer=writer,
         progress=progress,
         setup_s=setup_s,
+        patience=Patience(),
     )

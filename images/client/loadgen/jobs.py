@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from . import connect_storm, http_load, one_by_one, slow_readers
+from . import connect_storm, gaps, http_load, one_by_one, slow_readers
 from .hold import Holder
 from .machine import CpuTimes
 
@@ -34,6 +34,7 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         "hold": holder.hold,
         "release": holder.release,
         "one_by_one": one_by_one.run,
+        "gaps": gaps.run,
     }
     try:
         for line in lines:
