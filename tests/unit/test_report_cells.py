@@ -37,6 +37,7 @@ CELL: dict[str, Any] = {
     "evidence": ["evidence/stall/access.log"],
     "reason": "",
     "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
+    "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
 }
 
 
