@@ -41,7 +41,7 @@ def kill_once(client: docker.DockerClient, *, after_s: float, results: Path) -> 
     """Start a run, kill it, and wait until nothing is left of it.
 
     Raises:
-        TimeoutError: Something was left after 30 s.
+        TimeoutError: Something was left after two minutes.
     """
     before = reapers()
     child = start_pytest(*SHORTEST_RUN, results=results)

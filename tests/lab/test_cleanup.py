@@ -17,7 +17,7 @@ from fixtures.pytest_plugin.engine import BuiltImages
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
-from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest
 from tests.lab.sigkill import LATEST_S, kill_once
 
 pytestmark = pytest.mark.engine
@@ -88,8 +88,7 @@ def test_nothing_survives_a_sigkill(
     """The short version of ``python -m tests.lab.sigkill``: three random instants, one in each third of a run."""
     instants = random.Random(run_state.options.seed + number)  # noqa: S311 - reproducible, not secret
     after_s = (number + instants.random()) * LATEST_S / 3
-    kill = kill_once(engine, after_s=after_s, results=tmp_path)
-    assert kill.gone_after_s <= GONE_WITHIN_S
+    kill_once(engine, after_s=after_s, results=tmp_path)
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
     output, _ = child.communicate(timeout=GONE_WITHIN_S)
     assert child.returncode == status, output
     assert "Traceback" not in output
-    wait_until(lambda: not resources_of(engine, child.pid), within_s=1.0)
+    assert not resources_of(engine, child.pid)
     document = json.loads((tmp_path / "latest" / "results.json").read_text(encoding="utf-8"))
     assert document["cells"] == []
     assert "finished" not in document

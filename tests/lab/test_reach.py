@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.engine.reach import find_endpoint
-from tests.lab.children import CHECKOUT, GONE_WITHIN_S, SHORTEST_RUN, start_pytest
+from tests.lab.children import CHECKOUT, COUNTED_RUN, GONE_WITHIN_S, start_pytest
 from tests.lab.engine_proxy import EngineProxy
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
@@ -38,7 +38,7 @@ def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> No
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     child = start_pytest(
-        *SHORTEST_RUN,
+        *COUNTED_RUN,
         results=results,
         environment={"HOME": "/nonexistent", "PYTHONPATH": sysconfig.get_path("purelib")},
         interpreter=interpreter,
@@ -46,7 +46,7 @@ def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> No
         group=socket.st_gid,
         extra_groups=[],
     )
-    output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
+    output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
     assert child.returncode == 0, output
     assert "1 passed" in output
 
@@ -57,8 +57,8 @@ def test_an_engine_behind_tcp_gives_the_same_verdict(tmp_path: Path) -> None:
     if not address.startswith("unix://"):
         pytest.skip(f"the engine at {address} is elsewhere already, so every test shows it")
     with EngineProxy(address.removeprefix("unix://")) as proxy:
-        child = start_pytest(*SHORTEST_RUN, results=tmp_path, environment={"DOCKER_HOST": proxy.address})
-        output, _ = child.communicate(timeout=4 * GONE_WITHIN_S)
+        child = start_pytest(*COUNTED_RUN, results=tmp_path, environment={"DOCKER_HOST": proxy.address})
+        output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
     assert child.returncode == 0, output
     assert "1 passed" in output
 

@@ -1,8 +1,8 @@
 """The report in a real browser: Chromium of the system, pages from the disk, and no network."""
 
 import shutil
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _LARGE_CELLS = 500
-_OPEN_S = 2.0
+# The table is too high for the window: scroll bars come, and places are computed anew.
+_MORE_LAYOUTS = 2
 _OWN_FILES_BYTES = 15_000_000
 _NARROW = {"width": 390, "height": 844}
 
@@ -298,17 +299,47 @@ def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, s
     ] == []
 
 
-def test_a_report_of_500_cells_is_small_and_opens_at_once(page: Page, tmp_path: Path) -> None:
-    """Its own files, without evidence, are at most 15 MB, and its matrix can be used after at most 2 s."""
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What it takes a browser to show a page: what decides how long, and is the same on every machine.
+
+    Attributes:
+        requests: Files that it read.
+        layouts: How often it computed the places of everything.
+        nodes: Parts that the page has then.
+    """
+
+    requests: int
+    layouts: int
+    nodes: int
+
+
+def opening(page: Page, results: Results) -> Opening:
+    """Open the first page anew and use its matrix by a key."""
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto("about:blank")
+    requests.clear()
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable")
+    page.goto(first_page(results), wait_until="load")
+    page.keyboard.press("m")
+    assert focused(page)
+    metrics = {item["name"]: item["value"] for item in devtools.send("Performance.getMetrics")["metrics"]}
+    devtools.detach()
+    return Opening(requests=len(requests), layouts=metrics["LayoutCount"], nodes=metrics["Nodes"])
+
+
+def test_a_report_of_500_cells_is_small_and_no_harder_to_open(page: Page, small: Results, tmp_path: Path) -> None:
+    """Its own files, without evidence, are at most 15 MB. Its first page has as many parts as its cells make."""
+    few = opening(page, small)
     results = write_large_run(tmp_path / "run", cells=_LARGE_CELLS)
     write_report(results, results.path.parent)
     folder = results.path.parent
     own = [folder / "index.html", *(folder / "assets").iterdir(), *(folder / "cells").iterdir()]
     assert len(own) == 1 + 3 + _LARGE_CELLS
     assert sum(path.stat().st_size for path in own) <= _OWN_FILES_BYTES
-    page.goto("about:blank")
-    began = time.monotonic()
-    page.goto(first_page(results), wait_until="load")
-    page.keyboard.press("m")
-    assert focused(page)
-    assert time.monotonic() - began <= _OPEN_S
+    many = opening(page, results)
+    assert many.requests == few.requests
+    assert many.layouts <= few.layouts + _MORE_LAYOUTS
+    assert many.nodes <= few.nodes * _LARGE_CELLS / len(small.cells)
