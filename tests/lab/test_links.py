@@ -13,8 +13,8 @@ from fixtures.errors import LabError
 from fixtures.inference.looks import FEWEST_BLOCKS
 from fixtures.network.agent import LinkAgent
 from fixtures.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
+from fixtures.network.link_faults import PRECONDITION, faults
 from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.path import PRECONDITION, faults
 from fixtures.network.path_lab import PEER, path_lab_specs
 from fixtures.network.profiles import PROFILES
 from fixtures.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name

@@ -10,8 +10,9 @@ import pytest
 
 from fixtures.engine.labels import Session
 from fixtures.evidence.probe_capture import ProbeCounts, count_probes
+from fixtures.network.link_faults import SELF_CHECK, faults, link_records
 from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.path import SELF_CHECK, LinkFigures, faults, link_records
+from fixtures.network.path import LinkFigures
 from fixtures.network.path_lab import PEER, path_lab_specs
 from fixtures.network.profiles import PROFILES
 from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
@@ -61,7 +62,7 @@ def test_every_named_profile_is_what_it_says(
         if not link.shapes:
             continue
         figures, captured = measure_with_capture(links, role, link, plan=PLAN)
-        found += faults(link, figures, SELF_CHECK)
+        found += map(str, faults(link, figures, SELF_CHECK))
         sent = {name: way.packets for name, way in figures.directions.items()}
         found += capture_faults(link, captured, sent, error_probability=SELF_CHECK.error_probability)
         for record in link_records(link, figures, SELF_CHECK, network=profile.name, link=role, shaper=links.shaper):
@@ -96,8 +97,8 @@ def set_against_measured(records: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = []
     for record in records:
         wanted, measured = record["set"], record["measured"]
-        figures = [f"rtt {wanted['rtt_p50_ms']:g} -> {measured['rtt_p50_ms']:.2f} ms"]
-        figures.append(f"p10 to p90 {measured['rtt_p90_ms'] - measured['rtt_p10_ms']:.2f} ms")
+        figures = [f"p5 of the delays {wanted['delay_p5_ms']:.4g} -> {measured['delay_p5_ms']:.2f} ms"]
+        figures.append(f"host late by {measured['host_late_p50_ms']:.2f} ms, p95 {measured['host_late_p95_ms']:.2f} ms")
         figures += [
             f"{name.removesuffix('_pct')} {wanted[name]:g} -> {measured[name]:.2f} %"
             for name in ("loss_pct", "duplicate_pct", "reorder_pct", "corrupt_pct")
