@@ -25,6 +25,10 @@ _SO_RCVBUFFORCE: Final = 33
 _SO_TIMESTAMPNS: Final = 35
 _TIMESPEC: Final = struct.Struct("@ll")
 _WAIT_S: Final = 20.0
+# After a pause probes are sent so many times as often as planned until they are on schedule again: all at once they
+# could overflow a queue, which would pass for loss of the link's.
+_HURRY: Final = 4
+_BREATH_S: Final = 0.0001
 
 
 def answer_probes(port: int) -> dict[str, Any]:
@@ -122,6 +126,8 @@ def _send_back(probes: socket.socket) -> list[int]:
     packet, told, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
     number, sent_ns, _ = _PROBE.unpack_from(packet)
     probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
+    # For the same reason as above, where several are waiting.
+    time.sleep(_BREATH_S)
     return [number, (_arrived_ns(told) - sent_ns) // 1000]
 
 
@@ -156,10 +162,11 @@ def _send_probes(
     number = 0
     while True:
         now_s = time.monotonic()
-        due_s = began_s + number * interval_s if number < packets else sent_s + linger_s
+        planned_s = began_s + number * interval_s
+        due_s = max(planned_s, sent_s + interval_s / _HURRY) if number < packets else sent_s + linger_s
         if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
-            late.append(int((now_s - due_s) * 1_000_000))
+            late.append(int((now_s - planned_s) * 1_000_000))
             number += 1
             sent_s = now_s
         elif select.select([probes], [], [], max(0.0, due_s - now_s))[0]:
