@@ -66,10 +66,8 @@ def test_every_named_profile_is_what_it_says(
         captured: dict[str, ProbeCounts] = {}
 
         def measure(wanted: LinkProfile, role: str = role, captured: dict[str, ProbeCounts] = captured) -> LinkFigures:
-            network = NetworkProfile(
-                **{"name": profile.name, "summary": profile.summary, **profile.links, role: wanted}
-            )
-            links.apply(network, subject=PEER)
+            both = {**profile.links, role: wanted}
+            links.apply(replace(profile, client=both["client"], backend=both["backend"]), subject=PEER)
             figures, counts = measure_with_capture(links, role, wanted, plan=PLAN)
             captured.update(counts)
             return figures

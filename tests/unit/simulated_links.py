@@ -36,7 +36,7 @@ class Gaps:
         within_ms: How long there are gaps.
     """
 
-    def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3, within_ms: float = 20_000) -> None:
+    def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3, within_ms: float = 8000) -> None:
         if not share:
             self._begins = self._ends = np.array([np.inf])
             return
