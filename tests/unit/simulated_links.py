@@ -99,11 +99,13 @@ def loaded(
         gaps: When neither the sender nor the link's shaper has a CPU; the reader has one of its own.
         delay_ms: The link's delay.
         host_mbit: What the host passes on at most.
-        offered: What is sent, of the rate; of the rest, what the queue does not hold is dropped.
+        offered: What is sent, of the rate; of the rest, what the queue does not hold is dropped. In the beginning it
+            is full, unless less is offered than passes.
     """
     frame_ms, slowest_ms = (_LOADED_FRAME_BYTES * 8 / (mbit * 1000) for mbit in (rate_mbit, min(rate_mbit, host_mbit)))
-    frames = int(1.5 * _LOAD_MS * offered / frame_ms) + 100
-    sent_ms = gaps.after(np.arange(frames) * (frame_ms / offered))
+    frames = int(1.5 * _LOAD_MS * offered / frame_ms) + 2 * _QUEUE_FRAMES
+    first = _QUEUE_FRAMES if offered > 1 else 0
+    sent_ms = gaps.after(np.maximum(0, np.arange(frames) - first) * (frame_ms / offered))
     due_ms: list[float] = []
     for at_ms in sent_ms:
         last_ms = due_ms[-1] if due_ms else 0.0
@@ -115,8 +117,8 @@ def loaded(
     points = [
         [at_ms, count] for at_ms, before, count in zip(reads_ms[1:], counts, counts[1:], strict=False) if count > before
     ]
-    first_ms, first = points[0]
-    return [[_us(at_ms - first_ms), int(count - first) * _LOADED_FRAME_BYTES] for at_ms, count in points]
+    first_ms, before = points[0]
+    return [[_us(at_ms - first_ms), int(count - before) * _LOADED_FRAME_BYTES] for at_ms, count in points]
 
 
 def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:

@@ -31,6 +31,8 @@ _READ_WITHIN_S: Final = 0.0002
 _BEGINNING_BYTES: Final = 8 * _PAYLOAD_BYTES
 # No more than needed: a wire that must drop much has less time for what it keeps.
 _OFFERED: Final = 1.1
+# More in the beginning: the queue shall be full when the window opens, so that a pause of the sender does not empty it.
+_OFFERED_FIRST: Final = 1.4
 # Ethernet, IPv4 and TCP with its timestamp option (RFC 7323).
 _HEADERS_BYTES: Final = 14 + 20 + 32
 _READ_BYTES: Final = 1 << 20
@@ -70,7 +72,7 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
         address: IPv4 address of the sink.
         port: Its port.
         seconds: How long.
-        rate_bytes_per_s: Rate of the link; a tenth more is offered. Not used for a stream, which finds it by itself.
+        rate_bytes_per_s: Rate of the link; more is offered. Not used for a stream, which finds it by itself.
         stream: One TCP stream instead of datagrams.
     """
     end_s = time.monotonic() + seconds
@@ -84,7 +86,7 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
         out.connect((address, port))
         out.setblocking(False)
         out.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, _PAYLOAD_BYTES)
-        _flood(out, end_s=end_s, packets_per_s=_OFFERED * rate_bytes_per_s / _PAYLOAD_BYTES)
+        _flood(out, seconds=seconds, packets_per_s=rate_bytes_per_s / _PAYLOAD_BYTES)
 
 
 def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> list[list[int]]:
@@ -165,7 +167,7 @@ class _Points:
     def look(self) -> bool:
         """Read the counter where it is time to; return whether the window is still open."""
         before_s = time.monotonic()
-        if before_s >= self._next_s:
+        if self._next_s <= before_s < self._end_s:
             bytes_, frames = self._counter.read()
             now_s = time.monotonic()
             self._next_s = now_s + _READ_EVERY_S
@@ -214,13 +216,14 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
     return points.told()
 
 
-def _flood(out: socket.socket, *, end_s: float, packets_per_s: float) -> None:
-    """Send datagrams in small bursts; those that find the interface's queue full are not sent again."""
+def _flood(out: socket.socket, *, seconds: float, packets_per_s: float) -> None:
+    """Send more datagrams than pass, in small bursts; those that find the interface's queue full are not sent again."""
     message = bytes(_PAYLOAD_BYTES * _DATAGRAMS)
     began_s = time.monotonic()
     sent = 0
-    while (now_s := time.monotonic()) < end_s:
-        if sent > (now_s - began_s) * packets_per_s:
+    while (passed_s := time.monotonic() - began_s) < seconds:
+        ahead_s = min(passed_s, _WARM_UP_SHARE * seconds) * (_OFFERED_FIRST - _OFFERED)
+        if sent > (passed_s * _OFFERED + ahead_s) * packets_per_s:
             time.sleep(_PAUSE_S)
             continue
         sent += _DATAGRAMS

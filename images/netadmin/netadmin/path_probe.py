@@ -82,7 +82,8 @@ def probe_path(
         own_port: Port that takes the loads here. Default: the same as there.
 
     Returns:
-        ``sent``: number of probes. ``late``: µs that this process was late for each. ``there``: [number, µs] of each
+        ``sent``: number of probes. ``late``: µs from when each was planned until this process ran
+        next. ``there``: [number, µs] of each
         probe's arrival, in order of arrival. ``back``: [number, µs one way, µs both ways] of each returned probe,
         likewise. ``loads``: by direction what had arrived when, as :func:`load_path.watch` returns it.
 
@@ -151,7 +152,7 @@ def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
 def _send_probes(
     probes: socket.socket, packets: int, *, interval_s: float, payload_bytes: int, linger_s: float
 ) -> tuple[list[int], list[list[int]]]:
-    """Send probes on schedule; return how late each was in µs, and those that come back, in order of arrival.
+    """Send probes on schedule; return how late this process was for each in µs, and those that come back.
 
     All are sent, and what has come back is heard, however late this process is: a machine that pauses loses no probe.
     """
@@ -162,11 +163,13 @@ def _send_probes(
     number = 0
     while True:
         now_s = time.monotonic()
-        planned_s = began_s + number * interval_s
-        due_s = max(planned_s, sent_s + interval_s / _HURRY) if number < packets else sent_s + linger_s
+        # By the plan, not by the sending: what is sent late because much had to be sent was not stopped.
+        while len(late) < packets and (late_s := now_s - began_s - len(late) * interval_s) >= 0:
+            late.append(int(late_s * 1_000_000))
+        hurried_s = max(began_s + number * interval_s, sent_s + interval_s / _HURRY)
+        due_s = hurried_s if number < packets else sent_s + linger_s
         if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
-            late.append(int((now_s - planned_s) * 1_000_000))
             number += 1
             sent_s = now_s
         elif select.select([probes], [], [], max(0.0, due_s - now_s))[0]:
