@@ -32,7 +32,7 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
 def test_on_a_quiet_host_both_figures_are_the_rate() -> None:
     """To a hundredth."""
     told = carried(100, noise=NOISE["quiet"])
-    assert told == CarriedRate(mbit=pytest.approx(100, rel=0.01), fastest_mbit=pytest.approx(100, rel=0.01))
+    assert [told.mbit, told.fastest_mbit] == pytest.approx([100, 100], rel=0.01)
 
 
 def test_a_window_that_begins_in_a_pause_would_not() -> None:
@@ -42,7 +42,7 @@ def test_a_window_that_begins_in_a_pause_would_not() -> None:
     points[0] = [38_000, 0]
     assert 8 * (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0]) > 88
     told = CarriedRate.from_arrivals(points)
-    assert (told.mbit, told.fastest_mbit) == (pytest.approx(80), pytest.approx(80))
+    assert [told.mbit, told.fastest_mbit] == pytest.approx([80, 80])
 
 
 @over_noise

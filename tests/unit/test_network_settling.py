@@ -1,6 +1,7 @@
 """A link is measured until it is as it was asked for, or with a rate that the host can carry."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from fixtures.network.impairments import Impairment
 from fixtures.network.link_faults import PRECONDITION
 from fixtures.network.links import LinkProfile
 from fixtures.network.lowering import lowered, lowering_lines
-from fixtures.network.path import DirectionFigures, LinkFigures
+from fixtures.network.path import LinkFigures
 from fixtures.network.rates import CarriedRate
 from fixtures.network.settling import settle
 from tests.unit.simulated_links import PAYLOAD_BYTES, measured
@@ -33,19 +34,11 @@ def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -
     figures = LinkFigures.from_json(
         measured(link, np.random.default_rng(7450), packets=200), payload_bytes=PAYLOAD_BYTES
     )
-    rates = {"egress": egress_mbit, "ingress": ingress_mbit}
-    ways = {
-        name: DirectionFigures(
-            packets=way.packets,
-            lost=0,
-            duplicated=0,
-            overtaking=0,
-            delays_ms=tuple(ms + 0.1 for ms in way.delays_ms),
-            rate=CarriedRate(mbit=rates[name], fastest_mbit=rates[name]),
-        )
-        for name, way in figures.directions.items()
-    }
-    return LinkFigures(**ways, frame_bytes=106, rtt_p10_ms=1, rtt_p50_ms=1, rtt_p90_ms=1, late_ms=figures.late_ms)
+    return replace(
+        figures,
+        egress=replace(figures.egress, rate=CarriedRate(mbit=egress_mbit, fastest_mbit=egress_mbit)),
+        ingress=replace(figures.ingress, rate=CarriedRate(mbit=ingress_mbit, fastest_mbit=ingress_mbit)),
+    )
 
 
 def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:

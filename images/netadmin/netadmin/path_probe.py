@@ -82,10 +82,10 @@ def probe_path(
         own_port: Port that takes the loads here. Default: the same as there.
 
     Returns:
-        ``sent``: number of probes. ``late``: µs from when each was planned until this process ran
-        next. ``there``: [number, µs] of each
-        probe's arrival, in order of arrival. ``back``: [number, µs one way, µs both ways] of each returned probe,
-        likewise. ``loads``: by direction what had arrived when, as :func:`load_path.watch` returns it.
+        ``sent``: number of probes. ``late``: µs from when each was planned until this process ran next.
+        ``there``: [number, µs] of each probe's arrival, in order of arrival. ``back``: [number, µs one way, µs both
+        ways] of each returned probe, likewise. ``loads``: by direction what had arrived when, as
+        :func:`load_path.watch` returns it.
 
     Raises:
         OSError: Nobody answers, or went away in the middle.
@@ -101,8 +101,12 @@ def probe_path(
             late, back = _send_probes(
                 probes, packets, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s
             )
-        _tell(talk, {"do": "tell"})
-        there = _hear(talk)["arrivals"]
+            _tell(talk, {"do": "tell"})
+            # The other agent tells when it has sent back all that it has got: a busy one is behind, and loses nothing.
+            there = _hear(talk)["arrivals"]
+            _, stragglers = _send_probes(
+                probes, 0, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s
+            )
         if egress := loads.get("egress"):
             _tell(talk, {"do": "watch", **egress})
             load(address, port + 1, **egress)
@@ -111,7 +115,7 @@ def probe_path(
             _tell(talk, {"do": "load", "port": sink.port, **ingress})
             arrived["ingress"] = watch(sink, **ingress)
             _hear(talk)
-    return {"sent": packets, "late": late, "there": there, "back": back, "loads": arrived}
+    return {"sent": packets, "late": late, "there": there, "back": [*back, *stragglers], "loads": arrived}
 
 
 def _obey(order: dict[str, Any], *, arrivals: list[list[int]], sink: Sink, leader: str) -> dict[str, Any]:
@@ -157,7 +161,7 @@ def _send_probes(
     All are sent, and what has come back is heard, however late this process is: a machine that pauses loses no probe.
     """
     padding = bytes(payload_bytes - _PROBE.size)
-    began_s = sent_s = time.monotonic()
+    began_s = sent_s = heard_s = time.monotonic()
     late: list[int] = []
     back: list[list[int]] = []
     number = 0
@@ -167,7 +171,7 @@ def _send_probes(
         while len(late) < packets and (late_s := now_s - began_s - len(late) * interval_s) >= 0:
             late.append(int(late_s * 1_000_000))
         hurried_s = max(began_s + number * interval_s, sent_s + interval_s / _HURRY)
-        due_s = hurried_s if number < packets else sent_s + linger_s
+        due_s = hurried_s if number < packets else max(sent_s, heard_s) + linger_s
         if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
             number += 1
@@ -175,6 +179,7 @@ def _send_probes(
         elif select.select([probes], [], [], max(0.0, due_s - now_s))[0]:
             packet, told, _, _ = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
             arrived_ns = _arrived_ns(told)
+            heard_s = now_s
             found, sent_ns, sent_back_ns = _PROBE.unpack_from(packet)
             back.append([found, (arrived_ns - sent_back_ns) // 1000, (arrived_ns - sent_ns) // 1000])
         elif number == packets:
