@@ -6,8 +6,8 @@ from typing import Final
 
 from fixtures.engine.labels import Session
 from fixtures.network.impairments import Impairment
+from fixtures.network.link_faults import SELF_CHECK, faults
 from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.path import SELF_CHECK, faults
 from fixtures.network.path_lab import PEER, path_lab_specs
 from fixtures.network.profiles import PROFILES
 from fixtures.network.shaped_links import ProbePlan, ShapedLinks, owner_name
@@ -48,7 +48,7 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
             ready_s += links.ready_s.values()
             links.apply(_OPEN, subject=PEER)
             figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
-            rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]
+            rates_mbit += [way.rate.mbit for way in figures.directions.values() if way.rate]
             if number == 0:
                 yield from _exactness(links)
             memory_mb.append(_own_memory_bytes(lab[owner_name("client")]) / 1e6)
@@ -65,11 +65,11 @@ def _exactness(links: ShapedLinks) -> Iterator[str]:
                 continue
             links.apply(profile, subject=PEER)
             figures = links.measure(role, link, subject=PEER, plan=_PLAN)
-            wrong = faults(link, figures, SELF_CHECK)
-            rates = [f"{way.rate_mbit:.4g}" for way in figures.directions.values() if way.rate_mbit]
+            wrong = map(str, faults(link, figures, SELF_CHECK))
+            rates = [f"{way.rate.mbit:.4g}" for way in figures.directions.values() if way.rate]
             yield (
                 f"  {profile.name}: round trip {figures.rtt_p50_ms:.2f} ms, 10th to 90th percentile "
-                f"{figures.spread_ms:.2f} ms, Mbit/s each way {' and '.join(rates) or '-'}: "
+                f"{figures.rtt_p90_ms - figures.rtt_p10_ms:.2f} ms, Mbit/s each way {' and '.join(rates) or '-'}: "
                 f"{'; '.join(wrong) or 'as set'}"
             )
 

@@ -22,7 +22,7 @@ from fixtures.topology.lab import Lab
 from tests.lab.children import wait_until
 
 # The engine takes an endpoint's link away a moment after its container.
-_GONE_WITHIN_S: Final = 5.0
+_GONE_WITHIN_S: Final = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)

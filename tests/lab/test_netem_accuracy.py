@@ -10,10 +10,14 @@ import pytest
 
 from fixtures.engine.labels import Session
 from fixtures.evidence.probe_capture import ProbeCounts, count_probes
+from fixtures.network.impairments import Impairment
+from fixtures.network.link_faults import SELF_CHECK, faults, link_records
 from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.path import SELF_CHECK, LinkFigures, faults, link_records
+from fixtures.network.lowering import lowering_lines
+from fixtures.network.path import LinkFigures
 from fixtures.network.path_lab import PEER, path_lab_specs
 from fixtures.network.profiles import PROFILES
+from fixtures.network.settling import settle
 from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
 from fixtures.network.shares import capture_faults
 from fixtures.pytest_plugin.engine import BuiltImages
@@ -54,17 +58,36 @@ def test_every_named_profile_is_what_it_says(
     links: ShapedLinks, profile: NetworkProfile, run_state: RunState, results: ResultsWriter
 ) -> None:
     """Round trip, jitter, loss and rate by probes; duplicates, reordering and wrong bits in a capture."""
-    links.apply(profile, subject=PEER)
     records: list[dict[str, Any]] = []
     found: list[str] = []
     for role, link in profile.links.items():
         if not link.shapes:
             continue
-        figures, captured = measure_with_capture(links, role, link, plan=PLAN)
-        found += faults(link, figures, SELF_CHECK)
+        captured: dict[str, ProbeCounts] = {}
+
+        def measure(wanted: LinkProfile, role: str = role, captured: dict[str, ProbeCounts] = captured) -> LinkFigures:
+            both = {**profile.links, role: wanted}
+            links.apply(replace(profile, client=both["client"], backend=both["backend"]), subject=PEER)
+            figures, counts = measure_with_capture(links, role, wanted, plan=PLAN)
+            captured.update(counts)
+            return figures
+
+        settled = settle(link, measure, SELF_CHECK)
+        figures = settled.figures
+        found += settled.wrong
+        for line in lowering_lines(role, link, settled.profile):
+            run_state.progress.line(f"{profile.name}: {line}")
         sent = {name: way.packets for name, way in figures.directions.items()}
         found += capture_faults(link, captured, sent, error_probability=SELF_CHECK.error_probability)
-        for record in link_records(link, figures, SELF_CHECK, network=profile.name, link=role, shaper=links.shaper):
+        for record in link_records(
+            settled.profile,
+            figures,
+            SELF_CHECK,
+            network=profile.name,
+            link=role,
+            shaper=links.shaper,
+            asked=link,
+        ):
             counts = captured[record["direction"]]
             record["measured"]["corrupt_pct"] = 100 * counts.corrupted / counts.arrived
             records.append(record)
@@ -73,6 +96,35 @@ def test_every_named_profile_is_what_it_says(
     for line in set_against_measured(records):
         run_state.progress.line(line)
     assert not found, f"{profile.name}: {'; '.join(found)}"
+
+
+WRONG = {
+    "5-ms-for-8": (Impairment(delay_ms=5), Impairment(delay_ms=8), "5 % of the delays are below"),
+    "8-ms-for-5": (Impairment(delay_ms=8), Impairment(delay_ms=5), "5 % of the delays are below"),
+    "jitter-for-none": (
+        Impairment(delay_ms=8, jitter_ms=3),
+        Impairment(delay_ms=8),
+        "5 % of the delays are below",
+    ),
+    "2-percent-for-6": (Impairment(delay_ms=5, loss_pct=2), Impairment(delay_ms=5, loss_pct=6), "probes lost"),
+    "6-percent-for-2": (Impairment(delay_ms=5, loss_pct=6), Impairment(delay_ms=5, loss_pct=2), "probes lost"),
+    "50-mbit-for-100": (Impairment(rate_mbit=50), Impairment(rate_mbit=100), "rate "),
+    "100-mbit-for-50": (Impairment(rate_mbit=100), Impairment(rate_mbit=50), "Mbit/s at its fastest"),
+}
+
+
+@pytest.mark.parametrize(("done", "wanted", "fault"), WRONG.values(), ids=WRONG)
+def test_a_link_that_does_something_else_is_found(
+    links: ShapedLinks, done: Impairment, wanted: Impairment, fault: str
+) -> None:
+    """However busy the host is: both ways of the link are wrong, and both are told."""
+    link = LinkProfile.both(done)
+    links.apply(NetworkProfile(name="wrong", summary="Not what is wanted.", client=link), subject=PEER)
+    figures = links.measure("client", link, subject=PEER, plan=PLAN)
+    found = [str(found) for found in faults(LinkProfile.both(wanted), figures, SELF_CHECK)]
+    assert [way for way in figures.directions if any(fault in text for text in found if text.startswith(way))] == [
+        *figures.directions
+    ], found
 
 
 def measure_with_capture(
@@ -96,8 +148,8 @@ def set_against_measured(records: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = []
     for record in records:
         wanted, measured = record["set"], record["measured"]
-        figures = [f"rtt {wanted['rtt_p50_ms']:g} -> {measured['rtt_p50_ms']:.2f} ms"]
-        figures.append(f"p10 to p90 {measured['rtt_p90_ms'] - measured['rtt_p10_ms']:.2f} ms")
+        figures = [f"p5 of the delays {wanted['delay_p5_ms']:.4g} -> {measured['delay_p5_ms']:.2f} ms"]
+        figures.append(f"host late by {measured['host_late_p50_ms']:.2f} ms, p95 {measured['host_late_p95_ms']:.2f} ms")
         figures += [
             f"{name.removesuffix('_pct')} {wanted[name]:g} -> {measured[name]:.2f} %"
             for name in ("loss_pct", "duplicate_pct", "reorder_pct", "corrupt_pct")

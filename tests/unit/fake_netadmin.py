@@ -26,6 +26,7 @@ class Program:
         alive: Whether its wire lives.
         obeys: Whether its link does what was set; otherwise nothing happens to a packet.
         hangs: How often its link, once measured, passes nothing at all.
+        carries_mbit: What its host carries, either way; unlimited at first.
         link: What was set.
     """
 
@@ -39,6 +40,7 @@ class Program:
         self.alive = True
         self.obeys = True
         self.hangs = 0
+        self.carries_mbit = float("inf")
         self.link = LinkProfile()
 
     def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
@@ -61,6 +63,14 @@ class Program:
         """Return the arguments of every question of one kind."""
         return [arguments for name, arguments in self.asked if name == task]
 
+    def _carried(self, link: LinkProfile) -> dict[str, list[list[int]]]:
+        """Return what arrived of loads on links that are faster than the host."""
+        return {
+            name: [[at_us, int(at_us * self.carries_mbit / 8)] for at_us in range(0, 300_000, 1000)]
+            for name, way in link.directions.items()
+            if way.rate_mbit and way.rate_mbit > self.carries_mbit
+        }
+
     def _answer(self, task: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if task in self.errors:
             return {"error": self.errors[task]}
@@ -72,10 +82,11 @@ class Program:
             return {"seconds": 1.0}
         if task == "probe_path" and self.hangs:
             self.hangs -= 1
-            return {"sent": arguments["packets"], "there": [], "back": [], "rates": {}}
+            return {"sent": arguments["packets"], "late": [], "there": [], "back": [], "loads": {}}
         if task == "probe_path":
             link = self.link if self.obeys else LinkProfile()
-            return measured(link, np.random.default_rng(7450), packets=arguments["packets"])
+            told = measured(link, np.random.default_rng(7450), packets=arguments["packets"])
+            return {**told, "loads": {**told["loads"], **self._carried(link)}}
         return {
             "greeting": self._greeting,
             "status": {"alive": self.alive, "pid": 7},

@@ -1,21 +1,24 @@
-"""From the arrivals of probes to figures, and what those of a link should be."""
+"""From the arrivals of probes to figures."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
-from fixtures.network.path import DirectionFigures, LinkFigures, expected_rtt_ms, rtt_allowance_ms
+from fixtures.network.path import DirectionFigures, LinkFigures
+from fixtures.network.rates import CarriedRate
+
+# 12.5 bytes per microsecond.
+LOAD_OF_100_MBIT = [[at_us, at_us * 25 // 2] for at_us in range(0, 100_000, 1000)]
 
 
-def told(*, there: Sequence[int], back: Sequence[int], sent: int = 4, **rates: float) -> LinkFigures:
+def told(*, there: Sequence[int], back: Sequence[int], sent: int = 4, **loads: list[list[int]]) -> LinkFigures:
     """Return the figures for probes that arrived in this order, 1 ms after their sending each way."""
     raw = {
         "sent": sent,
+        "late": [],
         "there": [[number, 1000] for number in there],
         "back": [[number, 1000, 2000] for number in back],
-        "rates": rates,
+        "loads": loads,
     }
     return LinkFigures.from_json(raw, payload_bytes=64)
 
@@ -65,19 +68,29 @@ def test_each_direction_is_told_apart(
     assert counts(figures.ingress) == ingress
 
 
-def test_times_are_medians_and_percentiles_in_milliseconds() -> None:
-    """One slow probe does not move a median; the round trip's spread leaves a tenth out at both ends."""
+def test_times_are_quantiles_in_milliseconds() -> None:
+    """One slow probe does not move a median; how late the sender was is told in the same unit."""
     raw = {
         "sent": 11,
+        "late": [100 * number for number in range(11)],
         "there": [[number, 100 * number] for number in range(11)],
         "back": [[number, 200 * number, 1000 * number] for number in range(11)],
-        "rates": {"egress": 12_500_000.0},
+        "loads": {"egress": LOAD_OF_100_MBIT},
     }
     figures = LinkFigures.from_json(raw, payload_bytes=64)
-    assert (figures.egress.delay_ms, figures.ingress.delay_ms) == (0.5, 1.0)
-    assert (figures.rtt_p10_ms, figures.rtt_p50_ms, figures.rtt_p90_ms, figures.spread_ms) == (1, 5, 9, 8)
-    assert (figures.egress.rate_mbit, figures.ingress.rate_mbit) == (100, None)
+    assert (figures.egress.delay_ms(0.5), figures.ingress.delay_ms(0.5)) == (0.5, 1.0)
+    assert figures.egress.delay_ms(0.1) == pytest.approx(0.1)
+    assert (figures.rtt_p10_ms, figures.rtt_p50_ms, figures.rtt_p90_ms) == (1, 5, 9)
+    assert (figures.late_at_ms(0.5), figures.late_at_ms(1.0)) == (0.5, 1.0)
+    assert figures.egress.rate == CarriedRate(mbit=100, fastest_mbit=100)
+    assert figures.ingress.rate is None
     assert figures.frame_bytes == 106, "64 bytes, and the headers of Ethernet, IPv4 and UDP"
+
+
+def test_without_arrivals_there_is_no_delay() -> None:
+    """Nothing to take a quantile of."""
+    assert DirectionFigures(packets=4, lost=4, duplicated=0, overtaking=0).delay_ms(0.5) is None
+    assert told(there=[0], back=[0]).late_at_ms(0.5) is None
 
 
 @pytest.mark.parametrize("there", [[], [0, 1]], ids=["nothing-there", "nothing-back"])
@@ -89,45 +102,12 @@ def test_a_link_that_lets_nothing_come_back_has_no_figures(there: Sequence[int])
 
 def test_results_have_shares_in_percent() -> None:
     """Two of four probes are 50 %."""
-    figures = told(there=[1, 0, 2, 2], back=[0, 1, 2, 2], egress=12_500_000.0)
+    figures = told(there=[1, 0, 2, 2], back=[0, 1, 2, 2], egress=LOAD_OF_100_MBIT)
     assert figures.egress.to_json() == {
         "delay_ms": 1.0,
         "loss_pct": 25,
         "duplicate_pct": 25,
         "reorder_pct": 25,
-        "rate_mbit": 100,
+        "rate_mbit": pytest.approx(100),
         "packets": 4,
     }
-
-
-@pytest.mark.parametrize(
-    ("profile", "rtt_ms"),
-    [
-        (LinkProfile(), 0),
-        (LinkProfile(egress=Impairment(delay_ms=3), ingress=Impairment(delay_ms=4)), 7),
-        (LinkProfile(egress=Impairment(rate_mbit=1)), 0.848),
-        (LinkProfile.both(Impairment(delay_ms=10, rate_mbit=2)), 20.848),
-        (LinkProfile.both(Impairment(delay_ms=10, jitter_ms=5)), 20),
-    ],
-    ids=["unshaped", "delays", "rate", "both", "jitter"],
-)
-def test_the_round_trip_is_both_delays_and_the_time_of_the_bits(profile: LinkProfile, rtt_ms: float) -> None:
-    """106 bytes are 848 bits, which take 0.848 ms at 10^6 bit/s; jitter goes both ways."""
-    assert expected_rtt_ms(profile, frame_bytes=106) == pytest.approx(rtt_ms)
-
-
-@pytest.mark.parametrize(
-    ("profile", "packets", "allowance_ms"),
-    [
-        (LinkProfile.both(Impairment(delay_ms=20, rate_mbit=5)), 100, 0),
-        # Four standard errors: 4 * sqrt(pi / 2) * (6 / sqrt(3)) / sqrt(100).
-        (LinkProfile(egress=Impairment(delay_ms=20, jitter_ms=6)), 100, 1.7366),
-        (LinkProfile(egress=Impairment(delay_ms=20, jitter_ms=6)), 400, 1.7366 / 2),
-        (LinkProfile.both(Impairment(delay_ms=20, jitter_ms=6)), 100, 1.7366 * 2**0.5),
-        (LinkProfile(ingress=Impairment(delay_ms=5, reorder_pct=10)), 100, 0.5),
-    ],
-    ids=["steady", "jitter", "more-packets", "two-jitters", "reordering"],
-)
-def test_a_median_of_varying_delays_may_be_off(profile: LinkProfile, packets: int, allowance_ms: float) -> None:
-    """By four of its standard errors, which shrink with the root of the packets."""
-    assert rtt_allowance_ms(profile, packets=packets) == pytest.approx(allowance_ms, rel=1e-4)

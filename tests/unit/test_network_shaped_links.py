@@ -148,6 +148,7 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     assert figures.egress.packets == 50
     assert figures.frame_bytes == 106
     assert 30 < figures.rtt_p50_ms < 50
+    assert len(figures.late_ms) == 50
 
 
 @pytest.mark.parametrize(

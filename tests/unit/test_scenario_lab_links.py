@@ -3,10 +3,12 @@
 import pytest
 
 from fixtures.errors import CannotRunHereError, LabError
+from fixtures.network import settling
 from fixtures.network.impairments import Impairment
 from fixtures.network.links import LinkProfile, NetworkProfile
 from fixtures.network.profiles import BARE, PROFILES
 from fixtures.network.shaped_links import ShapedLinks
+from fixtures.report.cells import Cell
 from fixtures.scenario.lab_links import LabLinks, LinkLostError
 from fixtures.scenario.preconditions import PreconditionError
 from tests.unit.fake_netadmin import FakeLab
@@ -19,6 +21,8 @@ FAR_BOTH = NetworkProfile(
     client=PROFILES["wan"].client,
     backend=LinkProfile.both(Impairment(delay_ms=3)),
 )
+
+FAST = NetworkProfile(name="fast", summary="As fast as it may be.", backend=LinkProfile.both(Impairment(rate_mbit=500)))
 
 
 def lab_links(lab: FakeLab, *, default: NetworkProfile = BARE) -> LabLinks:
@@ -48,7 +52,8 @@ def test_each_link_is_measured_while_its_network_is_there() -> None:
     links = lab_links(lab)
     links.check([PROFILES["wan"], PROFILES["slow-client"], PROFILES["distant-backend"]], subject="subject")
     assert lab.programs["client"].of("shape")[0]["wanted"]["egress"]["delay_us"] == 20_000
-    assert [record["measured"]["rate_mbit"] for record in links.records([PROFILES["slow-client"]])] == [2, 10]
+    rates = [record["measured"]["rate_mbit"] for record in links.records([PROFILES["slow-client"]])]
+    assert rates == pytest.approx([2, 10], rel=0.01)
 
 
 def test_where_nothing_is_shaped_nothing_is_measured() -> None:
@@ -68,7 +73,10 @@ def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
     with pytest.raises(PreconditionError) as caught:
         links.check([PROFILES["lossy"]], subject="subject")
     assert isinstance(caught.value, CannotRunHereError)
-    assert caught.value.what.startswith("the client's link is not what network lossy says: median round trip 0.10 ms")
+    assert caught.value.what.startswith(
+        "the client's link is not what network lossy says: egress: 5 % of the delays are below 0.05 ms"
+    )
+    assert probed(lab)["client"] == 1, "no pause of a host makes a delay shorter: it is not measured again"
     assert links.records([PROFILES["lossy"]]) == ()
 
 
@@ -184,3 +192,43 @@ def test_each_link_is_measured_by_itself() -> None:
     lab_links(lab).check([FAR_BOTH], subject="subject")
     assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["client"].of("shape")] == [20_000, 0]
     assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["backend"].of("shape")] == [0, 3000]
+
+
+def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arms that name the same link get the same one; others are left alone, and the records say what was asked for."""
+    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
+    lab = FakeLab()
+    lab.programs["backend"].carries_mbit = 400
+    links = lab_links(lab)
+    slower = NetworkProfile(name="slower", summary="Slower.", backend=LinkProfile.both(Impairment(rate_mbit=300)))
+    both = NetworkProfile(name="both", summary="Both.", client=PROFILES["wan"].client, backend=FAST.backend)
+    links.check([FAST, slower, both], subject="subject")
+    assert probed(lab) == {"client": 1, "backend": 5}, "three times as asked for, once lowered, once the slower one"
+    for network, rate_mbit in ((FAST, 280), (slower, 300), (both, 280)):
+        links.apply(network, subject="subject")
+        assert [way.rate_mbit for way in lab.programs["backend"].link.directions.values()] == [rate_mbit] * 2
+    assert links.notes == [
+        f"the backend's link, {name}: 280 Mbit/s are set, since the host does not carry the 500 that were asked for"
+        for name in ("egress", "ingress")
+    ]
+    records = links.records([FAST])
+    assert [(record["asked"], record["set"]["rate_mbit"]) for record in records] == [({"rate_mbit": 500}, 280)] * 2
+    assert not any("asked" in record for record in links.records([slower]))
+    made = cell(links=records)
+    assert Cell.from_json(made.to_json()) == made
+
+
+def test_where_nothing_was_lowered_nothing_is_told() -> None:
+    """A note is for what differs from what was asked for."""
+    links = lab_links(FakeLab())
+    links.check([PROFILES["wan"]], subject="subject")
+    assert links.notes == []
+
+
+def test_a_host_that_carries_next_to_nothing_cannot_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the rate is another network."""
+    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
+    lab = FakeLab()
+    lab.programs["backend"].carries_mbit = 50
+    with pytest.raises(PreconditionError, match="the host carries 50 of 500 Mbit/s now, too little"):
+        lab_links(lab).check([FAST], subject="subject")

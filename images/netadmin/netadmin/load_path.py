@@ -1,14 +1,16 @@
-"""Loads a path and counts what arrives, to measure its rate.
+"""Loads a path and notes what has arrived when, to measure its rate.
 
 Frames are counted by the receiving interface itself (/proc/net/dev), so that nobody has to read them: a receiver that
-is too slow would measure itself. A TCP stream loads a path that may carry frames longer than the
-MTU, and its bytes are those that its segments would have on a wire. Other paths are loaded with datagrams.
+is too slow would measure itself. The counter and the clock are read together, again and again; a reading during which
+this process was interrupted is thrown away: a pause of the reader leaves a hole and no wrong point. A TCP stream
+loads a path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a wire.
+Other paths are loaded with datagrams.
 """
 
 import contextlib
+import os
 import socket
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -22,10 +24,15 @@ _PAYLOAD_BYTES: Final = 1472
 _DATAGRAMS: Final = 20
 _UDP_SEGMENT: Final = 103
 _PAUSE_S: Final = 0.0002
+# Between two readings of the counter; and how long one may take, which is ten times what it does.
+_READ_EVERY_S: Final = 0.0005
+_READ_WITHIN_S: Final = 0.0002
 # More than the two agents say to each other.
 _BEGINNING_BYTES: Final = 8 * _PAYLOAD_BYTES
 # No more than needed: a wire that must drop much has less time for what it keeps.
 _OFFERED: Final = 1.1
+# More in the beginning: the queue shall be full when the window opens, so that a pause of the sender does not empty it.
+_OFFERED_FIRST: Final = 1.4
 # Ethernet, IPv4 and TCP with its timestamp option (RFC 7323).
 _HEADERS_BYTES: Final = 14 + 20 + 32
 _READ_BYTES: Final = 1 << 20
@@ -65,7 +72,7 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
         address: IPv4 address of the sink.
         port: Its port.
         seconds: How long.
-        rate_bytes_per_s: Rate of the link; a tenth more is offered. Not used for a stream, which finds it by itself.
+        rate_bytes_per_s: Rate of the link; more is offered. Not used for a stream, which finds it by itself.
         stream: One TCP stream instead of datagrams.
     """
     end_s = time.monotonic() + seconds
@@ -79,68 +86,144 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
         out.connect((address, port))
         out.setblocking(False)
         out.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, _PAYLOAD_BYTES)
-        _flood(out, end_s=end_s, packets_per_s=_OFFERED * rate_bytes_per_s / _PAYLOAD_BYTES)
+        _flood(out, seconds=seconds, packets_per_s=rate_bytes_per_s / _PAYLOAD_BYTES)
 
 
-def count(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> float:
-    """Return the bytes per second that arrive from a load of the same arguments, Ethernet headers included.
+def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> list[list[int]]:
+    """Return what had arrived when of a load of the same arguments, between its warm-up and its end.
+
+    Returns:
+        [µs, bytes] each time that something new had arrived, both from the first; Ethernet headers included.
 
     Raises:
         OSError: Nothing arrives.
     """
     del rate_bytes_per_s
-    if stream:
-        return _count_stream(sink, seconds=seconds)
-    # The load begins when its first packets arrive, however far away they started.
-    before, deadline_s = bytes_received(ROLE_LINK), time.monotonic() + _WAIT_S
-    while bytes_received(ROLE_LINK) < before + _BEGINNING_BYTES:
-        if time.monotonic() > deadline_s:
-            raise OSError("nothing of the load arrived")
-        time.sleep(_PAUSE_S)
-    began_s = time.monotonic()
-    time.sleep(_WARM_UP_SHARE * seconds)
-    first_s, first = time.monotonic(), bytes_received(ROLE_LINK)
-    time.sleep(max(0.0, began_s + _STOP_SHARE * seconds - time.monotonic()))
-    last_s, last = time.monotonic(), bytes_received(ROLE_LINK)
-    return (last - first) / (last_s - first_s)
+    with Counter(ROLE_LINK) as counter:
+        return _watch_stream(sink, counter, seconds=seconds) if stream else _watch(counter, seconds=seconds)
 
 
-def bytes_received(interface: str) -> int:
-    """Return the interface's counter; see proc_pid_net(5) on /proc/net/dev."""
-    for line in Path("/proc/net/dev").read_text(encoding="ascii").splitlines():
+class Counter:
+    """An interface's counters of what it has received; see proc_pid_net(5) on /proc/net/dev.
+
+    Raises:
+        OSError: When first read: there is no such interface.
+    """
+
+    def __init__(self, interface: str) -> None:
+        self._interface = interface
+        self._file = os.open("/proc/net/dev", os.O_RDONLY)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        os.close(self._file)
+
+    def read(self) -> tuple[int, int]:
+        """Return bytes and frames received."""
+        return received(os.pread(self._file, _READ_BYTES, 0).decode("ascii"), self._interface)
+
+
+def received(devices: str, interface: str) -> tuple[int, int]:
+    """Return an interface's received bytes and frames.
+
+    Args:
+        devices: Content of /proc/net/dev.
+        interface: The interface's name.
+
+    Raises:
+        OSError: It is not there.
+    """
+    for line in devices.splitlines():
         name, _, columns = line.partition(":")
         if name.strip() == interface:
-            return int(columns.split()[0])
+            bytes_, frames = columns.split()[:2]
+            return int(bytes_), int(frames)
     raise OSError(f"there is no interface {interface}")
 
 
-def _count_stream(sink: Sink, *, seconds: float) -> float:
+class _Points:
+    """What had arrived when, in the window of a load.
+
+    Args:
+        counter: Of the receiving interface.
+        seconds: How long the load lasts; it begins now.
+        segment_bytes: Payload of a stream's segments, whose headers a frame of many segments has only once; None for
+            datagrams.
+    """
+
+    def __init__(self, counter: Counter, *, seconds: float, segment_bytes: int | None = None) -> None:
+        self._counter = counter
+        self._segment_bytes = segment_bytes
+        began_s = time.monotonic()
+        self._start_s = began_s + _WARM_UP_SHARE * seconds
+        self._end_s = began_s + _STOP_SHARE * seconds
+        self._next_s = self._start_s
+        self._raw: list[tuple[float, int, int]] = []
+
+    def look(self) -> bool:
+        """Read the counter where it is time to; return whether the window is still open."""
+        before_s = time.monotonic()
+        if self._next_s <= before_s < self._end_s:
+            bytes_, frames = self._counter.read()
+            now_s = time.monotonic()
+            self._next_s = now_s + _READ_EVERY_S
+            if now_s - before_s <= _READ_WITHIN_S and (not self._raw or bytes_ > self._raw[-1][1]):
+                self._raw.append((now_s, bytes_, frames))
+        return before_s < self._end_s
+
+    def told(self) -> list[list[int]]:
+        """Return the points as :func:`watch` does."""
+        if not self._raw:
+            raise OSError("nothing of the load arrived in the window")
+        first_s, first_bytes, first_frames = self._raw[0]
+        return [
+            [round((at_s - first_s) * 1_000_000), self._on_the_wire(bytes_ - first_bytes, frames - first_frames)]
+            for at_s, bytes_, frames in self._raw
+        ]
+
+    def _on_the_wire(self, bytes_: int, frames: int) -> int:
+        if self._segment_bytes is None:
+            return bytes_
+        return round((bytes_ - frames * _HEADERS_BYTES) * (1 + _HEADERS_BYTES / self._segment_bytes))
+
+
+def _watch(counter: Counter, *, seconds: float) -> list[list[int]]:
+    # The load begins when its first packets arrive, however far away they started.
+    (before, _), deadline_s = counter.read(), time.monotonic() + _WAIT_S
+    while counter.read()[0] < before + _BEGINNING_BYTES:
+        if time.monotonic() > deadline_s:
+            raise OSError("nothing of the load arrived")
+        time.sleep(_PAUSE_S)
+    points = _Points(counter, seconds=seconds)
+    while points.look():
+        time.sleep(_PAUSE_S)
+    return points.told()
+
+
+def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[int]]:
     buffer = bytearray(_READ_BYTES)
-    received = 0
     with sink.accept() as connection:
         segment_bytes = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
-        began_s = first_s = last_s = time.monotonic()
-        start_s, end_s = began_s + _WARM_UP_SHARE * seconds, began_s + _STOP_SHARE * seconds
+        points = _Points(counter, seconds=seconds, segment_bytes=segment_bytes)
         # To its end, so that the sender never waits; only what falls into the window counts.
-        while got := connection.recv_into(buffer, _READ_BYTES, socket.MSG_TRUNC):
-            now_s = time.monotonic()
-            if now_s < start_s:
-                first_s = now_s
-            elif now_s <= end_s:
-                received += got
-                last_s = now_s
-    if not received:
-        raise OSError("nothing of the stream arrived in the window")
-    return received * (1 + _HEADERS_BYTES / segment_bytes) / (last_s - first_s)
+        watching = True
+        while connection.recv_into(buffer, _READ_BYTES, socket.MSG_TRUNC):
+            watching = watching and points.look()
+    return points.told()
 
 
-def _flood(out: socket.socket, *, end_s: float, packets_per_s: float) -> None:
-    """Send datagrams in small bursts; those that find the interface's queue full are not sent again."""
+def _flood(out: socket.socket, *, seconds: float, packets_per_s: float) -> None:
+    """Send more datagrams than pass, in small bursts; those that find the interface's queue full are not sent again."""
     message = bytes(_PAYLOAD_BYTES * _DATAGRAMS)
     began_s = time.monotonic()
     sent = 0
-    while (now_s := time.monotonic()) < end_s:
-        if sent > (now_s - began_s) * packets_per_s:
+    while (passed_s := time.monotonic() - began_s) < seconds:
+        ahead_s = min(passed_s, _WARM_UP_SHARE * seconds) * (_OFFERED_FIRST - _OFFERED)
+        if sent > (passed_s * _OFFERED + ahead_s) * packets_per_s:
             time.sleep(_PAUSE_S)
             continue
         sent += _DATAGRAMS

@@ -2,6 +2,11 @@
 
 One agent answers (``answer_probes``), the other one leads (``probe_path``). They agree over a TCP connection on the
 same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC is common and delays can be told one way.
+
+A probe's arrival is when the kernel took it from the link (SO_TIMESTAMPNS, socket(7)), not when this process was next
+given the CPU. What is left of a busy host in a probe's way only makes it longer: a sender that is interrupted between
+looking at the clock and sending, and a shaper that is given the CPU too late. So low quantiles tell the link. How late
+this process itself wakes up meanwhile is told beside it: a shaper that must hold a packet fares alike.
 """
 
 import json
@@ -11,12 +16,19 @@ import struct
 import time
 from typing import IO, Any, Final
 
-from .load_path import Sink, count, load
+from .load_path import Sink, load, watch
 
 _PROBE: Final = struct.Struct("!QQQ")  # number, sent, sent back: nanoseconds, 0 on the way there
 _UDP_BUFFER_BYTES: Final = 8 << 20
 _SO_RCVBUFFORCE: Final = 33
+# Asked for and told under the same number (include/uapi/asm-generic/socket.h), as a struct timespec of CLOCK_REALTIME.
+_SO_TIMESTAMPNS: Final = 35
+_TIMESPEC: Final = struct.Struct("@ll")
 _WAIT_S: Final = 20.0
+# After a pause probes are sent so many times as often as planned until they are on schedule again: all at once they
+# could overflow a queue, which would pass for loss of the link's.
+_HURRY: Final = 4
+_BREATH_S: Final = 0.0001
 
 
 def answer_probes(port: int) -> dict[str, Any]:
@@ -70,14 +82,15 @@ def probe_path(
         own_port: Port that takes the loads here. Default: the same as there.
 
     Returns:
-        ``sent``: number of probes. ``there``: [number, µs] of each probe's arrival, in order of arrival. ``back``:
-        [number, µs one way, µs both ways] of each returned probe, likewise. ``rates``: bytes per second on the link,
-        Ethernet headers included, by direction.
+        ``sent``: number of probes. ``late``: µs from when each was planned until this process ran next.
+        ``there``: [number, µs] of each probe's arrival, in order of arrival. ``back``: [number, µs one way, µs both
+        ways] of each returned probe, likewise. ``loads``: by direction what had arrived when, as
+        :func:`load_path.watch` returns it.
 
     Raises:
         OSError: Nobody answers, or went away in the middle.
     """
-    rates = {}
+    arrived: dict[str, list[list[int]]] = {}
     with (
         Sink(own_port or port + 1) as sink,
         _connect(address, port) as control,
@@ -85,68 +98,99 @@ def probe_path(
     ):
         with _udp(0) as probes:
             probes.connect((address, port))
-            back = _send_probes(probes, packets, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s)
-        _tell(talk, {"do": "tell"})
-        there = _hear(talk)["arrivals"]
+            late, back = _send_probes(
+                probes, packets, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s
+            )
+            _tell(talk, {"do": "tell"})
+            # The other agent tells when it has sent back all that it has got: a busy one is behind, and loses nothing.
+            there = _hear(talk)["arrivals"]
+            _, stragglers = _send_probes(
+                probes, 0, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s
+            )
         if egress := loads.get("egress"):
-            _tell(talk, {"do": "count", **egress})
+            _tell(talk, {"do": "watch", **egress})
             load(address, port + 1, **egress)
-            rates["egress"] = _hear(talk)["bytes_per_s"]
+            arrived["egress"] = _hear(talk)["arrived"]
         if ingress := loads.get("ingress"):
             _tell(talk, {"do": "load", "port": sink.port, **ingress})
-            rates["ingress"] = count(sink, **ingress)
+            arrived["ingress"] = watch(sink, **ingress)
             _hear(talk)
-    return {"sent": packets, "there": there, "back": back, "rates": rates}
+    return {"sent": packets, "late": late, "there": there, "back": [*back, *stragglers], "loads": arrived}
 
 
 def _obey(order: dict[str, Any], *, arrivals: list[list[int]], sink: Sink, leader: str) -> dict[str, Any]:
     what = order.pop("do")
-    if what == "count":
-        return {"bytes_per_s": count(sink, **order)}
+    if what == "watch":
+        return {"arrived": watch(sink, **order)}
     if what == "load":
         load(leader, **order)
     return {"arrivals": arrivals}
 
 
 def _send_back(probes: socket.socket) -> list[int]:
-    packet, sender = probes.recvfrom(65536)
-    now_ns = time.monotonic_ns()
+    packet, told, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
     number, sent_ns, _ = _PROBE.unpack_from(packet)
     probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
-    return [number, (now_ns - sent_ns) // 1000]
+    # For the same reason as above, where several are waiting.
+    time.sleep(_BREATH_S)
+    return [number, (_arrived_ns(told) - sent_ns) // 1000]
+
+
+def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
+    """Return when a packet came from the link, on CLOCK_MONOTONIC.
+
+    CLOCK_REALTIME, on which the kernel tells it, is read first: an interruption between the two clocks makes the
+    packet late, never early.
+
+    Raises:
+        OSError: The kernel has not told.
+    """
+    stamps = [data for level, kind, data in told if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS)]
+    if not stamps:
+        raise OSError("the kernel does not tell when a probe arrived")
+    seconds, nanoseconds = _TIMESPEC.unpack(stamps[0])
+    waited_ns: int = time.time_ns() - (seconds * 1_000_000_000 + nanoseconds)
+    return time.monotonic_ns() - waited_ns
 
 
 def _send_probes(
     probes: socket.socket, packets: int, *, interval_s: float, payload_bytes: int, linger_s: float
-) -> list[list[int]]:
-    """Send probes on schedule and collect those that come back, in order of arrival.
+) -> tuple[list[int], list[list[int]]]:
+    """Send probes on schedule; return how late this process was for each in µs, and those that come back.
 
     All are sent, and what has come back is heard, however late this process is: a machine that pauses loses no probe.
     """
     padding = bytes(payload_bytes - _PROBE.size)
-    began_s = sent_s = time.monotonic()
+    began_s = sent_s = heard_s = time.monotonic()
+    late: list[int] = []
     back: list[list[int]] = []
     number = 0
     while True:
         now_s = time.monotonic()
-        due_s = began_s + number * interval_s if number < packets else sent_s + linger_s
+        # By the plan, not by the sending: what is sent late because much had to be sent was not stopped.
+        while len(late) < packets and (late_s := now_s - began_s - len(late) * interval_s) >= 0:
+            late.append(int(late_s * 1_000_000))
+        hurried_s = max(began_s + number * interval_s, sent_s + interval_s / _HURRY)
+        due_s = hurried_s if number < packets else max(sent_s, heard_s) + linger_s
         if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
             number += 1
             sent_s = now_s
         elif select.select([probes], [], [], max(0.0, due_s - now_s))[0]:
-            packet = probes.recv(65536)
-            now_ns = time.monotonic_ns()
+            packet, told, _, _ = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
+            arrived_ns = _arrived_ns(told)
+            heard_s = now_s
             found, sent_ns, sent_back_ns = _PROBE.unpack_from(packet)
-            back.append([found, (now_ns - sent_back_ns) // 1000, (now_ns - sent_ns) // 1000])
+            back.append([found, (arrived_ns - sent_back_ns) // 1000, (arrived_ns - sent_ns) // 1000])
         elif number == packets:
-            return back
+            return late, back
 
 
 def _udp(port: int) -> socket.socket:
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     # Past net.core.rmem_max, as NET_ADMIN may (socket(7)): a probe that this process was too slow for is no loss.
     opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
+    opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     opened.bind(("", port))
     return opened
 
