@@ -139,7 +139,7 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
         assert points == sorted(points)
         at_us, arrived = points[-1]
         # A pause of the machine may fall into the window, and what has waited comes at once after it.
-        assert 0.5 * RATE_BYTES_PER_S < arrived / at_us * 1e6
+        assert arrived / at_us * 1e6 > 0.5 * RATE_BYTES_PER_S
 
 
 @as_netadmin
@@ -266,10 +266,9 @@ def test_points_are_readings_that_saw_something_new_and_were_not_interrupted(
     assert watched.told() == points
 
 
-def test_a_window_in_which_nothing_arrives_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no rate to tell."""
+def test_a_window_in_which_nothing_arrives_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What that means is for those to say who set the rate."""
     readings = Readings()
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
-    with pytest.raises(OSError, match=r"^nothing of the load arrived in the window$"):
-        watched.told()
+    assert watched.told() == []

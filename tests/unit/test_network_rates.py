@@ -62,7 +62,6 @@ def test_a_sender_that_is_too_slow_lowers_the_rate_and_raises_none(noise: tuple[
 
 
 @pytest.mark.parametrize("points", [[], [[0, 0]], [[0, 0], [900, 1514]]], ids=len)
-def test_of_too_few_arrivals_no_rate_is_told(points: list[list[int]]) -> None:
-    """It would be anything."""
-    with pytest.raises(ValueError, match=r"^of a load \d arrivals were seen, too few to tell a rate$"):
-        CarriedRate.from_arrivals(points)
+def test_a_load_that_hardly_arrives_has_no_rate(points: list[list[int]]) -> None:
+    """Whatever kept it away, the link did not carry it; that is measured again, and then told."""
+    assert CarriedRate.from_arrivals(points) == CarriedRate(mbit=0.0, fastest_mbit=0.0)

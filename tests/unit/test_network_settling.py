@@ -80,6 +80,14 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_where_it_does_not() -> N
     ]
 
 
+def test_a_load_that_never_arrives_is_told_and_ends_nothing_else() -> None:
+    """A link that carries nothing at all is no network of any kind."""
+    measure, asked = on_a_host(0, 0, 0)
+    settled = settle(FAST, measure, PRECONDITION)
+    assert settled.wrong[-1] == "egress: the host carries 0 of 500 Mbit/s now, too little to lower the rate"
+    assert asked == [FAST] * 3
+
+
 def test_a_rate_is_lowered_twice_at_most() -> None:
     """A host that gets slower and slower is no host to measure on."""
     measure, asked = on_a_host(*[400] * 3, *[240] * 3, *[140] * 3)

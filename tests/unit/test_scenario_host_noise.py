@@ -1,5 +1,6 @@
 """Looking at the host's noise before each block, and waiting for a calmer moment where there was one before."""
 
+import types
 from collections.abc import Iterable
 
 import pytest
@@ -69,7 +70,7 @@ def clock(*steps_s: float) -> Iterable[float]:
 def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two gaps of 10 and 20 ms in 100 ms; what is shorter than 0.3 ms is the loop itself."""
     readings = iter([*clock(*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200)])
-    monkeypatch.setattr(gaps.time, "monotonic", lambda: next(readings))
+    monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))
     told = gaps.run(0.1)
     assert told["longest_ms"] == pytest.approx(20)
     assert told["lost_pct"] == pytest.approx(30)
