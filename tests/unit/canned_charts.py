@@ -17,6 +17,7 @@ def cell(
     value: float = 4.0,
     interval: tuple[float, float] = (2.5, 6.0),
     threshold: float | None = 2.0,
+    form: str = "more",
 ) -> Cell:
     """Return a decided cell with these figures."""
     return Cell(
@@ -29,7 +30,7 @@ def cell(
         verdict="holds",
         expected="holds",
         threshold=threshold,
-        effect=Effect(name="lag, a ÷ b", unit=unit, value=value, ci_low=interval[0], ci_high=interval[1]),
+        effect=Effect(name="lag, a ÷ b", unit=unit, value=value, ci_low=interval[0], ci_high=interval[1], form=form),
         arms=arms or {},
         blocks=3,
         void_blocks=0,

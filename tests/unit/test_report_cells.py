@@ -8,7 +8,19 @@ import pytest
 
 from fixtures.report.cells import Cell, Effect
 
-EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
+# As files from before the forms of claims have it.
+OLDER_EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
+EFFECT: dict[str, Any] = {**OLDER_EFFECT, "form": "more", "count": None, "of": None}
+SHARE: dict[str, Any] = {
+    "name": "right diagnoses",
+    "unit": "share",
+    "value": 28 / 29,
+    "ci_low": 0.85,
+    "ci_high": 0.998,
+    "form": "more",
+    "count": 28.0,
+    "of": 29,
+}
 LINK: dict[str, Any] = {
     "network": "wan",
     "link": "client",
@@ -49,6 +61,28 @@ def test_cell_is_the_same_after_json() -> None:
     assert cell.effect == Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0)
     assert cell.evidence == ("evidence/stall/access.log",)
     assert [link["direction"] for link in cell.links] == ["egress", "ingress"]
+
+
+@pytest.mark.parametrize("effect", [EFFECT | {"form": "same"}, EFFECT | {"form": "order"}, SHARE], ids=repr)
+def test_form_and_units_of_an_effect_survive_json(effect: dict[str, Any]) -> None:
+    """Whoever draws or words it needs them."""
+    cell = Cell.from_json(CELL | {"effect": effect})
+    assert cell.effect == Effect(**effect)
+    assert json.loads(json.dumps(cell.to_json()))["effect"] == effect
+
+
+def test_effect_from_before_the_forms_claims_more_than_its_threshold() -> None:
+    """The keys are missing from older files, and are written from now on."""
+    cell = Cell.from_json(CELL | {"effect": OLDER_EFFECT})
+    assert cell == Cell.from_json(CELL)
+    assert cell.to_json()["effect"] == EFFECT
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (0.5, 1), (28, 29)])
+def test_units_may_be_one_and_a_count_may_be_none_of_them(count: float, of: float) -> None:
+    """A part of a unit is a count, too."""
+    effect = Effect(**(SHARE | {"count": count, "of": of}))
+    assert (effect.count, effect.of) == (count, of)
 
 
 def test_cell_from_before_links_were_shaped_has_none() -> None:
@@ -99,6 +133,15 @@ def test_caller_cannot_change_the_figures_through_the_json() -> None:
         ({"effect": EFFECT | {"value": math.nan}}, "value: nan is not a plain finite number"),
         ({"effect": EFFECT | {"ci_high": math.inf}}, "ci_high: inf is not a plain finite number"),
         ({"effect": EFFECT | {"ci_low": 181.0}}, "ci_low: 181.0 is above ci_high 180.0"),
+        ({"effect": EFFECT | {"form": "less"}}, "form: 'less' is none of more, same, order"),
+        ({"effect": SHARE | {"of": None}}, "count: stands with of, or neither does"),
+        ({"effect": SHARE | {"count": None}}, "count: stands with of, or neither does"),
+        ({"effect": SHARE | {"count": -1}}, "count: -1 is below zero"),
+        ({"effect": SHARE | {"count": math.nan}}, "count: nan is not a plain finite number"),
+        ({"effect": SHARE | {"count": 30}}, "of: 29 units are fewer than the 30 counted"),
+        ({"effect": SHARE | {"count": 0, "of": 0.5}}, "of: 0.5 units are fewer than the 0 counted, or than one"),
+        ({"effect": SHARE | {"of": math.inf}}, "of: inf is not a plain finite number"),
+        ({"effect": SHARE | {"of": math.nan}}, "of: nan is not a plain finite number"),
     ],
 )
 def test_cell_that_contradicts_the_contract_names_the_field(change: dict[str, Any], message: str) -> None:

@@ -38,9 +38,41 @@ def test_the_side_that_holds_is_said_at_the_threshold() -> None:
     assert words["x"] == [2.0, 2.0]
 
 
-def test_a_claim_without_a_threshold_has_no_line() -> None:
+def test_a_margin_has_a_line_on_both_sides_and_its_words_say_that_it_holds_between_them() -> None:
+    """The same as 1 but for a fourth is from 0.8 to 1.25."""
+    alike = cell(value=1.0, interval=(0.9, 1.1), threshold=1.25, form="same")
+    chart = named("forest", alike, files(effects=[0.95, 1.05]))
+    assert only(chart, name="lower margin")["x"] == [0.8, 0.8]
+    assert only(chart, name="upper margin")["x"] == [1.25, 1.25]
+    assert traces(chart, name="threshold") == []
+    words = [(trace["x"], trace["text"]) for trace in traces(chart, mode="text")]
+    assert words == [([0.8, 0.8], ["← refuted ", " holds →"]), ([1.25, 1.25], ["← holds ", " refuted →"])]
+    assert rows(chart)[-2:] == [("lower margin", 0.8, None, None), ("upper margin", 1.25, None, None)]
+    assert "between the dashed margins" in chart.caption
+    assert "threshold" not in chart.caption
+
+
+def test_both_margins_are_on_the_axis_though_the_effects_lie_close_together() -> None:
+    """A line beyond the picture's edge would say nothing."""
+    alike = cell(value=1.0, interval=(0.99, 1.01), threshold=5.0, form="same")
+    low, high = named("forest", alike, files(effects=[1.0, 1.001])).figure["layout"]["xaxis"]["range"]
+    assert low < math.log10(0.2)
+    assert high > math.log10(5.0)
+
+
+def test_an_order_is_drawn_as_more_than_its_threshold() -> None:
+    """More pairs of doses than that are in the claimed order."""
+    chart = named(
+        "forest", cell(unit="share", value=0.9, interval=(0.8, 1.0), form="order", threshold=0.75), files(effects=[0.9])
+    )
+    assert only(chart, name="threshold")["x"] == [0.75, 0.75]
+    assert "to the right of the dashed threshold" in chart.caption
+
+
+@pytest.mark.parametrize("form", ["more", "order"])
+def test_a_claim_without_a_threshold_has_no_line(form: str) -> None:
     """Neither the line nor the words, nor the sentence about them."""
-    chart = named("forest", cell(threshold=None), files(effects=[3.0]))
+    chart = named("forest", cell(threshold=None, form=form), files(effects=[3.0]))
     assert traces(chart, name="threshold") == traces(chart, mode="text") == []
     assert "threshold" not in chart.caption
     assert "threshold" in named("forest", cell(), files(effects=[3.0])).caption

@@ -4,7 +4,14 @@
 
 import pytest
 
-from fixtures.report.text import ascii_only, format_effect, format_number, one_line
+from fixtures.report.cells import Effect
+from fixtures.report.text import ascii_only, format_effect, format_limit, format_measured, format_number, one_line
+
+RATIO = Effect(name="lag", unit="ratio", value=134.2, ci_low=98.0, ci_high=180.4)
+SAME = Effect(name="twins", unit="ratio", value=1.01, ci_low=0.9, ci_high=1.2, form="same")
+COUNTED = Effect(name="right", unit="share", value=28 / 29, ci_low=0.846, ci_high=0.9982, count=28, of=29)
+PARTLY = Effect(name="pairs", unit="share", value=0.95, ci_low=0.7, ci_high=1.0, form="order", count=11.4, of=12)
+DIFFERENCE = Effect(name="slow", unit="share", value=-0.03, ci_low=-0.05, ci_high=0.01)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +50,39 @@ def test_effect_is_shown_with_unit_and_interval(
 ) -> None:
     """A ratio is a multiple, a difference of shares is in percentage points."""
     assert format_effect(value, unit, interval) == shown
+
+
+@pytest.mark.parametrize(
+    ("effect", "shown"),
+    [
+        (RATIO, "134× [98–180]"),
+        (SAME, "1.01× [0.9–1.2]"),
+        (COUNTED, "28 of 29 [84.6–99.8 %]"),
+        (PARTLY, "11.4 of 12 [70–100 %]"),
+        (DIFFERENCE, "-3 pp [-5 to 1]"),
+    ],
+    ids=["ratio", "same", "counted", "parts-of-units", "difference"],
+)
+def test_measured_effect_is_shown_as_what_was_counted(effect: Effect, shown: str) -> None:
+    """So many of so many say more than a share; a difference has no such units."""
+    assert format_measured(effect) == shown
+
+
+@pytest.mark.parametrize(
+    ("threshold", "effect", "shown"),
+    [
+        (10.0, RATIO, "above 10×"),
+        (1.25, SAME, "between 0.8× and 1.25×"),
+        (0.9, COUNTED, "above 90 %"),
+        (0.75, PARTLY, "above 75 %"),
+        (0.1, DIFFERENCE, "above 10 pp"),
+        (0.0, DIFFERENCE, "above 0 pp"),
+    ],
+    ids=["ratio", "same", "counted", "parts-of-units", "difference", "no-difference"],
+)
+def test_limit_says_where_the_interval_must_lie(threshold: float, effect: Effect, shown: str) -> None:
+    """In the words of the claim's form: a margin has two ends."""
+    assert format_limit(threshold, effect) == shown
 
 
 def test_text_becomes_one_harmless_line() -> None:

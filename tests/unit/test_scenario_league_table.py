@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fixtures.inference.tallies import Share, Tally
 from fixtures.load.base import Figure
 from fixtures.load.observation import Observation
 from fixtures.load.one_by_one import ProtocolObservation
@@ -24,6 +25,7 @@ from tests.scenarios.reuseport_stall_league_claims import PLAN, League, league_l
 from tests.scenarios.test_reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
 from tests.scenarios.test_reuseport_stall_protocol import SCENARIO as PROTOCOL
 from tests.scenarios.test_reuseport_stall_protocol import THEIRS, beside_the_article
+from tests.unit.canned_observations import turning
 from tests.unit.canned_trials import raw_trial
 
 ROUND = ProtocolObservation(
@@ -40,19 +42,29 @@ ROUND = ProtocolObservation(
 GRIDS = pytest.mark.parametrize("grid", [CORNERS, WHOLE], ids=["corners", "whole"])
 
 
-def trial(lag_ms: float) -> Observation:
-    """Return a trial whose loaded worker lags so much."""
+def trial(turn_cpu_ms: float, *, lag_ms: float = 21.26) -> Observation:
+    """Return a trial whose loaded worker reads 64 KiB in each turn and needs so much CPU time for it."""
     raw = raw_trial(lags_ms=([lag_ms], [1.0]), bulk=(3_000_000, 1_000_000), fast_ms=[5.0], baseline_ms=[4.0])
-    return Observation.from_json(raw)
+    return turning(Observation.from_json(raw), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
 
 
-def block(grid: Grid, lag_ms: float) -> dict[str, Observation]:
-    """Return a block of a grid whose cells lag alike."""
-    return {name: trial(lag_ms) for name in grid.arms()}
+def block(grid: Grid, turn_cpu_ms: float) -> dict[str, Observation]:
+    """Return a block of a grid in whose cells turns take alike."""
+    return {name: trial(turn_cpu_ms) for name in grid.arms()}
+
+
+def limited(grid: Grid) -> int:
+    """Return how many of a grid's cells have a limited upstream."""
+    return (len(grid.upstream_mbit) - 1) * len(grid.client_mbit)
+
+
+def share_of(relieved: int, grid: Grid) -> Share:
+    """Return so many of the cells with a limited upstream as an effect."""
+    return Share(of=Tally(count=relieved, of=limited(grid)))
 
 
 def metrics(grid: Grid) -> dict[str, dict[str, Figure]]:
-    """Return the metrics of a grid's arms, whose lags are 1 ms, 2 ms and so on in the grid's order."""
+    """Return the metrics of a grid's arms, whose turns take 1 ms, 2 ms and so on in the grid's order."""
     return {name: TrialPlan().metrics([trial(float(place))]) for place, name in enumerate(grid.arms(), start=1)}
 
 
@@ -62,22 +74,23 @@ def test_the_league_has_a_line_for_every_mitigation_below_its_heads() -> None:
     head, *lines = league_lines(arms)
     assert head.split("  ")[0] == "mitigation"
     assert [line.split()[0] for line in lines] == list(arms)
-    assert {len(line) for line in (head, *lines)} == {30 + 6 * 17}
+    assert {len(line) for line in (head, *lines)} == {30 + 8 * 17}
 
 
 def test_a_mitigations_line_has_the_figures_of_its_arm() -> None:
     """Bytes become megabytes; these are the metrics that an arm of the league really has."""
-    figures = PLAN.metrics([replace(trial(21.26), written_bytes=7_340_032)])
-    _, line = league_lines({"default": figures})
-    assert line.split() == ["default", "21.3", "21.3", "5.0", "5.0", "2.0", "7.3"]
+    figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
+    head, line = league_lines({"default": figures})
+    assert line.split() == ["default", "3.1", "64.0", "21.3", "21.3", "5.0", "5.0", "2.0", "7.3"]
+    assert head.split()[1:7] == ["turn", "CPU", "ms", "turn", "reads", "KiB"]
 
 
 def test_a_figure_that_nobody_measured_is_a_dash_in_the_league() -> None:
     """None, or not there at all: an arm without a valid trial has no metrics but their number."""
     figures: dict[str, Figure] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
     _, some, none = league_lines({"default": figures, "limit-rate": {"trials": 0}})
-    assert some.split() == ["default", "0.0", "-", "-", "-", "-", "-"]
-    assert none.split() == ["limit-rate", *["-"] * 6]
+    assert some.split() == ["default", "-", "-", "0.0", "-", "-", "-", "-", "-"]
+    assert none.split() == ["limit-rate", *["-"] * 8]
 
 
 def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
@@ -112,7 +125,7 @@ def test_the_article_says_something_of_every_arm_of_its_protocol() -> None:
 def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> None:
     """The slowest last, in both directions."""
     assert grid_lines(metrics(CORNERS), CORNERS) == [
-        "loop lag p50, ms              client unlimited     client 100 Mbit/s",
+        "CPU of a turn, ms             client unlimited     client 100 Mbit/s",
         "upstream unlimited                        1.00                  2.00",
         "upstream 500 Mbit/s                       3.00                  4.00",
     ]
@@ -151,33 +164,34 @@ def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -
     assert claim.table is not None
     assert claim.table(metrics(grid)) == grid_lines(metrics(grid), grid)
     assert claim.arms == grid.arms()
-    assert claim.effect({**block(grid, 2.0), UNLIMITED: trial(10.0)}) == 1
+    assert claim.effect({**block(grid, 2.0), UNLIMITED: trial(10.0)}) == share_of(limited(grid), grid)
 
 
 @GRIDS
-def test_no_cell_is_relieved_where_all_lag_alike(grid: Grid) -> None:
-    """And all of them are where only the unlimited one lags."""
-    assert relieved_share(block(grid, 10.0), grid) == 0
-    assert relieved_share({**block(grid, 1.0), UNLIMITED: trial(10.0)}, grid) == 1
+def test_no_cell_is_relieved_where_turns_take_alike(grid: Grid) -> None:
+    """And all of them are where only the unlimited one's take long; the probe's lag has no part in it."""
+    assert relieved_share(block(grid, 10.0), grid) == share_of(0, grid)
+    assert relieved_share({**block(grid, 1.0), UNLIMITED: trial(10.0)}, grid) == share_of(limited(grid), grid)
+    lagging = {**block(grid, 1.0), UNLIMITED: trial(1.0, lag_ms=900.0)}
+    assert relieved_share(lagging, grid) == share_of(0, grid)
 
 
 @GRIDS
-def test_a_fifth_of_the_lag_is_relief_and_a_little_more_is_none(grid: Grid) -> None:
+def test_a_fifth_of_the_time_is_relief_and_a_little_more_is_none(grid: Grid) -> None:
     """What the claim's own words call relief: a fifth at most."""
-    limited = (len(grid.upstream_mbit) - 1) * len(grid.client_mbit)
     cells = {**block(grid, 10.0), grid_arm(500.0, 100.0): trial(2.0), grid_arm(1000.0, None): trial(2.01)}
-    assert relieved_share(cells, grid) == pytest.approx(1 / limited)
+    assert relieved_share(cells, grid) == share_of(1, grid)
 
 
 @GRIDS
 def test_a_slow_client_in_front_of_an_unlimited_upstream_is_no_limited_cell(grid: Grid) -> None:
     """The claim is about slow upstreams; what such a client does is another one."""
-    assert relieved_share({**block(grid, 10.0), SLOW_CLIENT: trial(0.1)}, grid) == 0
+    assert relieved_share({**block(grid, 10.0), SLOW_CLIENT: trial(0.1)}, grid) == share_of(0, grid)
 
 
 def test_only_the_cells_of_the_grid_count() -> None:
     """Two of the corners' four limited cells are relieved, of the whole grid's nine as well no more."""
     relieved = {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}
     cells = {**block(WHOLE, 10.0), **relieved}
-    assert relieved_share(cells, CORNERS) == 0.5
-    assert relieved_share(cells, WHOLE) == pytest.approx(2 / 9)
+    assert relieved_share(cells, CORNERS) == Share(of=Tally(count=1, of=2))
+    assert relieved_share(cells, WHOLE) == Share(of=Tally(count=2, of=9))

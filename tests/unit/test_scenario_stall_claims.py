@@ -138,7 +138,7 @@ def test_a_trial_tells_what_its_turns_did() -> None:
 @pytest.mark.parametrize("effect", [loaded_turns, turn_bytes, turn_cpu_ms, stall])
 def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[Observation], object]) -> None:
     """ValueError is what makes the block void; the probe's lag does not take the turns' place."""
-    with pytest.raises(ValueError, match="the turns of worker 1[12] were not recorded"):
+    with pytest.raises(ValueError, match=r"the turns of worker 1[12] were not recorded"):
         effect(STALL)
 
 
