@@ -121,7 +121,8 @@ def test_the_whole_grid_of_a_full_run_has_more_units_per_block_than_the_corners(
     whole = NetworkQuality(network=BARE, grid=WHOLE).scenario().claim("slow_upstream_spares_every_client")
     corners = QUALITY.claim(whole.name)
     units = []
-    for claim in (whole, corners):
+    claims: tuple[Claim[Any], ...] = (whole, corners)
+    for claim in claims:
         effect = claim.effect(by_arm(claim, takes(*[10.0] * len(claim.arms))))
         assert isinstance(effect, Share)
         units.append(effect.of.of)

@@ -106,7 +106,7 @@ SPOILT: Final = raw_trial(bulk=(10, 0), ended_early=2)
     "noise", [{"late_ms": 50.0}, {"steal_pct": 60.0}, {"late_ms": 50.0, "steal_pct": 60.0}], ids=repr
 )
 def test_a_trial_on_a_noisy_host_counts(
-    noise: dict[str, float], writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+    noise: dict[str, Any], writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a neighbour takes costs width, and perhaps blocks; a rule against it would select by what the arms cause."""
     noisy = raw_trial(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)

@@ -57,7 +57,8 @@ def observed(
 
 def served(*worker_pids: int | None) -> Observation:
     """A trial whose fast requests were answered by these workers; worker 11 carries the bulk downloads."""
-    return dataclasses.replace(STALL, fast=[dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids])
+    fast = tuple(dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids)
+    return dataclasses.replace(STALL, fast=fast)
 
 
 @pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])

@@ -38,7 +38,7 @@ class ArrivalStamps:
         for level, kind, data in ancillary:
             if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS:
                 whole_s, part_ns = _TIMESPEC.unpack(data)
-                return min(whole_s + part_ns / 1e9 - self._offset_s, seen_s)
+                return min(float(whole_s + part_ns / 1e9) - self._offset_s, seen_s)
         return seen_s
 
 
