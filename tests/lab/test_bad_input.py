@@ -18,7 +18,7 @@ from fixtures.subject.config import CONFIG_PATH
 from fixtures.subject.versions import SUITES
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
-from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
+from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
 from tests.lab.engine_proxy import EngineProxy
 
 pytestmark = pytest.mark.engine
@@ -58,10 +58,12 @@ def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.Dock
     if not address.startswith("unix://"):
         pytest.skip(f"needs a local engine behind a Unix socket, this one is at {address}")
     with EngineProxy(address.removeprefix("unix://"), tmp_path / "engine.sock") as proxy:
-        child = start_pytest(*SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
+        child = start_pytest(*COUNTED_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
         for line in child.stdout:
             if "block 2 done" in line:
                 break
+        else:
+            pytest.fail("the run came to its end before its second block")
         proxy.stop()
         output, _ = child.communicate(timeout=GONE_WITHIN_S)
         assert child.returncode != 0

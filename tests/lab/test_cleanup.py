@@ -17,7 +17,7 @@ from fixtures.pytest_plugin.engine import BuiltImages
 from fixtures.pytest_plugin.run_state import RunState
 from fixtures.topology.lab import Lab
 from fixtures.topology.roles import Role, RoleSpec
-from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest
+from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, resources_of, start_pytest
 from tests.lab.sigkill import LATEST_S, kill_once
 
 pytestmark = pytest.mark.engine
@@ -106,10 +106,12 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
     engine: docker.DockerClient, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
     """Ctrl-C and SIGTERM in the middle of a measurement: removed at once, results.json valid and unfinished."""
-    child = start_pytest(*SHORTEST_RUN, results=tmp_path)
+    child = start_pytest(*COUNTED_RUN, results=tmp_path)
     for line in child.stdout:
         if "block 2 done" in line:
             break
+    else:
+        pytest.fail("the run came to its end before its second block")
     os.kill(child.pid, number)
     output, _ = child.communicate(timeout=GONE_WITHIN_S)
     assert child.returncode == status, output
