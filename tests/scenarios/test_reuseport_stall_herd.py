@@ -4,6 +4,7 @@ Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023): without reu
 queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from fixtures.inference.intervals import Scale
 from fixtures.inference.tallies import Share, Tally
 from fixtures.load.accept_load import AcceptLoad, AcceptObservation
+from fixtures.load.base import Figure
 from fixtures.load.http_load import HttpLoad
 from fixtures.pytest_plugin.measurements import Prove
 from fixtures.scenario.arms import Arm, Subject
@@ -47,6 +49,17 @@ def empty_accepts(observation: AcceptObservation) -> Tally:
     return Tally(count=empty, of=empty + observation.completed)
 
 
+def contention(arms: Mapping[str, Mapping[str, Figure]]) -> str:
+    """Return how long workers wait for their CPU anyway: who else wants it makes both arms wait, and hides the rest.
+
+    In the article they waited for 1.3 to 1.6 % of the time.
+    """
+    share = arms[OWN.name].get("run_queue_wait_share")
+    if share is None:
+        return "how long workers wait anyway is not known"
+    return f"it depends on the host: with reuseport the workers waited for their CPU {share:.0%} of the time here"
+
+
 OWN: Final = arm("reuseport", reuseport=True)
 SHARED: Final = arm("shared-queue", reuseport=False)
 
@@ -75,6 +88,8 @@ SCENARIO: Final = Scenario(
             effect_name="time on the run queue, shared queue ÷ reuseport",
             scale=Scale.RATIO,
             threshold=WAIT_THRESHOLD,
+            expected=None,
+            moderator=contention,
         ),
     ),
     backends=(),
@@ -82,13 +97,13 @@ SCENARIO: Final = Scenario(
 )
 
 
+@pytest.mark.headline
 @pytest.mark.claim("shared_queue_wakes_for_nothing")
 def test_a_shared_queue_no_longer_wakes_workers_for_nothing(prove: Prove) -> None:
     """Counted in nginx's own words: accept() not ready."""
     prove()
 
 
-@pytest.mark.headline
 @pytest.mark.claim("shared_queue_makes_workers_wait")
 def test_workers_of_a_shared_queue_wait_longer_for_their_cpu(prove: Prove) -> None:
     """The kernel's count of time on the run queue, per worker."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from fixtures.inference.intervals import Scale
 from fixtures.inference.verdicts import Form, Verdict
+from fixtures.load.base import Figure
 from fixtures.load.http_load import WRK, HttpLoad, HttpObservation
 from fixtures.scenario.arms import Arm, Subject
 from fixtures.scenario.backends import ASYNCIO, FILES, STATIC, Backend
@@ -117,6 +118,18 @@ def gain_claim(
     )
 
 
+def limit_of_the_rate(arms: Mapping[str, Mapping[str, Figure]]) -> str:
+    """Return how busy nginx was: whether a proxy costs rate depends on who is at his limit first.
+
+    Where that is the generator, a proxy costs nothing; where it is the CPU that nginx shares with the backend, the
+    backend gets what nginx leaves.
+    """
+    share = arms["keepalive"].get("worker_cpu_share")
+    if share is None:
+        return "how busy nginx was is not known"
+    return f"it depends on the host: nginx used {share:.0%} of the CPU that it shares with the backend here"
+
+
 def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
     """Return how many times as many connections nginx opens without keepalive; with it, one is counted at least."""
     kept = max(block["keepalive"].upstream_connects_per_request, 1 / block["keepalive"].completed)
@@ -170,6 +183,8 @@ CLAIMS: Final = (
         effect_name="requests per second, proxied with keepalive ÷ direct",
         scale=Scale.RATIO,
         threshold=DIRECT_THRESHOLD,
+        expected=None,
+        moderator=limit_of_the_rate,
     ),
     Claim[HttpObservation](
         name="connections_are_the_cause",

@@ -53,6 +53,8 @@ HTTP: Final = HttpObservation(
     listen_drops=0,
     switches_per_request=1.0,
     run_queue_wait_share=0.02,
+    worker_cpu_us_per_request=40.0,
+    worker_cpu_share=0.8,
 )
 ACCEPT: Final = AcceptObservation(**asdict(HTTP), empty_accepts_per_request=0.0)
 HELD: Final = HeldObservation(

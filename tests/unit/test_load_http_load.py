@@ -26,8 +26,14 @@ def stage(answer: dict[str, Any] = ANSWER) -> FakeStage:
     fake = FakeStage()
     fake.answers["http_load"] = answer
     fake.workers = [
-        (worker(11, voluntary_switches=1000, wait_s=5.0), worker(12, voluntary_switches=50, wait_s=1.0)),
-        (worker(11, voluntary_switches=7000, wait_s=5.5), worker(12, voluntary_switches=2050, wait_s=1.1)),
+        (
+            worker(11, voluntary_switches=1000, wait_s=5.0, run_s=8.0),
+            worker(12, voluntary_switches=50, wait_s=1.0, run_s=9.0),
+        ),
+        (
+            worker(11, voluntary_switches=7000, wait_s=5.5, run_s=9.0),
+            worker(12, voluntary_switches=2050, wait_s=1.1, run_s=9.2),
+        ),
     ]
     fake.counters = [
         counters(),
@@ -114,6 +120,8 @@ def test_every_figure_of_a_run_is_computed() -> None:
         listen_drops=9,
         switches_per_request=2.0,
         run_queue_wait_share=about(0.15),
+        worker_cpu_us_per_request=about(300.0),
+        worker_cpu_share=about(0.6),
     )
 
 
