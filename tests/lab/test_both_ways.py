@@ -30,6 +30,7 @@ from tests.scenarios import (
     test_worker_connections,
     upstream_keepalive_claims,
 )
+from tests.scenarios.reuseport_stall_claims import DOSES as _DOSES
 from tests.scenarios.reuseport_stall_claims import SCENARIO, TCP_RMEM, ReuseportStall
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
@@ -56,6 +57,7 @@ _QUEUES = listen_queue_claims
 _BUFFERS = proxy_buffering_claims
 _HALF_OPEN = test_listen_queue_half_open
 _TUNED = test_tuned_nginx
+_STALL = ReuseportStall(default_rmem=(4096, 131072, 33554432)).scenario()
 _SLOTS = [arm.name for arm in test_worker_connections.ARMS]
 
 SABOTAGES = {
@@ -68,7 +70,14 @@ SABOTAGES = {
             "kept_connections_raise_throughput",
             "keepalive_comes_near_direct",
             "connections_are_the_cause",
+            # One of two twins differs from the other then.
+            "twins_are_as_fast",
         ),
+    ),
+    "twin-with-the-remedy": Sabotage(
+        scenario=_STALL,
+        stand_ins={"twin": _STALL.arms[_DOSES - 1].name},
+        claims=("twins_are_alike",),
     ),
     "distant-keepalive-left-out": Sabotage(
         scenario=test_upstream_keepalive_distance.SCENARIO,
@@ -113,7 +122,6 @@ SABOTAGES = {
     ),
     "mitigations-left-out": Sabotage(
         scenario=_LEAGUE.League().scenario(),
-        # The factorial's both ways: tests/unit/test_scenario_claims_can_hold.py.
         stand_ins={_LEAGUE.SMALL: _LEAGUE.DEFAULT, "limit-rate": _LEAGUE.DEFAULT},
         claims=("small_rmem_halves_lag", "limit_rate_halves_lag"),
     ),
