@@ -92,12 +92,22 @@ def test_a_table_has_verdict_effect_and_threshold(results: Results) -> None:
     """As in the report, and with the reason of what is undecided."""
     page = fill("Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nAfter.\n", results, where="page.md")
     lines = page.splitlines()
-    assert "| The claim stalls | lag, loaded ÷ idle | 134× [98–180] | 10× | **holds** |" in lines  # noqa: RUF001
-    assert "| The claim rare | drops | -2 pp [-3 to 1] | 10 pp | **refuted** (expected: holds) |" in lines
+    assert "| The claim stalls | lag, loaded ÷ idle | 134× [98–180] | above 10× | **holds** |" in lines  # noqa: RUF001
+    assert "| The claim rare | drops | -2 pp [-3 to 1] | above 10 pp | **refuted** (expected: holds) |" in lines
     assert "| The claim second | - | - | - | **unsupported** |" in lines
     assert "- `second`: one CPU" in lines
     assert lines[0] == "Before."
     assert lines[-1] == "After."
+
+
+def test_a_table_tells_a_margin_by_both_its_ends_and_a_counted_share_by_its_units(tmp_path: Path) -> None:
+    """Neither a bare margin nor a bare share would say what was declared and what was seen."""
+    twins = Effect(name="a ÷ b", unit="ratio", value=1.0, ci_low=0.9, ci_high=1.1, form="same")
+    right = Effect(name="right", unit="share", value=1.0, ci_low=0.902, ci_high=1.0, count=29, of=29)
+    cells = (a_cell("twins", effect=twins, threshold=1.25), a_cell("right", effect=right, threshold=0.9))
+    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "run", *cells), where="page.md")
+    assert "| The claim twins | a ÷ b | 1× [0.9–1.1] | between 0.8× and 1.25× | **holds** |" in page  # noqa: RUF001
+    assert "| The claim right | right | 29 of 29 [90.2–100 %] | above 90 % | **holds** |" in page  # noqa: RUF001
 
 
 def test_a_table_says_where_its_figures_come_from(results: Results) -> None:
@@ -114,7 +124,7 @@ def test_versions_have_a_column_where_there_are_several(tmp_path: Path) -> None:
     results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30", effect=ratio(2.0, 1.0, 3.0)))
     page = fill("<!-- verdicts: stall --><!-- end -->", results, where="page.md")
     assert "| claim | nginx | effect | measured | threshold | verdict |" in page
-    assert "| The claim stalls | 1.30 | lag, loaded ÷ idle | 2× [1–3] | 10× | **holds** |" in page  # noqa: RUF001
+    assert "| The claim stalls | 1.30 | lag, loaded ÷ idle | 2× [1–3] | above 10× | **holds** |" in page  # noqa: RUF001
 
 
 def test_an_effect_stands_within_its_sentence(results: Results) -> None:

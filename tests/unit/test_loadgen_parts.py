@@ -22,7 +22,8 @@ def as_sent(plan: TrialPlan) -> dict[str, Any]:
     """Return what the library sends to the client for a plan, as JSON brings it there."""
     fields = {**asdict(plan), "address": "172.18.0.2", "port": 8000, "trial": "a-b1", "probes": True}
     # The start of the window, which the client is told when it has prepared the trial, contains this time.
-    del fields["settle_s"], fields["counts_writes"]
+    # What the observer beside the subject counts is no business of the client.
+    del fields["settle_s"], fields["counts_writes"], fields["counts_turns"]
     return {**fields, "bulk_per_worker": list(plan.bulk_per_worker)}
 
 

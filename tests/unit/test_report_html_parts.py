@@ -42,7 +42,14 @@ def test_figures_have_the_form_of_the_terminals_table() -> None:
     """Effect with interval, threshold in the effect's unit, and nothing where nothing was measured."""
     share = Cell.from_json(cell("a", effect=effect(0.125, -0.02, 0.27, "share"), threshold=0.1))
     assert wording.effect_text(share) == "12.5 pp [-2 to 27]"
-    assert wording.threshold_text(share) == "10 pp"
+    assert wording.threshold_text(share) == "above 10 pp"
+    counted = Cell.from_json(
+        cell("a", effect=effect(28 / 29, 0.846, 0.998, "share") | {"count": 28, "of": 29}, threshold=0.9)
+    )
+    assert wording.effect_text(counted) == "28 of 29 [84.6–99.8 %]"  # noqa: RUF001 - an en dash
+    assert wording.threshold_text(counted) == "above 90 %"
+    same = Cell.from_json(cell("a", effect=effect(1.0, 0.9, 1.1) | {"form": "same"}, threshold=1.25))
+    assert wording.threshold_text(same) == "between 0.8× and 1.25×"  # noqa: RUF001 - the multiplication sign
     nothing = Cell.from_json(cell("a", effect=None, verdict="unsupported", reason="because"))
     assert (wording.effect_text(nothing), wording.threshold_text(nothing)) == ("", "")
     assert wording.figure(None) == "not measured"
