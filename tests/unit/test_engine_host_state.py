@@ -1,6 +1,7 @@
 """What a lab must leave as it was: which readings count, and which differences are told."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,19 @@ def test_links_of_other_peoples_containers_are_no_change(sysctls: Path, links: P
     for name in ("vethfbca4e1", "br-6aa6b7103714", "br-lan"):
         (links / name).mkdir()
     assert HostState.read(sysctls=sysctls, links=links).changes_since(before) == ["link br-lan is new"]
+
+
+def test_a_link_that_goes_away_while_it_is_read_is_no_error(
+    sysctls: Path, links: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Containers of others end at any moment, and their links' folders with them."""
+    write(sysctls, {"net/ipv4/conf/veth1/mtu": "1500\n", "net/ipv4/tcp_syncookies": "1\n"})
+    scandir = os.scandir
+
+    def gone(path: Any) -> Any:
+        if str(path).endswith("veth1"):
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", gone)
+    assert HostState.read(sysctls=sysctls, links=links).sysctls == {"net/ipv4/tcp_syncookies": "1"}
