@@ -6,7 +6,7 @@ the remedied. Claims that are expected to be refuted are shown to be able to hol
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -67,8 +67,6 @@ SABOTAGES = {
         stand_ins={"keepalive": "off"},
         claims=(
             "keepalive_raises_throughput",
-            "kept_connections_raise_throughput",
-            "keepalive_comes_near_direct",
             "connections_are_the_cause",
             # One of two twins differs from the other then.
             "twins_are_as_fast",
@@ -144,12 +142,16 @@ def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, m
     """Whatever else it gets then, refuted for most, it is not the verdict that it is expected to have."""
     sabotage = SABOTAGES[name]
     scenario = sabotage.scenario.with_arms_like(sabotage.stand_ins)
-    claims = [scenario.claim(claim).expecting(Verdict.REFUTED) for claim in sabotage.claims]
+    # It takes many right answers to show a claim that rests on counted trials, and few wrong ones to refute it.
+    claims = [replace(scenario.claim(name).expecting(Verdict.REFUTED), own_looks=()) for name in sabotage.claims]
+    counted = {claim.name for claim in claims if scenario.claim(claim.name).own_looks}
     place = CellPlace(scenario=f"{scenario.name} with {name}", nginx=nginx, network=BARE)
     with measure(place, scenario, claims) as measures:
         verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
+    # Of few right ones the exact limits would say nothing either.
+    assert {verdicts[name] for name in counted} <= {Verdict.REFUTED}, verdicts
 
 
 def test_without_bulk_downloads_no_worker_stalls(

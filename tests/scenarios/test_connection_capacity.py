@@ -100,7 +100,6 @@ SCENARIO: Final = Scenario(
 )
 
 
-@pytest.mark.headline
 @pytest.mark.claim("million_idle_connections_fit")
 def test_a_million_idle_connections_fit_into_the_articles_machines(prove: Prove) -> None:
     """A slope over ten thousand connections that stand, not a million that were started."""

@@ -19,7 +19,6 @@ def test_healthy_traffic_gives_no_finding(prove: Prove) -> None:
     prove()
 
 
-@pytest.mark.headline
 @pytest.mark.claim("stall_is_told")
 def test_a_stalled_event_loop_is_told_by_files_alone(prove: Prove) -> None:
     """The cause that no single file shows."""

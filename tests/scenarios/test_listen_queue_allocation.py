@@ -66,7 +66,6 @@ SCENARIO: Final = Scenario(
 )
 
 
-@pytest.mark.headline
 @pytest.mark.claim("allocation_failure_drops_syns")
 def test_a_failed_allocation_drops_syns_without_an_overflow(prove: Prove) -> None:
     """Unsupported, with the reason: a lab that starves its host of memory would be no lab."""

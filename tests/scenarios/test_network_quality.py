@@ -20,7 +20,6 @@ def scenario(network: NetworkProfile, run_state: RunState) -> Scenario[Observati
     return NetworkQuality(network=network, grid=grid).scenario()
 
 
-@pytest.mark.headline
 @pytest.mark.claim("slow_upstream_ends_stall")
 def test_the_stall_vanishes_over_an_upstream_that_is_slower_than_nginx(prove: Prove) -> None:
     """A receive buffer that runs dry at every visit lets the loop go on."""

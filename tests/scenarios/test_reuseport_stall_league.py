@@ -10,7 +10,6 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 SCENARIO = League().scenario()
 
 
-@pytest.mark.headline
 @pytest.mark.claim("small_rmem_halves_lag")
 def test_a_small_receive_buffer_halves_the_loop_lag(prove: Prove) -> None:
     """The article's own remedy: it bounds what one visit to a connection can read."""

@@ -82,7 +82,6 @@ SCENARIO: Final = Scenario(
 )
 
 
-@pytest.mark.headline
 @pytest.mark.claim("small_rmem_shortens_slow_requests")
 def test_a_small_receive_buffer_shortens_the_slowest_tenth(prove: Prove) -> None:
     """The median hides a stall; the slowest tenth shows it."""

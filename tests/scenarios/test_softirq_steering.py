@@ -68,7 +68,6 @@ SCENARIO: Final = Scenario(
 )
 
 
-@pytest.mark.headline
 @pytest.mark.claim("second_cpu_for_softirqs_helps")
 def test_a_second_cpu_for_softirqs_raises_the_rate_of_requests(prove: Prove) -> None:
     """Unsupported where /sys is read-only, as it is in containers without privileges."""

@@ -154,7 +154,6 @@ def test_the_recipe_does_not_double_the_requests(prove: Prove) -> None:
     prove()
 
 
-@pytest.mark.headline
 @pytest.mark.claim("recipe_ends_dropped_syns")
 def test_the_recipe_ends_dropped_syns(prove: Prove) -> None:
     """The mechanism, as the kernel counts it."""

@@ -10,7 +10,6 @@ __all__ = ["SCENARIO"]
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 
-@pytest.mark.headline
 @pytest.mark.claim("keepalive_raises_throughput")
 def test_keepalive_raises_the_throughput_of_what_a_version_does_by_itself(prove: Prove) -> None:
     """The article's claim, and the one that a new default made needless."""
@@ -59,6 +58,7 @@ def test_with_keepalive_nginx_comes_near_the_backend_itself(prove: Prove) -> Non
     prove()
 
 
+@pytest.mark.headline
 @pytest.mark.claim("connections_are_the_cause")
 def test_connections_that_are_not_opened_are_the_cause(prove: Prove) -> None:
     """The kernel's count of connections that nginx opened."""
