@@ -117,7 +117,8 @@ CLAIMS: Final = (
         sentence="A full accept queue counts every dropped SYN as ListenOverflows and as ListenDrops",
         source=f"{ARTICLE}: both rise together",
         arms=(SHORT,),
-        effect=lambda block: block[SHORT].listen_drops / block[SHORT].listen_overflows,
+        # None at all is the opposite of the claim, and no ratio: one is counted at least.
+        effect=lambda block: max(block[SHORT].listen_drops, 1) / block[SHORT].listen_overflows,
         effect_name="ListenDrops ÷ ListenOverflows",
         scale=Scale.RATIO,
         threshold=COUNTERS_MARGIN,

@@ -81,10 +81,15 @@ KILLED: Final = arm("limited-articles", subject("limited", *buffered(ARTICLE_BUF
 SPARED: Final = arm("limited-off", subject("limited-unbuffered", *UNBUFFERED, memory_bytes=LIMIT_BYTES))
 
 
+def grown(observation: MemoryObservation) -> int:
+    """Return the growth of the workers' memory; none at all is one page, so that its ratio to a bound is one."""
+    return max(observation.growth_bytes, PAGE_BYTES)
+
+
 def linear(block: Mapping[str, MemoryObservation]) -> float:
     """Return the growth of that number of readers whose multiple of the bound is furthest away, as a ratio to it."""
     ratios = [
-        block[dose.name].growth_bytes / (count * bound_bytes(SMALLER_BUFFERS))
+        grown(block[dose.name]) / (count * bound_bytes(SMALLER_BUFFERS))
         for dose, count in zip(DOSES, READERS, strict=True)
     ]
     return max(ratios, key=lambda ratio: abs(math.log(ratio)))
@@ -110,7 +115,7 @@ CLAIMS: Final = (
         sentence="One slow reader makes nginx hold proxy_buffer_size and all of proxy_buffers: 1088 MiB in the article",
         source=f"{ARTICLE}: hundreds of megabytes in seconds",
         arms=(ARTICLES.name,),
-        effect=lambda block: block[ARTICLES.name].growth_bytes / bound_bytes(ARTICLE_BUFFERS),
+        effect=lambda block: grown(block[ARTICLES.name]) / bound_bytes(ARTICLE_BUFFERS),
         effect_name="growth of the workers' memory ÷ the bound",
         scale=Scale.RATIO,
         threshold=BOUND_MARGIN,

@@ -1,15 +1,21 @@
 """Which cause is it? One is built in the lab, and the diagnosis gets the files alone."""
 
-from typing import Final
-
 import pytest
 
+from fixtures.load.recorded import RecordedObservation
 from fixtures.pytest_plugin.measurements import Prove
-from tests.scenarios.differential_diagnosis_claims import SCENARIO as DIFFERENTIAL_DIAGNOSIS
+from fixtures.pytest_plugin.options import QUICK
+from fixtures.pytest_plugin.run_state import RunState
+from fixtures.scenario.scenarios import Scenario
+from tests.scenarios.differential_diagnosis_claims import NINE_IN_TEN, THREE_IN_FOUR, diagnosis_scenario
 
 pytestmark = [pytest.mark.engine]
 
-SCENARIO: Final = DIFFERENTIAL_DIAGNOSIS
+
+@pytest.fixture(scope="module")
+def scenario(run_state: RunState) -> Scenario[RecordedObservation]:
+    """The scenario, with as many trials as the run's depth has time for."""
+    return diagnosis_scenario(THREE_IN_FOUR if run_state.options.depth == QUICK else NINE_IN_TEN)
 
 
 @pytest.mark.headline

@@ -52,7 +52,7 @@ SCENARIO: Final = Scenario(
             arms=(STORM.name,),
             effect=lambda block: Share(
                 of=Tally(
-                    count=block[STORM.name].listen_drops - block[STORM.name].listen_overflows,
+                    count=max(block[STORM.name].listen_drops - block[STORM.name].listen_overflows, 0),
                     of=block[STORM.name].connections,
                 )
             ),

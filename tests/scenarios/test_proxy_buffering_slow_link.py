@@ -21,6 +21,7 @@ from tests.scenarios.proxy_buffering_claims import (
     SMALLER,
     SMALLER_BUFFERS,
     bound_bytes,
+    grown,
 )
 
 pytestmark = [pytest.mark.engine]
@@ -46,7 +47,7 @@ SCENARIO: Final = Scenario(
             sentence="An eager reader behind a slow link makes nginx hold as much as a slow reader does",
             source=f"{ARTICLE}: a malicious slow client costs much for little",
             arms=(LINK.name,),
-            effect=lambda block: block[LINK.name].growth_bytes / bound_bytes(SMALLER_BUFFERS),
+            effect=lambda block: grown(block[LINK.name]) / bound_bytes(SMALLER_BUFFERS),
             effect_name="growth of the workers' memory ÷ the bound",
             scale=Scale.RATIO,
             threshold=BOUND_MARGIN,

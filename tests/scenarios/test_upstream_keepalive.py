@@ -66,6 +66,6 @@ def test_connections_that_are_not_opened_are_the_cause(prove: Prove) -> None:
 
 
 @pytest.mark.claim("twins_are_as_fast")
-def test_of_two_identical_subjects_the_first_is_not_faster(prove: Prove) -> None:
+def test_of_two_identical_subjects_neither_is_faster(prove: Prove) -> None:
     """The A/A control: a method that finds an effect here finds one everywhere."""
     prove()

@@ -11,7 +11,14 @@ from fixtures.inference.intervals import Scale
 from fixtures.inference.looks import Looks
 from fixtures.inference.tallies import Share, Tally, exact_limits
 from fixtures.load.recorded import RecordedObservation
-from tests.scenarios.differential_diagnosis_claims import DIAGNOSES, SCENARIO
+from tests.scenarios.differential_diagnosis_claims import (
+    DIAGNOSES,
+    NINE_IN_TEN,
+    SCENARIO,
+    THREE_IN_FOUR,
+    Demand,
+    diagnosis_scenario,
+)
 
 QUIET: Final = RecordedObservation(
     trial="b1",
@@ -45,15 +52,25 @@ def test_a_diagnosis_is_right_when_its_primary_cause_is_the_one_that_was_built(a
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
 def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
-    """One wrong trial of those that were declared is too many, be it at the first look."""
+    """Whatever it takes for the truth."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
     assert {claim.effect({arm: observation}) for observation in wrong} == {WRONG}
+
+
+@pytest.mark.parametrize("demand", [THREE_IN_FOUR, NINE_IN_TEN], ids=["quick", "full"])
+def test_one_wrong_diagnosis_costs_a_second_look_and_two_are_too_many(demand: Demand) -> None:
+    """The declared trials are as many as that takes."""
+    claim = diagnosis_scenario(demand).claim("stall_is_told")
     looks = claim.question(Looks(blocks=(5, 9))).looks
-    assert looks.blocks == (29,)
-    low, _ = exact_limits([RIGHT] * 28 + [WRONG], tail=looks.tail(0))
-    assert low < claim.threshold
+    assert (claim.threshold, looks.blocks) == (demand.right_share, demand.looks)
+
+    def low(wrong: int, *, look: int) -> float:
+        return exact_limits([RIGHT] * (looks.blocks[look] - wrong) + [WRONG] * wrong, tail=looks.tail(look))[0]
+
+    assert low(0, look=0) > claim.threshold > low(1, look=0)
+    assert low(1, look=1) > claim.threshold > low(2, look=1)
 
 
 def test_every_arm_is_diagnosed() -> None:
