@@ -43,8 +43,6 @@ STALL_THRESHOLD: Final = 10.0
 RELIEF_THRESHOLD: Final = 5.0
 CONTROL_THRESHOLD: Final = 5.0
 CONCORDANCE_THRESHOLD: Final = 0.75
-# Two dose pairs per block are independent of each other: 12 in the claimed order of 12 prove 78 %.
-CONCORDANCE_LOOKS: Final = (6, 10)
 FED_THRESHOLD: Final = 0.1
 # Twins that differ by as much as the remedy is said to do would make it worthless.
 TWIN_MARGIN: Final = RELIEF_THRESHOLD
@@ -222,7 +220,6 @@ class ReuseportStall:
                 scale=Scale.SHARE,
                 threshold=CONCORDANCE_THRESHOLD,
                 form=Form.ORDER,
-                own_looks=CONCORDANCE_LOOKS,
                 condition=lambda blocks: monotone([[turn_bytes(block[dose]) for dose in doses] for block in blocks]),
                 control=control,
             ),

@@ -52,13 +52,16 @@ def median_total_ms(requests: Sequence[FastRequest]) -> float:
 def concordance(responses: Sequence[float]) -> Share:
     """Return in which share of dose pairs the smaller dose had the smaller response; chance gives one half.
 
-    Pairs share their doses: of n doses only n // 2 pairs are independent of each other, so many units count.
+    Pairs share their doses, so they are not independent of each other. By chance alone the share varies as that of
+    9 n (n - 1) / (2 (2 n + 5)) independent pairs would, which is the variance of Kendall's S (Kendall 1938, "A New
+    Measure of Rank Correlation"): of five doses the ten pairs count as six units.
 
     Args:
         responses: Response by dose, the largest dose first.
     """
     pairs = [(responses[i], responses[j]) for i in range(len(responses)) for j in range(i + 1, len(responses))]
-    units = len(responses) // 2
+    doses = len(responses)
+    units = 9 * doses * (doses - 1) / (2 * (2 * doses + 5))
     return Share(of=Tally(count=units * sum(smaller < larger for larger, smaller in pairs) / len(pairs), of=units))
 
 

@@ -138,6 +138,8 @@ class League:
                 scale=Scale.RATIO,
                 threshold=HALVED_THRESHOLD,
                 expected=expected,
+                # Trials differ fourfold however long they last, and cost little: more of them tell none from half.
+                further_looks=(6, 12) if expected is Verdict.REFUTED else (),
                 moderator=moderator,
                 control=control,
             )

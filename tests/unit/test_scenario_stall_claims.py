@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import statistics
 from collections.abc import Callable
 
 import pytest
@@ -110,21 +111,22 @@ def test_without_requests_there_is_no_share(raw: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("responses", "share", "units"),
     [
-        ([50, 40, 30, 20], 1.0, 2),
-        ([20, 30, 40, 50], 0.0, 2),
-        ([50, 30, 40, 20], 5 / 6, 2),
-        ([10, 10, 5], 2 / 3, 1),
-        ([50, 40, 30, 20, 10], 1.0, 2),
+        ([50, 40, 30, 20], 1.0, 54 / 13),
+        ([20, 30, 40, 50], 0.0, 54 / 13),
+        ([50, 30, 40, 20], 5 / 6, 54 / 13),
+        ([10, 10, 5], 2 / 3, 27 / 11),
+        ([50, 40, 30, 20, 10], 1.0, 6),
     ],
     ids=["falling", "rising", "one-pair-swapped", "a-tie", "five-doses"],
 )
 def test_concordance_is_the_share_of_pairs_in_the_claimed_order(
-    responses: list[float], share: float, units: int
+    responses: list[float], share: float, units: float
 ) -> None:
-    """A tie is no agreement; and no dose is in two of the units, though it is in several pairs."""
+    """A tie is no agreement; and pairs that share their doses count as fewer units."""
     found = concordance(responses)
     assert float(found) == pytest.approx(share)
-    assert (found.of.of, found.less) == (units, None)
+    assert found.of.of == pytest.approx(units)
+    assert found.less is None
 
 
 def test_a_trial_tells_what_its_turns_did() -> None:
@@ -264,8 +266,15 @@ def test_the_dose_response_compares_all_doses_with_the_largest_first() -> None:
     claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
     falling = {dose: observed(reads=50_000 - 10_000 * index) for index, dose in enumerate(claim.arms)}
     rising = {dose: observed(reads=10_000 + 10_000 * index) for index, dose in enumerate(claim.arms)}
-    assert claim.effect(falling) == Share(of=Tally(count=2, of=2))
-    assert claim.effect(rising) == Share(of=Tally(count=0, of=2))
+    assert claim.effect(falling) == Share(of=Tally(count=6, of=6))
+    assert claim.effect(rising) == Share(of=Tally(count=0, of=6))
     assert claim.condition is not None
     assert claim.condition([falling] * 6).met
     assert not claim.condition([rising] * 6).met
+
+
+def test_as_many_units_as_by_chance_vary_as_the_pairs_do() -> None:
+    """By all orders of five doses: the share of concordant pairs has the variance of six tosses of a coin."""
+    shares = [float(concordance(order)) for order in itertools.permutations(range(5))]
+    assert statistics.fmean(shares) == pytest.approx(0.5)
+    assert statistics.pvariance(shares) == pytest.approx(0.25 / 6)
