@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from fixtures.network import settling
 from fixtures.network.impairments import Impairment
 from fixtures.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults
 from fixtures.network.links import LinkProfile
 from fixtures.network.path import LinkFigures
 from fixtures.network.profiles import PROFILES
+from fixtures.network.settling import settle
 from tests.unit.simulated_links import PAYLOAD_BYTES, QUIET, measured
 
 NOISE = {"quiet": QUIET, "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
@@ -32,10 +34,22 @@ def share_blamed(
 
 @over_noise
 @pytest.mark.parametrize("name", ["wan", "lossy", "unruly", "jittery", "slow-client", "fast-backend"])
-def test_a_link_that_is_as_it_should_be_is_hardly_ever_blamed(name: str, noise: tuple[float, float]) -> None:
-    """The self-check allows itself one error in a hundred, measured once; two in 25 leave room for chance."""
+def test_a_link_that_is_as_it_should_be_is_hardly_ever_blamed(
+    name: str, noise: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor lowered. What a host can cause is measured again, as in the lab; two in 25 leave room for chance."""
+    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     profile = PROFILES[name].client
-    assert share_blamed(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
+    rng = np.random.default_rng(7450)
+
+    def measure(wanted: LinkProfile) -> LinkFigures:
+        return LinkFigures.from_json(measured(wanted, rng, packets=600, noise=noise), payload_bytes=PAYLOAD_BYTES)
+
+    settled = [settle(profile, measure, SELF_CHECK) for _ in range(25)]
+    assert sum(bool(each.wrong) or each.profile != profile for each in settled) <= 2
+    # Once is enough on a quiet host.
+    if noise == QUIET:
+        assert share_blamed(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
 
 
 @over_noise
