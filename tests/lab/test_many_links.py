@@ -11,7 +11,7 @@ from fixtures.pytest_plugin.engine import BuiltImages
 from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, start_pytest
 from tests.lab.many_links import start_many
 
-pytestmark = [pytest.mark.engine, pytest.mark.timing]
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.DockerClient, lab_session: Session) -> None:

@@ -53,7 +53,17 @@ def links(
         yield ShapedLinks(lab, shaper=chosen)
 
 
-@pytest.mark.parametrize("profile", SHAPED, ids=[profile.name for profile in SHAPED])
+# The others are made of the same parts.
+QUICK = frozenset({"lan", "lossy", "unruly", "distant-backend"})
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        pytest.param(profile, id=profile.name, marks=() if profile.name in QUICK else pytest.mark.slow)
+        for profile in SHAPED
+    ],
+)
 def test_every_named_profile_is_what_it_says(
     links: ShapedLinks, profile: NetworkProfile, run_state: RunState, results: ResultsWriter
 ) -> None:

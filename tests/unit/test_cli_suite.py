@@ -63,7 +63,7 @@ def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> l
 
 
 UNIT = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
-LAB = [*PYTEST, "tests/lab"]
+LAB = [*PYTEST, "tests/lab", "-m", "not slow"]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,13 @@ def test_test_runs_the_cheapest_tests_first(
     statuses += [unit, lab]
     assert cli.main(["test", "-k", "x"]) == together
     assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
+
+
+def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | list[str]], statuses: list[int]) -> None:
+    """Two expressions would not be joined: the last one counts."""
+    statuses += [0, 0]
+    assert cli.main(["test", "-m", "engine"]) == 0
+    assert steps == ["engine", [*UNIT, "-m", "engine"], [*PYTEST, "tests/lab", "-m", "engine"]]
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 130, 143])
