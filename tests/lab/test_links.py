@@ -207,14 +207,14 @@ def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
     """The claim is decided all the same, by blocks over a living link."""
     assert wire
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
-    claim = scenario.claim("first_twin_lags_more")
+    claim = scenario.claim("twins_are_alike")
     place = CellPlace(scenario=f"{SCENARIO} over a wire that dies", nginx=nginx, network=PROFILES["fast-backend"])
     during_block(2, lambda: end_wires(engine, lab_session))
     with measure(place, scenario, [claim]) as measures:
         cell = measures.decide(claim)
     assert cell.void_blocks >= 1
     assert cell.blocks >= FEWEST_BLOCKS
-    assert cell.verdict in {"refuted", "inconclusive"}
+    assert cell.verdict in {"holds", "inconclusive"}
 
 
 @pytest.fixture

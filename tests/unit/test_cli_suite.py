@@ -62,7 +62,8 @@ def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> l
     return given
 
 
-UNIT = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
+PARALLEL = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
+UNIT = [*PARALLEL, "-m", "not slow"]
 LAB = [*PYTEST, "tests/lab", "-m", "not slow"]
 
 
@@ -83,7 +84,7 @@ def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | li
     """Two expressions would not be joined: the last one counts."""
     statuses += [0, 0]
     assert cli.main(["test", "-m", "engine"]) == 0
-    assert steps == ["engine", [*UNIT, "-m", "engine"], [*PYTEST, "tests/lab", "-m", "engine"]]
+    assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*PYTEST, "tests/lab", "-m", "engine"]]
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 130, 143])

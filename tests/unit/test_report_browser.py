@@ -282,8 +282,21 @@ def test_without_scripts_everything_is_said(browser: Browser, small: Results) ->
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["", "restores_loop", "herd", "over_a_link", "steering"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("", "light"),
+        ("", "dark"),
+        ("restores_loop", "light"),
+        ("restores_loop", "dark"),
+        # The same parts on other pages.
+        *(
+            pytest.param(name, scheme, marks=pytest.mark.slow)
+            for name in ("herd", "over_a_link", "steering")
+            for scheme in ("light", "dark")
+        ),
+    ],
+)
 def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, scheme: str) -> None:
     """Contrast, names, roles and keyboard reach, on the first page and on pages of every verdict."""
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -330,6 +343,7 @@ def opening(page: Page, results: Results) -> Opening:
     return Opening(requests=len(requests), layouts=metrics["LayoutCount"], nodes=metrics["Nodes"])
 
 
+@pytest.mark.slow
 def test_a_report_of_500_cells_is_small_and_no_harder_to_open(page: Page, small: Results, tmp_path: Path) -> None:
     """Its own files, without evidence, are at most 15 MB. Its first page has as many parts as its cells make."""
     few = opening(page, small)
