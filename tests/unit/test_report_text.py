@@ -93,3 +93,9 @@ def test_text_becomes_one_harmless_line() -> None:
 def test_ascii_text_keeps_the_meaning() -> None:
     """Usual signs have a stand-in; other characters are escaped, not lost."""
     assert ascii_only("134× [98–180] → ≥ 5 µs, é") == r"134x [98-180] -> >= 5 us, \xe9"
+
+
+def test_a_narrow_interval_is_no_point() -> None:
+    """Its ends are told with as many digits as tell them apart; the value has as many."""
+    assert format_effect(0.99916, "ratio", (0.99912, 0.99921)) == "0.9992× [0.9991–0.9992]"
+    assert format_effect(2.0, "ratio", (2.0, 2.0)) == "2× [2–2]"
