@@ -10,6 +10,7 @@ import pytest
 from images.client.loadgen.arrivals import ArrivalStamps
 
 LATE_S = 0.05
+_MOST_UNSTAMPED = 100
 
 
 @pytest.fixture
@@ -23,17 +24,25 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def test_data_that_waited_arrived_when_it_came(pair: tuple[socket.socket, socket.socket]) -> None:
-    """It came between two readings of the clock, and was looked at much later; it is still there to be read."""
+    """It came between two readings of the clock, and was looked at much later; it is still there to be read.
+
+    Only so much of it as the kernel stamped: stamping is switched on by a work queue (net_enable_timestamp()), so that
+    what comes right after the first socket that asks for it has no stamp.
+    """
     reader, writer = pair
     stamps = ArrivalStamps([reader])
-    before_s = time.monotonic()
-    writer.sendall(b"answer")
-    after_s = time.monotonic()
-    time.sleep(LATE_S)
-    arrived_s = stamps.arrived_s(reader, seen_s=time.monotonic())
+    for _ in range(_MOST_UNSTAMPED):
+        before_s = time.monotonic()
+        writer.sendall(b"answer")
+        after_s = time.monotonic()
+        time.sleep(LATE_S)
+        seen_s = time.monotonic()
+        arrived_s = stamps.arrived_s(reader, seen_s=seen_s)
+        assert reader.recv(16) == b"answer"
+        if arrived_s != seen_s:
+            break
     # The two clocks are compared by reading them one after the other.
     assert before_s - 0.001 <= arrived_s <= after_s + 0.001
-    assert reader.recv(16) == b"answer"
 
 
 def test_without_a_stamp_data_arrived_when_it_was_seen(pair: tuple[socket.socket, socket.socket]) -> None:
