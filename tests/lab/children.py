@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import docker
 
+from fixtures.cli.suite import WITHOUT_HYPOTHESIS
 from fixtures.engine.labels import OWNER, PROJECT_FILTER, Owner
 
 CHECKOUT: Final = Path(__file__).parents[2]
 # One claim with one arm: the shortest run that uses everything.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
 # A claim that is a count, without the loop probe: what its host does meanwhile does not keep it from its verdict.
-COUNTED_RUN: Final = ("tests/scenarios", "-k", "queue_holds_backlog_plus_one")
+COUNTED_RUN: Final = ("tests/scenarios", "-k", "long_backlog_spares_connects")
 # A limit for what takes seconds: only what hangs gets there, however busy the machine is.
 GONE_WITHIN_S: Final = 120.0
 
@@ -30,7 +31,17 @@ def start_pytest(
 ) -> Any:
     """Start a child; its output is one text stream."""
     return subprocess.Popen(
-        [interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--results", str(results), *arguments],
+        [
+            interpreter,
+            "-m",
+            "pytest",
+            *WITHOUT_HYPOTHESIS,
+            "-p",
+            "no:cacheprovider",
+            "--results",
+            str(results),
+            *arguments,
+        ],
         cwd=CHECKOUT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

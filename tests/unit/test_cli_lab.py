@@ -25,7 +25,7 @@ esac
 USAGE = "-m fixtures.cli"
 SET_UP = [
     "-m venv --clear .venv",
-    "-m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock",
+    "-m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock",
 ]
 
 

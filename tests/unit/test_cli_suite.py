@@ -37,6 +37,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str | list[str]]:
 
 
 PYTEST = [sys.executable, "-m", "pytest"]
+PLAIN = suite.WITHOUT_HYPOTHESIS
 
 
 def test_run_sets_up_the_engine_and_then_proves_the_scenarios(steps: list[str | list[str]]) -> None:
@@ -45,7 +46,7 @@ def test_run_sets_up_the_engine_and_then_proves_the_scenarios(steps: list[str | 
         cli.main(["run", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"])
     assert steps == [
         "engine",
-        [*PYTEST, "tests/scenarios", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"],
+        [*PYTEST, "tests/scenarios", *PLAIN, "-k", "reuseport_stall", "--nginx", "all", "--", "x y"],
     ]
 
 
@@ -64,7 +65,7 @@ def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> l
 
 PARALLEL = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
 UNIT = [*PARALLEL, "-m", "not slow"]
-LAB = [*PYTEST, "tests/lab", "-m", "not slow"]
+LAB = [*PYTEST, "tests/lab", *PLAIN, "-m", "not slow"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | li
     """Two expressions would not be joined: the last one counts."""
     statuses += [0, 0]
     assert cli.main(["test", "-m", "engine"]) == 0
-    assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*PYTEST, "tests/lab", "-m", "engine"]]
+    assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*PYTEST, "tests/lab", *PLAIN, "-m", "engine"]]
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 130, 143])
@@ -146,7 +147,7 @@ def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | li
     """One test can be run by its place."""
     with pytest.raises(ReplacedError):
         cli.main(["run", "-v", place])
-    assert steps == ["engine", [*PYTEST, "-v", place]]
+    assert steps == ["engine", [*PYTEST, *PLAIN, "-v", place]]
 
 
 @pytest.mark.parametrize("option", ["--help", "--collect-only"])
@@ -154,7 +155,7 @@ def test_what_runs_no_test_needs_no_engine(option: str, steps: list[str | list[s
     """Asking for help installs nothing."""
     with pytest.raises(ReplacedError):
         cli.main(["run", option])
-    assert steps == [[*PYTEST, "tests/scenarios", option]]
+    assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, option]]
 
 
 def test_without_an_engine_pytest_is_never_started(

@@ -344,6 +344,7 @@ def opening(page: Page, results: Results) -> Opening:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_report_of_500_cells_is_small_and_no_harder_to_open(page: Page, small: Results, tmp_path: Path) -> None:
     """Its own files, without evidence, are at most 15 MB. Its first page has as many parts as its cells make."""
     few = opening(page, small)
