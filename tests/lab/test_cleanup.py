@@ -80,7 +80,9 @@ def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images
         assert not _ids(engine, dead)
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize(
+    "number", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)]
+)
 @pytest.mark.timing
 def test_nothing_survives_a_sigkill(
     engine: docker.DockerClient, tmp_path: Path, run_state: RunState, number: int

@@ -195,6 +195,7 @@ def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
     assert "of the delays are below" in cell.reason
 
 
+@pytest.mark.slow
 def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
     engine: docker.DockerClient,
     lab_session: Session,

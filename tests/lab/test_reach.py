@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 _NOBODY = 65534
 
 
+@pytest.mark.slow
 def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> None:
     """Nobody, with the socket's group and no other: no root, no capabilities."""
     address = find_endpoint().address
