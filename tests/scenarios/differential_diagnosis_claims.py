@@ -5,13 +5,13 @@ full SYN queue, loss on the path; and a slow backend, which is what people suspe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fixtures.evidence.diagnosis.findings import Cause
 from fixtures.inference.intervals import Scale
 from fixtures.inference.tallies import Share, Tally
-from fixtures.load.base import Figure, Load
+from fixtures.load.base import Load
 from fixtures.load.connect_storm import ConnectStorm
 from fixtures.load.half_open import HalfOpen
 from fixtures.load.http_load import HttpLoad
@@ -76,7 +76,9 @@ STALL: Final = arm(
     SERVES_FILES,
     # The article's client gives up after a second; this one after half of one, so that some do in a short trial.
     TrialPlan(
-        bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS),
+        # Twice as many downloads as elsewhere: where nginx is little behind its backend, the turns of fewer stay short,
+        # and the diagnosis rightly calls the stall possible, not found.
+        bulk_per_worker=(2 * BULK_DOWNLOADS, 2 * BULK_DOWNLOADS),
         fast_rate_hz=40.0,
         fast_timeout_s=0.5,
         settle_s=0.2,
@@ -168,18 +170,6 @@ def diagnosis_claim(name: str, arm_name: str, sentence: str, demand: Demand) -> 
     )
 
 
-def lateness(arms: Mapping[str, Mapping[str, Figure]]) -> str:
-    """Return how late the stalled nginx was for its backend: what the diagnosis goes by.
-
-    How far nginx is behind a fast backend, and so how long its turns are, differs between hosts. A mild stall is told
-    as a possible one, which is right of it, and no finding.
-    """
-    late_ms = arms[STALL.name].get("log_connect_p90_ms")
-    if late_ms is None:
-        return "how late connects to the backend were is not known"
-    return f"it depends on the host: by the log, connects to the backend took {late_ms:.0f} ms here (p90)"
-
-
 def share_claim(
     name: str, arm_name: str, sentence: str, figure: str, what: str, *, source: str
 ) -> Claim[RecordedObservation]:
@@ -228,11 +218,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
         arms=(HEALTHY, STALL, SLOW_READER, OVERFLOW, SYN_PRESSURE, SLOW, LOSSY),
         claims=(
             diagnosis_claim("healthy_is_healthy", HEALTHY.name, "Healthy traffic gives no finding", demand),
-            replace(
-                diagnosis_claim("stall_is_told", STALL.name, "A stalled event loop is told by files alone", demand),
-                expected=None,
-                moderator=lateness,
-            ),
+            diagnosis_claim("stall_is_told", STALL.name, "A stalled event loop is told by files alone", demand),
             diagnosis_claim("slow_reader_is_told", SLOW_READER.name, "A slow reader is told by files alone", demand),
             diagnosis_claim("overflow_is_told", OVERFLOW.name, "A full accept queue is told by files alone", demand),
             diagnosis_claim("syn_drop_is_told", SYN_PRESSURE.name, "A full SYN queue is told by files alone", demand),
