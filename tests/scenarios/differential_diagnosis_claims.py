@@ -107,7 +107,9 @@ OVERFLOW: Final = arm(
         config=SubjectConfig(reuseport=False, backlog=128, access_log=False, worker_connections=4096),
         sysctls={"net.core.somaxconn": "128"},
     ),
-    ConnectStorm(connections=400),
+    # Long enough for every dropped SYN to come again, also where the client's timers are late: the workers are stopped,
+    # so it is dropped again.
+    ConnectStorm(connections=400, wait_s=1.4),
 )
 SYN_PRESSURE: Final = arm(
     "syn-queue-drop",
