@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type information
 
 from fixtures.pytest_plugin import summary
 from fixtures.pytest_plugin.run_state import RunState
@@ -11,6 +12,9 @@ from fixtures.report.cells import Cell, Effect
 from fixtures.report.results import ResultsWriter
 
 ROOT = Path(__file__).parents[2]
+
+# Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
+_LOADED = scipy.stats
 
 
 def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> None:
