@@ -2,17 +2,17 @@
 
 import pytest
 
-from fixtures.pytest_plugin.options import add_options
-from fixtures.pytest_plugin.run_state import RUN_STATE
+from fixtures.options import add_options
+from fixtures.run_state import RUN_STATE
 
 # In the order of their imports: pytest can only rewrite the assertions of a plugin that nobody imported before.
 pytest_plugins = [
-    "fixtures.pytest_plugin.summary",
-    "fixtures.pytest_plugin.outcomes",
-    "fixtures.pytest_plugin.engine",
-    "fixtures.pytest_plugin.measurements",
-    "fixtures.pytest_plugin.shards",
-    "fixtures.pytest_plugin.step_summary",
+    "fixtures.summary",
+    "fixtures.outcomes",
+    "fixtures.engine",
+    "fixtures.measurements",
+    "fixtures.shards",
+    "fixtures.step_summary",
 ]
 
 

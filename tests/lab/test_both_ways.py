@@ -2,7 +2,7 @@
 
 Arms keep their names and are run as others: what was the remedied one is as ill as the other, or the ill one as well as
 the remedied. Claims that are expected to be refuted are shown to be able to hold by canned trials
-(tests/unit/test_scenario_claims_can_hold.py).
+(tests/unit/proof/scenario/test_claims_can_hold.py).
 """
 
 from collections.abc import Mapping
@@ -11,27 +11,27 @@ from typing import Any
 
 import pytest
 
-from fixtures.inference.verdicts import Verdict
-from fixtures.network.profiles import BARE
-from fixtures.pytest_plugin.measurements import Measure, decide
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.scenario.measurement import CellPlace
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.snapshot import Snapshot
+from fixtures.measurements import Measure, decide
+from fixtures.run_state import RunState
 from tests.scenarios import (
-    differential_diagnosis_claims,
-    listen_queue_claims,
-    proxy_buffering_claims,
-    reuseport_stall_league_claims,
     test_listen_queue_half_open,
     test_reuseport_stall_herd,
     test_tuned_nginx,
     test_upstream_keepalive_distance,
     test_worker_connections,
-    upstream_keepalive_claims,
 )
-from tests.scenarios.reuseport_stall_claims import DOSES as _DOSES
-from tests.scenarios.reuseport_stall_claims import SCENARIO, TCP_RMEM, ReuseportStall
+from tuneproof.catalogue import differential_diagnosis as differential_diagnosis_claims
+from tuneproof.catalogue import listen_queue as listen_queue_claims
+from tuneproof.catalogue import proxy_buffering as proxy_buffering_claims
+from tuneproof.catalogue import reuseport_stall_league as reuseport_stall_league_claims
+from tuneproof.catalogue import upstream_keepalive as upstream_keepalive_claims
+from tuneproof.catalogue.reuseport_stall import DOSES as _DOSES
+from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.measurement import CellPlace
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

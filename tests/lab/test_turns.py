@@ -8,20 +8,20 @@ from contextlib import contextmanager
 import docker
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.errors import LabError
-from fixtures.load.stage import Stage
-from fixtures.load.trial import TrialPlan, run_trial
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.scenario import bench as bench_module
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.bench import Bench
-from fixtures.scenario.placement import CpuPlacement
-from fixtures.scenario.preconditions import PreconditionError
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import ERROR_LOG_PATH, SubjectConfig
-from fixtures.topology.lab import Lab
+from fixtures.engine import BuiltImages
 from images.netadmin.netadmin import turns
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.trial import TrialPlan, run_trial
+from tuneproof.lab.subject.config import ERROR_LOG_PATH, SubjectConfig
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.scenario import bench as bench_module
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = pytest.mark.engine
 

@@ -6,15 +6,15 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.verdicts import Verdict
-from fixtures.load.held_connections import HeldConnections, HeldObservation
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.backends import ASYNCIO, Backend
-from fixtures.scenario.claims import Claim, Condition
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from fixtures.measurements import Prove
+from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import ASYNCIO, Backend
+from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine]
 

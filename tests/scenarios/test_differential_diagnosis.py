@@ -2,12 +2,12 @@
 
 import pytest
 
-from fixtures.load.recorded import RecordedObservation
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.pytest_plugin.options import QUICK
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.scenario.scenarios import Scenario
-from tests.scenarios.differential_diagnosis_claims import NINE_IN_TEN, THREE_IN_FOUR, diagnosis_scenario
+from fixtures.measurements import Prove
+from fixtures.options import QUICK
+from fixtures.run_state import RunState
+from tuneproof.catalogue.differential_diagnosis import NINE_IN_TEN, THREE_IN_FOUR, diagnosis_scenario
+from tuneproof.lab.load.recorded import RecordedObservation
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine]
 

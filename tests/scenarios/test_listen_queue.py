@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.pytest_plugin.measurements import Prove
-from tests.scenarios.listen_queue_claims import SCENARIO
+from fixtures.measurements import Prove
+from tuneproof.catalogue.listen_queue import SCENARIO
 
 __all__ = ["SCENARIO"]
 

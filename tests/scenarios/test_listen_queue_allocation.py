@@ -8,16 +8,16 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.load.connect_storm import ConnectStorm, StormObservation
-from fixtures.load.stage import Stage
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.preconditions import PreconditionError
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from fixtures.measurements import Prove
+from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine]
 

@@ -5,14 +5,14 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.load.half_open import HalfOpen, HalfOpenObservation
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim, Condition
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from fixtures.measurements import Prove
+from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine]
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from fixtures.load.observation import Observation
-from fixtures.network.links import NetworkProfile
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.pytest_plugin.options import QUICK
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.scenario.scenarios import Scenario
-from tests.scenarios.network_quality_claims import CORNERS, WHOLE, NetworkQuality
+from fixtures.measurements import Prove
+from fixtures.options import QUICK
+from fixtures.run_state import RunState
+from tuneproof.catalogue.network_quality import CORNERS, WHOLE, NetworkQuality
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.network.links import NetworkProfile
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.pytest_plugin.measurements import Prove
-from tests.scenarios.proxy_buffering_claims import SCENARIO
+from fixtures.measurements import Prove
+from tuneproof.catalogue.proxy_buffering import SCENARIO
 
 __all__ = ["SCENARIO"]
 

@@ -4,16 +4,8 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.verdicts import Form
-from fixtures.load.slow_readers import MemoryObservation, SlowReaders
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from tests.scenarios.proxy_buffering_claims import (
+from fixtures.measurements import Prove
+from tuneproof.catalogue.proxy_buffering import (
     ARTICLE,
     BACKEND,
     BOUND_MARGIN,
@@ -23,6 +15,14 @@ from tests.scenarios.proxy_buffering_claims import (
     bound_bytes,
     grown,
 )
+from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine]
 

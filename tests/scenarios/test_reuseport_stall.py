@@ -2,11 +2,11 @@
 
 import pytest
 
-from fixtures.load.observation import Observation
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.snapshot import Snapshot
-from tests.scenarios.reuseport_stall_claims import TCP_RMEM, ReuseportStall
+from fixtures.measurements import Prove
+from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.pytest_plugin.measurements import Prove
-from tests.scenarios.reuseport_stall_league_claims import League
+from fixtures.measurements import Prove
+from tuneproof.catalogue.reuseport_stall_league import League
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

@@ -8,16 +8,16 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.load.base import Figure
-from fixtures.load.one_by_one import OneByOne, ProtocolObservation
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from tests.scenarios.reuseport_stall_claims import ARTICLE, STALL_WARM_UP, TCP_RMEM
-from tests.scenarios.reuseport_stall_league_claims import SMALL_RMEM
+from fixtures.measurements import Prove
+from tuneproof.catalogue.reuseport_stall import ARTICLE, STALL_WARM_UP, TCP_RMEM
+from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
+from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

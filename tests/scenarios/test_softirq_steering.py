@@ -8,17 +8,17 @@ from typing import Final
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.inference.intervals import Scale
-from fixtures.load.http_load import WRK, HttpObservation
-from fixtures.load.stage import Stage
-from fixtures.load.steered_load import SteeredLoad
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.preconditions import PreconditionError
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import STATIC_PATH, SubjectConfig
+from fixtures.measurements import Prove
+from tuneproof.errors import LabError
+from tuneproof.lab.load.http_load import WRK, HttpObservation
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.steered_load import SteeredLoad
+from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

@@ -7,15 +7,15 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.http_load import HttpLoad, HttpObservation
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import STATIC_PATH, SubjectConfig
+from fixtures.measurements import Prove
+from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
+from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

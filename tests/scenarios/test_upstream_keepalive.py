@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.pytest_plugin.measurements import Prove
-from tests.scenarios.upstream_keepalive_claims import SCENARIO
+from fixtures.measurements import Prove
+from tuneproof.catalogue.upstream_keepalive import SCENARIO
 
 __all__ = ["SCENARIO"]
 

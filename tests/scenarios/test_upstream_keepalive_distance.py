@@ -7,17 +7,8 @@ from typing import Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.load.http_load import HttpLoad, HttpObservation
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.backends import STATIC, Backend
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from tests.scenarios.upstream_keepalive_claims import (
+from fixtures.measurements import Prove
+from tuneproof.catalogue.upstream_keepalive import (
     ARTICLE,
     EXPIRED_REASON,
     EXPIRED_SINCE,
@@ -25,6 +16,15 @@ from tests.scenarios.upstream_keepalive_claims import (
     KEEPALIVE,
     REUSE,
 )
+from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import STATIC, Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

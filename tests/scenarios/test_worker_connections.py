@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.verdicts import Form
-from fixtures.load.start_up import StartUp
-from fixtures.load.start_up import StartUpObservation as Seen
-from fixtures.pytest_plugin.measurements import Prove
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from fixtures.measurements import Prove
+from tuneproof.lab.load.start_up import StartUp
+from tuneproof.lab.load.start_up import StartUpObservation as Seen
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.headline]
 

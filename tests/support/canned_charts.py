@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fixtures.report.cells import Cell, Effect
-from fixtures.report.charts import Chart, charts
+from tuneproof.report.charts import Chart, charts
+from tuneproof.report.results.cells import Cell, Effect
 
 Json = dict[str, Any]
 

@@ -4,20 +4,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from fixtures.evidence.access_log.summary import LogSummary, WorkerSummary, summarise
-from fixtures.evidence.capture.held import HeldRequests
-from fixtures.evidence.capture.records import Endpoint, Side
-from fixtures.evidence.capture.services import ServiceSummary
-from fixtures.evidence.capture.summary import CaptureSummary
-from fixtures.evidence.counters.snapshot import CounterSnapshot
-from fixtures.evidence.counters.softnet import SoftnetCpu, SoftnetSnapshot
-from fixtures.evidence.diagnosis.evidence_set import EvidenceSet, Named
-from fixtures.evidence.figures import Distribution, distribution
-from fixtures.evidence.load_tools.run import LoadRun
-from fixtures.evidence.processes.pidstat import PidstatSample
-from fixtures.evidence.processes.schedstat import Schedstat
-from fixtures.evidence.processes.status import ProcessStatus
-from fixtures.evidence.sockets.table import SocketAddress, SocketEntry, SocketTable, Unread, socket_table
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.parse.access_log.summary import LogSummary, WorkerSummary, summarise
+from tuneproof.explain.parse.capture.held import HeldRequests
+from tuneproof.explain.parse.capture.records import Endpoint, Side
+from tuneproof.explain.parse.capture.services import ServiceSummary
+from tuneproof.explain.parse.capture.summary import CaptureSummary
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.softnet import SoftnetCpu, SoftnetSnapshot
+from tuneproof.explain.parse.figures import Distribution, distribution
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.processes.pidstat import PidstatSample
+from tuneproof.explain.parse.processes.schedstat import Schedstat
+from tuneproof.explain.parse.processes.status import ProcessStatus
+from tuneproof.explain.parse.sockets.table import SocketAddress, SocketEntry, SocketTable, Unread, socket_table
 
 FRONT: Final = Endpoint(address="10.0.0.2", port=8000)
 BACK: Final = Endpoint(address="10.0.1.3", port=9000)

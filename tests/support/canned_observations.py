@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
 
-from fixtures.load.accept_load import AcceptObservation
-from fixtures.load.base import TrialRecord
-from fixtures.load.connect_storm import StormObservation
-from fixtures.load.half_open import HalfOpenObservation
-from fixtures.load.held_connections import HeldObservation
-from fixtures.load.http_load import HttpObservation
-from fixtures.load.observation import Observation
-from fixtures.load.one_by_one import ProtocolObservation
-from fixtures.load.slow_readers import MemoryObservation
-from fixtures.load.start_up import StartUpObservation
-from fixtures.scenario.claims import Claim
-from tests.unit import canned_turns
-from tests.unit.canned_trials import raw_trial
+from tests.support import canned_turns
+from tests.support.canned_trials import raw_trial
+from tuneproof.lab.load.accept_load import AcceptObservation
+from tuneproof.lab.load.base import TrialRecord
+from tuneproof.lab.load.connect_storm import StormObservation
+from tuneproof.lab.load.half_open import HalfOpenObservation
+from tuneproof.lab.load.held_connections import HeldObservation
+from tuneproof.lab.load.http_load import HttpObservation
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.one_by_one import ProtocolObservation
+from tuneproof.lab.load.slow_readers import MemoryObservation
+from tuneproof.lab.load.start_up import StartUpObservation
+from tuneproof.proof.scenario.claims import Claim
 
 _Obs = TypeVar("_Obs", bound=TrialRecord)
 # An observation per arm, in the order of a claim's arms.

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixtures.report.results import FILE_NAME, Results, load
-from fixtures.report.slugs import slug
-from tests.unit.canned_charts import files, stall, trial
+from tests.support.canned_charts import files, stall, trial
+from tuneproof.report.results.run_file import FILE_NAME, Results, load
+from tuneproof.report.results.slugs import slug
 
 HOST = {
     "kernel": "6.1.0",

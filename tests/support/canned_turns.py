@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixtures.load.turns import WorkerTurns
 from images.netadmin.netadmin import turns
+from tuneproof.lab.load.turns import WorkerTurns
 
 # A process that started a second after boot, and whose record began half a second later.
 STARTED_NS, CREATED_NS = 1_000_000_000, 1_500_000_000

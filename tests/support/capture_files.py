@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterable, Iterator
 
-from fixtures.evidence.capture.packets import Packet
+from tuneproof.explain.parse.capture.packets import Packet
 
 SECONDS = 1_700_000_000
 SECTION_HEADER, INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fixtures.engine.commands import Finished
-from fixtures.engine.daemon import Host, ensure_engine
-from fixtures.engine.leftovers import EnginePaths
-from fixtures.engine.reach import NoLocalEngineError
+from tuneproof.lab.engine.commands import Finished
+from tuneproof.lab.engine.daemon import Host, ensure_engine
+from tuneproof.lab.engine.leftovers import EnginePaths
+from tuneproof.lab.engine.reach import NoLocalEngineError
 
 DAEMON_PID = 4242
 

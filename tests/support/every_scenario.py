@@ -2,14 +2,6 @@
 
 from typing import Any, Final
 
-from fixtures.network.profiles import BARE
-from fixtures.scenario.scenarios import Scenario
-from tests.scenarios.differential_diagnosis_claims import SCENARIO as DIAGNOSIS
-from tests.scenarios.listen_queue_claims import SCENARIO as QUEUE
-from tests.scenarios.network_quality_claims import CORNERS, NetworkQuality
-from tests.scenarios.proxy_buffering_claims import SCENARIO as BUFFERING
-from tests.scenarios.reuseport_stall_claims import ReuseportStall
-from tests.scenarios.reuseport_stall_league_claims import League
 from tests.scenarios.test_connection_capacity import SCENARIO as CAPACITY
 from tests.scenarios.test_listen_queue_allocation import SCENARIO as ALLOCATION
 from tests.scenarios.test_listen_queue_half_open import SCENARIO as SYN_QUEUE
@@ -20,7 +12,15 @@ from tests.scenarios.test_softirq_steering import SCENARIO as STEERING
 from tests.scenarios.test_tuned_nginx import SCENARIO as TUNED
 from tests.scenarios.test_upstream_keepalive_distance import SCENARIO as DISTANCE
 from tests.scenarios.test_worker_connections import SCENARIO as WORKER_CONNECTIONS
-from tests.scenarios.upstream_keepalive_claims import SCENARIO as KEEPALIVE
+from tuneproof.catalogue.differential_diagnosis import SCENARIO as DIAGNOSIS
+from tuneproof.catalogue.listen_queue import SCENARIO as QUEUE
+from tuneproof.catalogue.network_quality import CORNERS, NetworkQuality
+from tuneproof.catalogue.proxy_buffering import SCENARIO as BUFFERING
+from tuneproof.catalogue.reuseport_stall import ReuseportStall
+from tuneproof.catalogue.reuseport_stall_league import League
+from tuneproof.catalogue.upstream_keepalive import SCENARIO as KEEPALIVE
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.proof.scenario.scenarios import Scenario
 
 LEAGUE: Final = League().scenario()
 QUALITY: Final = NetworkQuality(network=BARE, grid=CORNERS).scenario()

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.looks import Looks
-from fixtures.inference.questions import Progress
-from fixtures.load.observation import Observation
-from fixtures.load.trial import TrialPlan
-from fixtures.network.links import DIRECTIONS, NetworkProfile
-from fixtures.network.profiles import BARE
-from fixtures.report.results import ResultsWriter
-from fixtures.scenario import measurement
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.host_noise import Patience
-from fixtures.scenario.measurement import CellPlace, Measurement
-from fixtures.subject.config import SubjectConfig
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.questions import Progress
+from tuneproof.proof.scenario import measurement
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.host_noise import Patience
+from tuneproof.proof.scenario.measurement import CellPlace, Measurement
+from tuneproof.report.results.run_file import ResultsWriter
 
 if TYPE_CHECKING:
-    from fixtures.scenario.bench import Bench
+    from tuneproof.proof.scenario.bench import Bench
 
 PLACE = CellPlace(scenario="stall", nginx="1.22", network=BARE)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))

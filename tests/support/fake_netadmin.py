@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
-from tests.unit.simulated_links import measured
+from tests.support.simulated_links import measured
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
 
 if TYPE_CHECKING:
-    from fixtures.topology.container import LabContainer
-    from fixtures.topology.lab import Lab
+    from tuneproof.lab.topology.container import LabContainer
+    from tuneproof.lab.topology.lab import Lab
 
 
 class Program:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from fixtures.load.observer import (
+from tuneproof.lab.load.observer import (
     Counters,
     ListenerFigures,
     Observer,
@@ -19,12 +19,12 @@ from fixtures.load.observer import (
     WatchSample,
     WorkerFigures,
 )
-from fixtures.load.stage import Programs, Stage
+from tuneproof.lab.load.stage import Programs, Stage
 
 if TYPE_CHECKING:
-    from fixtures.errors import LabError
-    from fixtures.topology.container import LabContainer
-    from fixtures.topology.lab import Lab
+    from tuneproof.errors import LabError
+    from tuneproof.lab.topology.container import LabContainer
+    from tuneproof.lab.topology.lab import Lab
 
 PORT = 8080
 ADDRESS = "172.18.0.4"

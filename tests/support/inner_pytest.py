@@ -1,16 +1,14 @@
 """A pytest run inside a test, with the project's own conftest and plugins, and claims that are decided beforehand."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fixtures.pytest_plugin import summary
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.report.cells import Cell, Effect
-from fixtures.report.results import ResultsWriter
-
-ROOT = Path(__file__).parents[2]
+from fixtures import summary
+from fixtures.run_state import RunState
+from tests.support.places import CHECKOUT
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.run_file import ResultsWriter
 
 
 def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> None:
@@ -26,7 +24,7 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> N
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:
         pytester._monkeypatch.setattr(summary, "_write_pages", lambda _path: "not in this test")
-    pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makeconftest((CHECKOUT / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    claim(name): the claim that the test decides\n")
     pytester.makepyfile(source)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.engine.images import IMAGES_FOLDER
+from tuneproof.lab.engine.images import IMAGES_FOLDER
 
 FOLDER = IMAGES_FOLDER / "subject/turns"
 

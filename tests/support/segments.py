@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN, Segment
-from fixtures.evidence.capture.flows import flows
-from fixtures.evidence.capture.records import FlowRecord
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.records import FlowRecord
 
 START_NS: Final = 1_700_000_000_000_000_000
 MODULUS: Final = 2**32

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
-from fixtures.network.path import PROBE_HEADERS_BYTES
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.path import PROBE_HEADERS_BYTES
 
 PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES

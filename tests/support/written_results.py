@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fixtures.report.cells import Cell, Effect
-from fixtures.report.documents import Results
-from fixtures.report.results import load
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.run_file import load
 
 HOST: dict[str, Any] = {
     "kernel": "6.1.0-18",

@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fixtures.evidence.diagnosis.findings import Cause
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.load.base import Load
-from fixtures.load.connect_storm import ConnectStorm
-from fixtures.load.half_open import HalfOpen
-from fixtures.load.http_load import HttpLoad
-from fixtures.load.recorded import Recorded, RecordedObservation
-from fixtures.load.slow_readers import SlowReaders
-from fixtures.load.trial import SMALL_PATH, TrialPlan
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.backends import ASYNCIO, Backend
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from tests.scenarios.proxy_buffering_claims import SMALLER_BUFFERS, buffered
-from tests.scenarios.reuseport_stall_claims import ARTICLE as STALL_ARTICLE
-from tests.scenarios.reuseport_stall_claims import BULK_DOWNLOADS
+from tuneproof.catalogue.proxy_buffering import SMALLER_BUFFERS, buffered
+from tuneproof.catalogue.reuseport_stall import ARTICLE as STALL_ARTICLE
+from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.lab.load.base import Load
+from tuneproof.lab.load.connect_storm import ConnectStorm
+from tuneproof.lab.load.half_open import HalfOpen
+from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.load.recorded import Recorded, RecordedObservation
+from tuneproof.lab.load.slow_readers import SlowReaders
+from tuneproof.lab.load.trial import SMALL_PATH, TrialPlan
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import ASYNCIO, Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 FILES_BACKEND: Final = Backend()
 SLOW_BACKEND: Final = Backend(name="slow", kind=ASYNCIO)

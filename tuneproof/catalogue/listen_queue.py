@@ -7,14 +7,14 @@ Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOver
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.connect_storm import ConnectStorm, StormObservation
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim, Condition
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 SOMAXCONN: Final = "net.core.somaxconn"

@@ -8,28 +8,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.base import Figure
-from fixtures.load.instrument import check_loop_probe
-from fixtures.load.observation import Observation
-from fixtures.load.trial import TrialPlan
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.preconditions import PreconditionError
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from tests.scenarios.reuseport_stall_claims import (
+from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
     BULK_DOWNLOADS,
     CONTROL_THRESHOLD,
     RELIEF_THRESHOLD,
     STALL_WARM_UP,
 )
-from tests.scenarios.reuseport_stall_effects import stall, turn_cpu_ms
+from tuneproof.catalogue.reuseport_stall_effects import stall, turn_cpu_ms
+from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.instrument import check_loop_probe
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
 
 SCENARIO: Final = "network_quality"
 

@@ -9,15 +9,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.inference.verdicts import Form
-from fixtures.load.slow_readers import MemoryObservation, SlowReaders
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.backends import Backend
-from fixtures.scenario.claims import Claim, Condition
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import Backend
+from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 MIB: Final = 1 << 20

@@ -7,18 +7,7 @@ one CPU, runs four bulk downloads through them, and fetches a small file 100 tim
 from dataclasses import dataclass
 from typing import Final
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.instrument import check_loop_probe
-from fixtures.load.observation import Observation
-from fixtures.load.trial import TrialPlan
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.preconditions import PreconditionError
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from tests.scenarios.reuseport_stall_effects import (
+from tuneproof.catalogue.reuseport_stall_effects import (
     concordance,
     fed_to_loaded,
     loaded_turns,
@@ -28,6 +17,17 @@ from tests.scenarios.reuseport_stall_effects import (
     stall,
     turn_bytes,
 )
+from tuneproof.lab.load.instrument import check_loop_probe
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
 
 SCENARIO: Final = "reuseport_stall"
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from fixtures.inference.dose_response import page_trend
-from fixtures.inference.tallies import Share, Tally
-from fixtures.load.observation import FastRequest, Observation, WorkerLag, percentile
-from fixtures.load.turns import WorkerTurns
-from fixtures.scenario.claims import Condition
+from tuneproof.lab.load.observation import FastRequest, Observation, WorkerLag, percentile
+from tuneproof.lab.load.turns import WorkerTurns
+from tuneproof.proof.inference.dose_response import page_trend
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.claims import Condition
 
 # A fast request is slow when it takes this many times the unloaded median of the same trial.
 SLOW_FACTOR: Final = 5.0

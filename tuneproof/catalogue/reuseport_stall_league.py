@@ -8,17 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.verdicts import Verdict
-from fixtures.load.base import Figure
-from fixtures.load.instrument import check_loop_probe
-from fixtures.load.observation import Observation
-from fixtures.load.trial import TrialPlan
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from tests.scenarios.reuseport_stall_claims import (
+from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
     BUCKET,
     BULK_DOWNLOADS,
@@ -28,7 +18,17 @@ from tests.scenarios.reuseport_stall_claims import (
     TCP_RMEM,
     bound_bytes,
 )
-from tests.scenarios.reuseport_stall_effects import turn_bytes, turn_cpu_ms
+from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_cpu_ms
+from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.instrument import check_loop_probe
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 Arms = Mapping[str, Mapping[str, Figure]]
 """Metrics by arm, as in a cell."""

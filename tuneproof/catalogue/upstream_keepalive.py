@@ -8,15 +8,15 @@ https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
 from collections.abc import Mapping
 from typing import Final
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.base import Figure
-from fixtures.load.http_load import WRK, HttpLoad, HttpObservation
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.backends import ASYNCIO, FILES, STATIC, Backend
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
+from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import ASYNCIO, FILES, STATIC, Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
 EXPIRED_SINCE: Final = "1.29.7"

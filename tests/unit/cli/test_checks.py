@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.cli import checks
-from fixtures.cli.checks import GIB, MIB, Check
+from tuneproof.cli import checks
+from tuneproof.cli.checks import GIB, MIB, Check
 
 Verdict = tuple[str, str]
 

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixtures.cli import clean
-from fixtures.cli.main import main
-from fixtures.engine.sweep import Removed
-from fixtures.errors import EngineUnavailableError
+from tuneproof.cli import clean
+from tuneproof.cli.main import main
+from tuneproof.errors import EngineUnavailableError
+from tuneproof.lab.engine.sweep import Removed
 
 
 def test_clean_tells_what_it_removed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cli.main import main
-from tests.unit.written_results import a_cell, write
+from tests.support.written_results import a_cell, write
+from tuneproof.cli.main import main
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import requests
 
-from fixtures.cli import doctor
-from fixtures.cli.main import main
-from fixtures.engine.reach import NoLocalEngineError
-from fixtures.errors import EngineUnavailableError
+from tuneproof.cli import doctor
+from tuneproof.cli.main import main
+from tuneproof.errors import EngineUnavailableError
+from tuneproof.lab.engine.reach import NoLocalEngineError
 
 INFO = {
     "Driver": "overlay2",
@@ -152,6 +152,6 @@ def test_no_registry_and_no_bootstrap_are_told_with_their_reasons(monkeypatch: p
     client = engine()
     client.images.get_registry_data = refuse
     assert doctor.find_registry_error(client) == "the engine cannot ask for debian:bookworm-slim (ConnectTimeout)"
-    monkeypatch.setattr("fixtures.engine.commands.find", lambda _: None)
+    monkeypatch.setattr("tuneproof.lab.engine.commands.find", lambda _: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert doctor.find_bootstrap_error() == "mmdebstrap is not installed"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cli.explain import CALLED_FROM
-from fixtures.cli.main import main
+from tests.support.places import CHECKOUT
+from tuneproof.cli.explain import CALLED_FROM
+from tuneproof.cli.main import main
 
-ROOT = Path(__file__).parents[2]
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"\n'
 BEFORE = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 5 5\n"
 AFTER = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 905 905\n"
@@ -58,7 +58,7 @@ def test_the_same_files_give_the_same_report(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.usefixtures("folder")
 def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    """Printing checks the document against fixtures/explain/schema.json."""
+    """Printing checks the document against tuneproof/explain/schema.json."""
     assert main(["explain", "--json", "before", "after", "other"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == 1
@@ -113,14 +113,14 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path)
     """A program of its own, whose imports are looked at when it is done; docker would not even be needed on disk."""
     script = (
         "import sys\n"
-        "from fixtures.cli.main import main\n"
+        "from tuneproof.cli.main import main\n"
         "status = main(['explain', '--log-format', '$remote_addr $status', '-'])\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'docker', 'testcontainers', 'pytest', '_pytest', 'requests', 'scapy'}))\n"
         "sys.exit(status)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, input=BEFORE + AFTER, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script], cwd=CHECKOUT, input=BEFORE + AFTER, capture_output=True, text=True, check=False
     )
     assert folder.exists()
     assert (done.returncode, done.stderr) == (0, "")
@@ -131,14 +131,14 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path)
 @pytest.mark.usefixtures("folder")
 def test_a_pipe_is_read_once_and_whole() -> None:
     """Bash's <(command) is a pipe: it can be neither sought in nor opened again."""
-    command = f"{sys.executable} -m fixtures.cli explain <(printf '{BEFORE}') <(printf '{AFTER}') --json"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    command = f"{sys.executable} -m tuneproof.cli explain <(printf '{BEFORE}') <(printf '{AFTER}') --json"
+    done = subprocess.run(["bash", "-c", command], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert json.loads(done.stdout)["diagnosis"]["found"] == ["accept-queue overflow"]
 
 
 def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes to its checkout before it starts us, and the user's files are not there."""
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv(CALLED_FROM, str(folder))
     assert main(["explain", "log"]) == 0

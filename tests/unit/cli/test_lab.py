@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.places import CHECKOUT
 
 # Notes each call. `-m venv` makes an environment whose python is this same script; pip fails while `broken` exists.
 FAKE_PYTHON = """#!/bin/sh
@@ -22,7 +22,7 @@ pip) sleep 0.2; if [ -e {folder}/broken ]; then echo "no such package"; exit 1; 
 esac
 """
 
-USAGE = "-m fixtures.cli"
+USAGE = "-m tuneproof.cli"
 SET_UP = [
     "-m venv --clear .venv",
     "-m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock",
@@ -73,7 +73,7 @@ def checkout(tmp_path: Path) -> Checkout:
     programs = tmp_path / "programs"
     folder.mkdir()
     programs.mkdir()
-    shutil.copy(ROOT / "lab", folder)
+    shutil.copy(CHECKOUT / "lab", folder)
     (folder / "requirements.lock").write_text("rich==1\n", encoding="utf-8")
     python = programs / "python3"
     python.write_text(FAKE_PYTHON.format(folder=f"'{folder}'", python=sys.executable), encoding="utf-8")

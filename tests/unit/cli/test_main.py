@@ -4,14 +4,12 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
-from fixtures.cli import main as cli
-from fixtures.errors import BadInputError, CannotRunHereError, LabError, TuneproofError
-
-ROOT = Path(__file__).parents[2]
+from tests.support.places import CHECKOUT
+from tuneproof.cli import main as cli
+from tuneproof.errors import BadInputError, CannotRunHereError, LabError, TuneproofError
 
 Command = Callable[[Sequence[str]], int]
 
@@ -21,9 +19,9 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Command], None]:
     """Put a function in the place of ``./lab doctor``."""
 
     def install(function: Command) -> None:
-        module = types.ModuleType("fixtures.cli.doctor")
+        module = types.ModuleType("tuneproof.cli.doctor")
         module.__dict__["main"] = function
-        monkeypatch.setitem(sys.modules, "fixtures.cli.doctor", module)
+        monkeypatch.setitem(sys.modules, "tuneproof.cli.doctor", module)
 
     return install
 
@@ -66,7 +64,11 @@ def test_an_unknown_command_gives_the_usage_and_status_2(word: str, capsys: pyte
 def test_the_usage_needs_only_the_standard_library() -> None:
     """``./lab --help`` works before any package is installed: -S hides the virtual environment's packages."""
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "fixtures.cli", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-S", "-m", "tuneproof.cli", "--help"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -121,14 +123,14 @@ def test_a_reader_that_stops_early_causes_no_complaint() -> None:
     """``./lab report | head -1`` ends quietly when head has seen enough."""
     script = (
         "import sys, types\n"
-        "module = types.ModuleType('fixtures.cli.report')\n"
+        "module = types.ModuleType('tuneproof.cli.report')\n"
         "module.main = lambda _: print('row\\n' * 100_000) or 0\n"
-        "sys.modules['fixtures.cli.report'] = module\n"
-        "from fixtures.cli.main import main\n"
+        "sys.modules['tuneproof.cli.report'] = module\n"
+        "from tuneproof.cli.main import main\n"
         "sys.exit(main(['report']))\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", script], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from fixtures.scenario.scenarios import Scenario
-from tests.unit.written_results import a_cell, write
-
-ROOT = Path(__file__).parents[2]
+from tests.support.places import CHECKOUT
+from tests.support.written_results import a_cell, write
+from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def lab(*arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run ``./lab`` in a process of its own: pytest is not collected inside of pytest."""
     return subprocess.run(
-        [sys.executable, "-m", "fixtures.cli", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tuneproof.cli", *arguments], cwd=CHECKOUT, capture_output=True, text=True, check=False
     )
 
 
@@ -83,7 +82,7 @@ def test_every_scenario_is_named_after_its_module() -> None:
     import importlib  # noqa: PLC0415 - the modules are found on disk
 
     compared = 0
-    for path in sorted((ROOT / "tests/scenarios").glob("test_*.py")):
+    for path in sorted((CHECKOUT / "tests/scenarios").glob("test_*.py")):
         module = importlib.import_module(f"tests.scenarios.{path.stem}")
         declared = getattr(module, "SCENARIO", None)
         if isinstance(declared, Scenario):

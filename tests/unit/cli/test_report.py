@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cli import report
-from fixtures.cli.main import main
-from fixtures.errors import ResultsFolderError
-from fixtures.report.documents import Results
-from fixtures.report.html import writing
-from fixtures.report.results import load
-from fixtures.report.schema import document_violation
-from tests.unit.written_results import OPTIONS, a_cell, unsupported, write
+from tests.support.written_results import OPTIONS, a_cell, unsupported, write
+from tuneproof.cli import report
+from tuneproof.cli.main import main
+from tuneproof.errors import ResultsFolderError
+from tuneproof.report.html import writing
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.run_file import load
+from tuneproof.report.results.schema import document_violation
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         written.append(folder)
         return folder / writing.INDEX
 
-    monkeypatch.setattr("fixtures.report.html.write_report", write_report)
+    monkeypatch.setattr("tuneproof.report.html.write_report", write_report)
     return written
 
 
@@ -184,7 +184,7 @@ def test_pages_that_cannot_be_written_cost_only_the_pages(
     def write_report(_results: Results, _folder: Path) -> Path:
         raise ResultsFolderError("read-only")
 
-    monkeypatch.setattr("fixtures.report.html.write_report", write_report)
+    monkeypatch.setattr("tuneproof.report.html.write_report", write_report)
     folder = str(write(tmp_path / "run", a_cell()))
     assert main(["report", folder]) == 0
     out, err = capsys.readouterr()

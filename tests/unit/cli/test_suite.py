@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from fixtures.cli import main as cli
-from fixtures.cli import suite
-from fixtures.cli.output import say
-from fixtures.errors import EngineUnavailableError
+from tuneproof.cli import main as cli
+from tuneproof.cli import suite
+from tuneproof.cli.output import say
+from tuneproof.errors import EngineUnavailableError
 
 
 class ReplacedError(Exception):

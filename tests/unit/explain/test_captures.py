@@ -9,11 +9,11 @@ import pytest
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
-from fixtures.evidence.capture.packets import Packet
-from fixtures.explain.detect import Kind
-from fixtures.explain.explanation import Explanation, explain
-from fixtures.explain.reading import sources
-from tests.unit.capture_files import pcap, pcapng
+from tests.support.capture_files import pcap, pcapng
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.parse.capture.packets import Packet
+from tuneproof.explain.reading import sources
 
 ETHERNET = 1
 CLIENT, SERVER = "10.0.0.2", "10.0.0.1"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from fixtures.explain.detect import Kind, detect, packed_as
+from tuneproof.explain.detect import Kind, detect, packed_as
 
 SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
 SOCKET = {

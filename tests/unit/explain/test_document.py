@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from jsonschema import ValidationError
 
-from fixtures.evidence.diagnosis.diagnose import diagnose
-from fixtures.evidence.diagnosis.evidence_set import EvidenceSet
-from fixtures.evidence.diagnosis.findings import Cause, Verdict
-from fixtures.evidence.diagnosis.render import to_json
-from fixtures.evidence.figures import Figure
-from fixtures.explain import document as document_module
-from fixtures.explain.detect import Kind
-from fixtures.explain.document import document
-from fixtures.explain.found import Found
+from tuneproof.explain import document as document_module
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause, Verdict
+from tuneproof.explain.diagnosis.render import to_json
+from tuneproof.explain.document import document
+from tuneproof.explain.found import Found
+from tuneproof.explain.parse.figures import Figure
 
 SCHEMA: dict[str, Any] = json.loads(Path(document_module.__file__).with_name("schema.json").read_text(encoding="utf-8"))
 DIAGNOSIS = to_json(diagnose(EvidenceSet()))

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.explain import reading
-from fixtures.explain.detect import Kind
-from fixtures.explain.explanation import Explanation, explain
-from fixtures.explain.found import Found
-from fixtures.explain.reading import sources
+from tuneproof.errors import BadInputError
+from tuneproof.explain import reading
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.found import Found
+from tuneproof.explain.reading import sources
 
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
 OWN_FORMAT = "$remote_addr|$status|$request_time|$request"

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.explain import reading
-from fixtures.explain.reading import HEAD_BYTES, Reading, TooLargeError, opened, sources
+from tuneproof.errors import BadInputError
+from tuneproof.explain import reading
+from tuneproof.explain.reading import HEAD_BYTES, Reading, TooLargeError, opened, sources
 
 
 def in_pieces(data: bytes, size: int) -> Iterator[bytes]:

@@ -1,16 +1,15 @@
 """What is said of captures that the lab recorded, one cause each; see tests/captures/README.md."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-from fixtures.evidence.diagnosis.findings import Cause, Verdict
-from fixtures.explain.explanation import Explanation, explain
-from fixtures.explain.reading import sources
+from tests.support.places import CAPTURES
+from tuneproof.explain.diagnosis.findings import Cause, Verdict
+from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.reading import sources
 
-CAPTURES: Final = Path(__file__).parents[1] / "captures"
 HEALTHY: Final = "healthy"
 BUILT: Final[Mapping[str, Cause]] = {
     "accept-queue-overflow": Cause.ACCEPT_QUEUE_OVERFLOW,

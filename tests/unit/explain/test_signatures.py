@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.evidence.counters.snapshot import CounterSnapshot
-from fixtures.evidence.diagnosis.evidence_set import EvidenceSet, Named
-from fixtures.evidence.signatures import Signatures, signatures
-from tests.unit.canned_evidence import BACK, FRONT, capture, evidence, log, service, spread
+from tests.support.canned_evidence import BACK, FRONT, capture, evidence, log, service, spread
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.signatures import Signatures, signatures
 
 
 def of(given: EvidenceSet) -> Signatures:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.diagnosis.render import lines, to_json
-from fixtures.explain.detect import Kind
-from fixtures.explain.document import document
-from fixtures.explain.explanation import explain
-from fixtures.explain.reading import sources
-from fixtures.explain.text import render_text
-from tests.unit.mutations import mutated
-from tests.unit.test_explain_detect import SAMPLES
+from tests.support.mutations import mutated
+from tests.unit.explain.test_detect import SAMPLES
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.diagnosis.render import lines, to_json
+from tuneproof.explain.document import document
+from tuneproof.explain.explanation import explain
+from tuneproof.explain.reading import sources
+from tuneproof.explain.text import render_text
 
 LOG = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"\n'
 TEXTS = [*(text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE), LOG * 3]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fixtures.evidence.figures import Figure
-from fixtures.explain.detect import Kind
-from fixtures.explain.found import Found
-from fixtures.explain.text import render_text
-from fixtures.explain.values import format_value
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.found import Found
+from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.text import render_text
+from tuneproof.explain.values import format_value
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from fixtures.report.html import write_report
-from fixtures.report.html.matrix import matrix
-from fixtures.report.results import Results
-from tests.unit.canned_results import write_large_run, write_small_run
+from tests.support.canned_results import write_large_run, write_small_run
+from tuneproof.report.html import write_report
+from tuneproof.report.html.matrix import matrix
+from tuneproof.report.results.run_file import Results
 
 # One browser serves all of them.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.report.results import load
-from fixtures.report.schema import _schema, document_violation
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.run_file import load
+from tuneproof.report.results.schema import _schema, document_violation
 
 LINK: dict[str, Any] = {
     "network": "wan",

@@ -11,7 +11,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import ARP, Ether
 from scapy.utils import RawPcapNgWriter, RawPcapWriter
 
-from fixtures.evidence.probe_capture import ProbeCounts, count_probes
+from tests.support.probe_capture import ProbeCounts, count_probes
 
 PORT = 7450
 LEADER_PORT = 40001

@@ -5,11 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.evidence.diagnosis.diagnose import diagnose
-from fixtures.evidence.diagnosis.evidence_set import EvidenceSet
-from fixtures.evidence.diagnosis.findings import Cause, Diagnosis, Verdict
-from fixtures.evidence.diagnosis.render import lines, to_json
-from tests.unit.canned_evidence import (
+from tests.support.canned_evidence import (
     both_legs,
     capture,
     evidence,
@@ -22,6 +18,10 @@ from tests.unit.canned_evidence import (
     service,
     spread,
 )
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause, Diagnosis, Verdict
+from tuneproof.explain.diagnosis.render import lines, to_json
 
 
 def _causes(diagnosis: Diagnosis) -> list[Cause]:

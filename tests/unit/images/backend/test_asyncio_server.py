@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
-from fixtures.engine.images import IMAGES_FOLDER
 from images.backend.server.connection import MAX_HEAD_BYTES, Connection
 from images.client.loadgen import http1
+from tuneproof.lab.engine.images import IMAGES_FOLDER
 
 PAGE = (IMAGES_FOLDER / "backend" / "index.html").read_bytes()
 GET = b"GET / HTTP/1.1\r\nHost: backend\r\n\r\n"

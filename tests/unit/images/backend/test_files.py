@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import pytest
 
-from fixtures.engine.images import IMAGES_FOLDER
-from fixtures.scenario.backends import READY
 from images.backend.files import FilesServer
+from tuneproof.lab.engine.images import IMAGES_FOLDER
+from tuneproof.proof.scenario.backends import READY
 
 
 def test_connections_that_come_at_once_all_find_room() -> None:

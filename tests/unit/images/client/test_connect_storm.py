@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from images.client.loadgen import connect_storm
-from tests.unit.fake_nginx import HANG_S
+from tests.support.fake_nginx import HANG_S
 
 
 def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:

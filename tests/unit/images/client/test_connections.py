@@ -13,7 +13,7 @@ from images.client.loadgen import placement
 from images.client.loadgen.bulk import download
 from images.client.loadgen.http1 import exchange
 from images.client.loadgen.placement import PlacementError, place
-from tests.unit.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, placed
+from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, placed
 
 
 def bulk_of(connections: dict[int, list[socket.socket]]) -> list[socket.socket]:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from images.client.loadgen.fast import FastClient, FastRequest
-from tests.unit.fake_nginx import HANG_S, SMALL, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, SMALL, Behaviour, FakeNginx
 
 
 def one_request(address: str, port: int, *, timeout_s: float) -> FastRequest:

@@ -10,7 +10,7 @@ import pytest
 
 from images.client.loadgen import hold
 from images.client.loadgen.hold import Holder, resident_bytes
-from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 
 def test_connections_are_held_from_one_job_to_the_next_until_they_are_released() -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from images.client.loadgen.jobs import allow_many_files, answers
-from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.places import CHECKOUT
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -162,7 +163,7 @@ def test_one_process_does_one_job_after_the_other() -> None:
         FakeNginx(Behaviour(small_bytes=100)) as server,
         subprocess.Popen(
             [sys.executable, "-m", "loadgen.jobs"],
-            cwd=Path(__file__).parents[2] / "images/client",
+            cwd=CHECKOUT / "images/client",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

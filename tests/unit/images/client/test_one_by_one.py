@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from images.client.loadgen import one_by_one
-from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.load.trial import TrialPlan
 from images.client.loadgen.background import Background
 from images.client.loadgen.machine import CpuTimes
 from images.client.loadgen.spec import TrialSpec
+from tuneproof.lab.load.trial import TrialPlan
 
 STAT = """\
 cpu  100 10 50 800 20 5 15 0 7 3

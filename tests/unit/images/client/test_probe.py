@@ -9,7 +9,7 @@ import pytest
 
 from images.client.loadgen import probe as probe_module
 from images.client.loadgen.probe import ProbeSamples, probe
-from tests.unit.fake_nginx import PROBE, Behaviour, FakeNginx, placed
+from tests.support.fake_nginx import PROBE, Behaviour, FakeNginx, placed
 
 if TYPE_CHECKING:
     import socket

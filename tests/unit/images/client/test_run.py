@@ -4,15 +4,15 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fixtures.load.observation import Observation
 from images.client.loadgen.__main__ import answers, measure, prepare
 from images.client.loadgen.spec import TrialSpec
-from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.places import CHECKOUT
+from tuneproof.lab.load.observation import Observation
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -196,7 +196,7 @@ def test_one_process_runs_one_trial_after_the_other() -> None:
         FakeNginx(Behaviour()) as server,
         subprocess.Popen(
             [sys.executable, "-m", "loadgen"],
-            cwd=Path(__file__).parents[2] / "images/client",
+            cwd=CHECKOUT / "images/client",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -12,7 +12,7 @@ import pytest
 
 from images.client.loadgen import slow_readers
 from images.client.loadgen.slow_readers import InBackground
-from tests.unit.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 
 
 def slow(port: int, **changes: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin import snapshot
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import WORKER
-from tests.unit.fake_kernel import FIGURES, MASTER_LINE, FakeDiag, Proc, asked, served
+from tests.support.fake_kernel import FIGURES, MASTER_LINE, FakeDiag, Proc, asked, served
 
 
 def test_each_cpu_has_a_row_of_hexadecimal_numbers() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin.observer import Observer, Watch
-from tests.unit.fake_kernel import LISTEN, PORT, FakeDiag, Proc, asked, entry
+from tests.support.fake_kernel import LISTEN, PORT, FakeDiag, Proc, asked, entry
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from images.netadmin.netadmin import processes
 from images.netadmin.netadmin.processes import MASTER, WORKER, ProcessFigures, ProcessFileError
-from tests.unit.fake_kernel import FIGURES, IO, SCHEDSTAT, STATUS, ZOMBIE, Proc
+from tests.support.fake_kernel import FIGURES, IO, SCHEDSTAT, STATUS, ZOMBIE, Proc
 
 
 def test_a_processs_figures_are_in_bytes_and_seconds() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from images.netadmin.netadmin import sockets
 from images.netadmin.netadmin.observer import Observer
-from tests.unit.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, asked, entry
+from tests.support.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, asked, entry
 
 
 def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Proc) -> None:

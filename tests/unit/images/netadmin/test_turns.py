@@ -10,8 +10,8 @@ from images.netadmin.netadmin import turns
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import WORKER
 from images.netadmin.netadmin.turns import Reader, TurnsError
-from tests.unit import canned_turns
-from tests.unit.fake_kernel import FakeDiag, Proc, asked
+from tests.support import canned_turns
+from tests.support.fake_kernel import FakeDiag, Proc, asked
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:

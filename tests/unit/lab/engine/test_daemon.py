@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.engine.commands import Finished
-from fixtures.engine.daemon import Host, ensure_engine
-from fixtures.engine.reach import NoLocalEngineError
-from fixtures.errors import CannotRunHereError, EngineUnavailableError
-from tests.unit.daemon_machine import DAEMON_PID, Machine
+from tests.support.daemon_machine import DAEMON_PID, Machine
+from tuneproof.errors import CannotRunHereError, EngineUnavailableError
+from tuneproof.lab.engine.commands import Finished
+from tuneproof.lab.engine.daemon import Host, ensure_engine
+from tuneproof.lab.engine.reach import NoLocalEngineError
 
 
 @pytest.fixture(autouse=True)
 def _without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fixtures.engine.daemon.POLL_S", 0)
+    monkeypatch.setattr("tuneproof.lab.engine.daemon.POLL_S", 0)
 
 
 def test_an_engine_that_answers_is_left_alone(tmp_path: Path) -> None:

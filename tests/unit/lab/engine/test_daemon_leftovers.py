@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.engine.leftovers import EnginePaths, clear_leftovers, find_dockerd, is_alive
+from tuneproof.lab.engine.leftovers import EnginePaths, clear_leftovers, find_dockerd, is_alive
 
 STATE = ("containerd.pid", "containerd.sock", "containerd.sock.ttrpc", "containerd-debug.sock")
 

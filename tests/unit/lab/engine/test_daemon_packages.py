@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.engine import commands
-from fixtures.engine.commands import Finished
-from fixtures.engine.packages import apt_install, is_debian_like
-from fixtures.errors import CannotRunHereError
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.engine import commands
+from tuneproof.lab.engine.commands import Finished
+from tuneproof.lab.engine.packages import apt_install, is_debian_like
 
 
 class Apt:

@@ -10,8 +10,8 @@ import requests
 import urllib3
 from docker.errors import DockerException
 
-from fixtures.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint
-from fixtures.errors import EngineUnavailableError
+from tuneproof.errors import EngineUnavailableError
+from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import requests
 import urllib3
 from docker.errors import APIError, DockerException, ImageNotFound
 
-from fixtures.engine.failures import engine_errors
-from fixtures.engine.host import engine_facts, netem_support
-from fixtures.errors import EngineUnavailableError, LabError
+from tuneproof.errors import EngineUnavailableError, LabError
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.host import engine_facts, netem_support
 
 RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
 

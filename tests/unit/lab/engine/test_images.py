@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.engine.base import base_image, choose_mirror
-from fixtures.engine.images import IMAGES_FOLDER, ImageSpec
-from fixtures.errors import BadInputError, CannotRunHereError
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine.base import base_image, choose_mirror
+from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
 
 
 @pytest.fixture

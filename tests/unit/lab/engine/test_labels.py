@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.engine.labels import OWNER, PROJECT, SESSION, Owner, Session
+from tuneproof.lab.engine.labels import OWNER, PROJECT, SESSION, Owner, Session
 
 
 def test_this_process_is_alive() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from docker.errors import DockerException
 
-from fixtures.engine import reaper
-from fixtures.engine.labels import Session
-from fixtures.engine.reaper import Reaper, reap
-from fixtures.engine.sweep import Removed
+from tuneproof.lab.engine import reaper
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reaper import Reaper, reap
+from tuneproof.lab.engine.sweep import Removed
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_session_that_ends_well_says_so_and_waits(heard: Path) -> None:
     session = Session()
     with Reaper(session):
         assert not heard.exists(), "the pipe is open as long as the session lives"
-    assert heard.read_text(encoding="utf-8") == f"-m fixtures.engine.reaper {session.id}\ndone"
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\ndone"
 
 
 def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
     assert started._process is not None
     os.close(started._writer)
     assert started._process.wait(timeout=30) == 0
-    assert heard.read_text(encoding="utf-8") == f"-m fixtures.engine.reaper {session.id}\n"
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
 
 
 def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None
     assert started._process is not None
     _, status = os.waitpid(started._process.pid, 0)
     assert status == 0
-    assert heard.read_text(encoding="utf-8") == f"-m fixtures.engine.reaper {session.id}\n"
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
 
 
 def test_a_reaper_that_was_killed_does_not_spoil_the_end_of_the_session(

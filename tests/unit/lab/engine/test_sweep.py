@@ -9,9 +9,9 @@ import docker
 import pytest
 from docker.errors import APIError, NotFound
 
-from fixtures.engine import sweep
-from fixtures.engine.labels import PROJECT_FILTER, Owner, Session
-from fixtures.engine.sweep import Removed, remove_dead_sessions, remove_everything, remove_session
+from tuneproof.lab.engine import sweep
+from tuneproof.lab.engine.labels import PROJECT_FILTER, Owner, Session
+from tuneproof.lab.engine.sweep import Removed, remove_dead_sessions, remove_everything, remove_session
 
 ALIVE = Session(id="alive")
 DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.load.accept_load import AcceptLoad, AcceptObservation
-from fixtures.load.http_load import HttpLoad
-from fixtures.subject.config import ERROR_LOG_PATH
-from tests.unit.fake_stage import FakeStage
+from tests.support.fake_stage import FakeStage
+from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
+from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.subject.config import ERROR_LOG_PATH
 
 HTTP = HttpLoad(concurrency=8, requests=4000)
 LOAD = AcceptLoad(load=HTTP)

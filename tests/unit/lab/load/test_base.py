@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fixtures.load.base import Load, TrialRecord, machine_figures, medians
-from fixtures.load.stage import Stage
+from tuneproof.lab.load.base import Load, TrialRecord, machine_figures, medians
+from tuneproof.lab.load.stage import Stage
 
 
 @dataclass(frozen=True, kw_only=True)

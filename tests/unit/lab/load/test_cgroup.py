@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from fixtures.load.cgroup import CgroupMemory
+from tuneproof.lab.load.cgroup import CgroupMemory
 
 if TYPE_CHECKING:
-    from fixtures.topology.container import LabContainer
+    from tuneproof.lab.topology.container import LabContainer
 
 # The lines that count, and neighbours with similar names.
 V2 = {

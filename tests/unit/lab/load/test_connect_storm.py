@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import waiting
-from fixtures.load.connect_storm import ConnectStorm, StormObservation
-from tests.unit.fake_stage import ADDRESS, PORT, FakeStage, counters, sample, sockets
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sample, sockets
+from tuneproof.errors import LabError
+from tuneproof.lab.load import waiting
+from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import fresh_workers
-from fixtures.load.fresh_workers import start_fresh_workers
-from tests.unit.fake_stage import FakeStage, worker
+from tests.support.fake_stage import FakeStage, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers
+from tuneproof.lab.load.fresh_workers import start_fresh_workers
 
 OLD = (worker(11), worker(12))
 NEW = (worker(31), worker(32))

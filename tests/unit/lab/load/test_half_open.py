@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import half_open, waiting
-from fixtures.load.half_open import HalfOpen, HalfOpenObservation
-from tests.unit.fake_stage import ADDRESS, PORT, FakeStage, counters, sockets
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sockets
+from tuneproof.errors import LabError
+from tuneproof.lab.load import half_open, waiting
+from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import fresh_workers, waiting
-from fixtures.load.held_connections import HeldConnections, HeldObservation
-from fixtures.load.observer import WorkerFigures
-from tests.unit.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sockets, worker
+from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sockets, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers, waiting
+from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
+from tuneproof.lab.load.observer import WorkerFigures
 
 LOAD = HeldConnections(connections=200, steps=2)
 OLD = (worker(11), worker(12))

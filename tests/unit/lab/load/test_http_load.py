@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fixtures.load.http_load import AB, WRK, HttpLoad, HttpObservation
 from images.client.loadgen import http_load as tools
-from tests.unit.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, sockets, worker
+from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, sockets, worker
+from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
 
 ANSWER: dict[str, Any] = {
     "completed": 4000,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fixtures.errors import CannotRunHereError, LabError
-from fixtures.load.instrument import check_loop_probe
-from tests.unit.canned_trials import raw_trial
+from tests.support.canned_trials import raw_trial
+from tuneproof.errors import CannotRunHereError, LabError
+from tuneproof.lab.load.instrument import check_loop_probe
 
 if TYPE_CHECKING:
-    from fixtures.load.stage import Stage
+    from tuneproof.lab.load.stage import Stage
 
 CALM = ([1.0], [1.0])
 # Eight stops of 80 ms, each met by one probe, and what lies between them.

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.load.observation import Observation, percentile
-from fixtures.load.trial import TrialPlan
-from tests.unit import canned_turns
-from tests.unit.canned_trials import fast_record, raw_trial
+from tests.support import canned_turns
+from tests.support.canned_trials import fast_record, raw_trial
+from tuneproof.lab.load.observation import Observation, percentile
+from tuneproof.lab.load.trial import TrialPlan
 
 
 def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:

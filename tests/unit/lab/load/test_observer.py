@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load.observer import (
+from tests.support import canned_turns
+from tuneproof.errors import LabError
+from tuneproof.lab.load.observer import (
     Counters,
     ListenerFigures,
     Observer,
@@ -16,10 +17,9 @@ from fixtures.load.observer import (
     WatchSample,
     WorkerFigures,
 )
-from tests.unit import canned_turns
 
 if TYPE_CHECKING:
-    from fixtures.topology.channel import Channel
+    from tuneproof.lab.topology.channel import Channel
 
 FIGURES: dict[str, Any] = {
     "rss_bytes": 4096,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fixtures.load.one_by_one import OneByOne, ProtocolObservation
-from tests.unit.fake_stage import ADDRESS, PORT, FakeStage, about
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, about
+from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
 
 TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load.base import Load, TrialRecord
-from fixtures.load.recorded import CAPTURE_FILE, Recorded
+from tuneproof.errors import LabError
+from tuneproof.lab.load.base import Load, TrialRecord
+from tuneproof.lab.load.recorded import CAPTURE_FILE, Recorded
 
 if TYPE_CHECKING:
-    from fixtures.load.stage import Stage
+    from tuneproof.lab.load.stage import Stage
 
 PCAP = bytes.fromhex("4d3cb2a1020004000000000000000000ff00000001000000")
 NAMES = "TcpExt: ListenDrops ListenOverflows"

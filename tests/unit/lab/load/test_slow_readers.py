@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import fresh_workers, slow_readers
-from fixtures.load.observer import WorkerFigures
-from fixtures.load.slow_readers import MemoryObservation, SlowReaders
-from tests.unit.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sample, sockets, worker
+from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sample, sockets, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers, slow_readers
+from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))

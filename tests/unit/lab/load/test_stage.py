@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load.stage import Programs, Stage
+from tuneproof.errors import LabError
+from tuneproof.lab.load.stage import Programs, Stage
 
 if TYPE_CHECKING:
-    from fixtures.network.agent import LinkAgent
-    from fixtures.topology.lab import Lab
+    from tuneproof.lab.network.agent import LinkAgent
+    from tuneproof.lab.topology.lab import Lab
 
 LOADGEN = ["python3", "-m", "loadgen"]
 JOBS = ["python3", "-m", "loadgen.jobs"]

@@ -1,9 +1,9 @@
 """The figures of an arm whose loads are those of the stall."""
 
-from fixtures.load.observation import Observation
-from fixtures.load.stall_metrics import arm_metrics
-from tests.unit import canned_turns
-from tests.unit.canned_trials import fast_record, raw_trial
+from tests.support import canned_turns
+from tests.support.canned_trials import fast_record, raw_trial
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.stall_metrics import arm_metrics
 
 
 def test_an_arms_figures_are_medians_over_its_trials() -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import fresh_workers, start_up
-from fixtures.load.observer import WorkerFigures
-from fixtures.load.start_up import StartUp, StartUpObservation
-from tests.unit.fake_stage import MIB, FakeStage, about, worker
+from tests.support.fake_stage import MIB, FakeStage, about, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers, start_up
+from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.load.start_up import StartUp, StartUpObservation
 
 LOAD = StartUp(workers=2, worker_connections=512)
 OLD = (worker(11), worker(12))

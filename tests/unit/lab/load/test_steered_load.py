@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load.http_load import WRK, HttpLoad
-from fixtures.load.observer import Counters, SoftnetFigures
-from fixtures.load.steered_load import SteeredLoad
-from tests.unit.fake_stage import FakeStage, counters
+from tests.support.fake_stage import FakeStage, counters
+from tuneproof.errors import LabError
+from tuneproof.lab.load.http_load import WRK, HttpLoad
+from tuneproof.lab.load.observer import Counters, SoftnetFigures
+from tuneproof.lab.load.steered_load import SteeredLoad
 
 ANSWER: dict[str, Any] = {
     "completed": 4000,

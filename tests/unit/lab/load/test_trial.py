@@ -8,23 +8,23 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load.observation import Observation
-from fixtures.load.observer import Observer
-from fixtures.load.trial import TrialPlan, run_trial
 from images.client.loadgen.spec import TrialSpec
-from tests.unit import canned_turns
-from tests.unit.canned_trials import raw_trial
-from tests.unit.fake_nginx import Behaviour, FakeNginx
+from tests.support import canned_turns
+from tests.support.canned_trials import raw_trial
+from tests.support.fake_nginx import Behaviour, FakeNginx
+from tests.support.places import CHECKOUT
+from tuneproof.errors import LabError
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.observer import Observer
+from tuneproof.lab.load.trial import TrialPlan, run_trial
 
 if TYPE_CHECKING:
-    from fixtures.load.stage import Stage
-    from fixtures.topology.channel import Channel
+    from tuneproof.lab.load.stage import Stage
+    from tuneproof.lab.topology.channel import Channel
 
 
 class Program:
@@ -321,7 +321,7 @@ class Process:
 def program() -> Iterator["Channel"]:
     """The real program; it ends with its input."""
     command = [sys.executable, "-m", "loadgen"]
-    folder = Path(__file__).parents[2] / "images/client"
+    folder = CHECKOUT / "images/client"
     with subprocess.Popen(
         command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as process:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from fixtures.load.turns import Bucket, Turns, TurnValues, WorkerTurns
-from tests.unit import canned_turns
+from tests.support import canned_turns
+from tuneproof.lab.load.turns import Bucket, Turns, TurnValues, WorkerTurns
 
 
 def values(*buckets: tuple[int, int, int]) -> TurnValues:

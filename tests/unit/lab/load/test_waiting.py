@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.load import waiting
-from fixtures.load.waiting import wait_until_none
-from tests.unit.fake_stage import FakeClock
+from tests.support.fake_stage import FakeClock
+from tuneproof.errors import LabError
+from tuneproof.lab.load import waiting
+from tuneproof.lab.load.waiting import wait_until_none
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.network.agent import LinkAgent
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
-from tests.unit.fake_netadmin import Program, container
+from tests.support.fake_netadmin import Program, container
+from tuneproof.errors import LabError
+from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
 
 NOTHING = {
     "delay_us": 0,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.network.custom import EXAMPLE, parse_custom
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
+from tuneproof.errors import BadInputError
+from tuneproof.lab.network.custom import EXAMPLE, parse_custom
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
 
 
 def faults(text: str) -> str:

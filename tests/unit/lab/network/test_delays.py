@@ -2,9 +2,9 @@
 
 import pytest
 
-from fixtures.network.delays import expected_ms, expected_rtt_ms, made_to_wait
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile
+from tuneproof.lab.network.delays import expected_ms, expected_rtt_ms, made_to_wait
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER_FRAMES, Impairment, value_fault
+from tuneproof.errors import BadInputError
+from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER_FRAMES, Impairment, value_fault
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from fixtures.network.impairments import Impairment
-from fixtures.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults, link_records
-from fixtures.network.links import LinkProfile
-from fixtures.network.path import DirectionFigures, LinkFigures
-from fixtures.network.profiles import PROFILES
-from fixtures.network.rates import CarriedRate
-from fixtures.report.cells import Cell
-from tests.unit.inner_pytest import cell
+from tests.support.inner_pytest import cell
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults, link_records
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.path import DirectionFigures, LinkFigures
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.rates import CarriedRate
+from tuneproof.report.results.cells import Cell
 
 EXACT = Tolerance(delay_above_ms=1.0, spread_ms=0.5, rate_pct=5.0, error_probability=0.12)
 """With twelve comparisons per link, each of them gets one percent."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from fixtures.network.path import DirectionFigures, LinkFigures
-from fixtures.network.rates import CarriedRate
+from tuneproof.lab.network.path import DirectionFigures, LinkFigures
+from tuneproof.lab.network.rates import CarriedRate
 
 # 12.5 bytes per microsecond.
 LOAD_OF_100_MBIT = [[at_us, at_us * 25 // 2] for at_us in range(0, 100_000, 1000)]

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from fixtures.network import settling
-from fixtures.network.impairments import Impairment
-from fixtures.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults
-from fixtures.network.links import LinkProfile
-from fixtures.network.path import LinkFigures
-from fixtures.network.profiles import PROFILES
-from fixtures.network.settling import settle
-from tests.unit.simulated_links import PAYLOAD_BYTES, QUIET, measured
+from tests.support.simulated_links import PAYLOAD_BYTES, QUIET, measured
+from tuneproof.lab.network import settling
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.settling import settle
 
 NOISE = {"quiet": QUIET, "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
 over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.network.impairments import Impairment
-from fixtures.network.profiles import BARE, PROFILES, LinkProfile, NetworkProfile, choose_networks
+from tuneproof.errors import BadInputError
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.profiles import BARE, PROFILES, LinkProfile, NetworkProfile, choose_networks
 
 UNSHAPED = LinkProfile()
 

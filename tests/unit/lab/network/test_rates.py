@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fixtures.network.rates import CarriedRate
-from tests.unit.simulated_links import Gaps, loaded
+from tests.support.simulated_links import Gaps, loaded
+from tuneproof.lab.network.rates import CarriedRate
 
 NOISE = {"quiet": (0.0, 1.3), "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
 over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)

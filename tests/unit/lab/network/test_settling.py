@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fixtures.errors import CannotRunHereError
-from fixtures.network import settling
-from fixtures.network.impairments import Impairment
-from fixtures.network.link_faults import PRECONDITION
-from fixtures.network.links import LinkProfile
-from fixtures.network.lowering import lowered, lowering_lines
-from fixtures.network.path import LinkFigures
-from fixtures.network.rates import CarriedRate
-from fixtures.network.settling import settle
-from tests.unit.simulated_links import PAYLOAD_BYTES, measured
+from tests.support.simulated_links import PAYLOAD_BYTES, measured
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.network import settling
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import PRECONDITION
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.lowering import lowered, lowering_lines
+from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.rates import CarriedRate
+from tuneproof.lab.network.settling import settle
 
 FAST = LinkProfile.both(Impairment(rate_mbit=500))
 FAR = LinkProfile.both(Impairment(delay_ms=5))

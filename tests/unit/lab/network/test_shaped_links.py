@@ -2,13 +2,13 @@
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.profiles import BARE, PROFILES
-from fixtures.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
-from fixtures.topology.roles import Role
-from tests.unit.fake_netadmin import FakeLab
+from tests.support.fake_netadmin import FakeLab
+from tuneproof.errors import LabError
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
+from tuneproof.lab.topology.roles import Role
 
 SUPER_FRAMES = NetworkProfile(name="near", summary="Near.", client=LinkProfile.both(Impairment(delay_ms=1)))
 

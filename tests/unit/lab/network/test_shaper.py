@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import pytest
 
-from fixtures.errors import LabError
-from fixtures.network import shaper
-from fixtures.network.shaper import NoShaperError, choose_shaper, why_impossible
-from fixtures.topology.roles import RoleSpec
+from tuneproof.errors import LabError
+from tuneproof.lab.network import shaper
+from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impossible
+from tuneproof.lab.topology.roles import RoleSpec
 
 if TYPE_CHECKING:
-    from fixtures.engine.labels import Session
+    from tuneproof.lab.engine.labels import Session
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from images.netadmin.netadmin import turns
-from tests.unit import recorder
+from tests.support import recorder
 
 
 class Recorded:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.evidence.access_log.known import LAB
-from fixtures.evidence.access_log.nginx_conf import logging_settings
-from fixtures.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
-from fixtures.subject.snapshot import Snapshot
-from fixtures.subject.versions import as_numbers, choose_versions
+from tuneproof.errors import BadInputError
+from tuneproof.explain.parse.access_log.known import LAB
+from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.subject.versions import as_numbers, choose_versions
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.network.shaped_links import companion_spec
-from fixtures.topology import container
-from fixtures.topology.container import LabContainer
-from fixtures.topology.roles import Role, RoleSpec
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.shaped_links import companion_spec
+from tuneproof.lab.topology import container
+from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.roles import Role, RoleSpec
 
 if TYPE_CHECKING:
     from testcontainers.core.network import Network

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.inference.assessment import Assessment, ZeroSpreadError, assess
-from fixtures.inference.intervals import Scale, effect_interval
-from fixtures.inference.looks import Looks
-from fixtures.inference.verdicts import Form, Verdict
+from tuneproof.proof.inference.assessment import Assessment, ZeroSpreadError, assess
+from tuneproof.proof.inference.intervals import Scale, effect_interval
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.verdicts import Form, Verdict
 
 _LOOKS = Looks(blocks=(6, 9))
 _CLEAR = [30.0, 28.0, 33.0, 31.0, 29.0, 32.0, 30.0, 31.0, 29.0]

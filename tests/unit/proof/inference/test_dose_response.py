@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fixtures.inference.dose_response import page_trend
+from tuneproof.proof.inference.dose_response import page_trend
 
 _FALLING = (400.0, 200.0, 100.0, 50.0, 25.0)
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fixtures.inference.assessment import assess
-from fixtures.inference.intervals import Interval, Scale, mean_intervals
-from fixtures.inference.looks import Looks
-from fixtures.inference.tallies import Share, Tally, exact_limits
-from fixtures.inference.verdicts import Form, Verdict, decide
+from tuneproof.proof.inference.assessment import assess
+from tuneproof.proof.inference.intervals import Interval, Scale, mean_intervals
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
+from tuneproof.proof.inference.verdicts import Form, Verdict, decide
 
 _EXPERIMENTS = 6000
 # Of a margin or a share: their documented rates come from as many as above.

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fixtures.inference.blocks import block_order
-from fixtures.inference.experiment import Experiment
-from fixtures.inference.intervals import Scale
-from fixtures.inference.ledger import Ledger
-from fixtures.inference.looks import Looks
-from fixtures.inference.questions import Progress, Question, Trial
-from fixtures.inference.tallies import Share, Tally
-from fixtures.inference.verdicts import Verdict
+from tuneproof.proof.inference.blocks import block_order
+from tuneproof.proof.inference.experiment import Experiment
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.ledger import Ledger
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.questions import Progress, Question, Trial
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Verdict
 
 _SEED = 3
 

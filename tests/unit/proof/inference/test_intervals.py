@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fixtures.inference.intervals import Interval, Scale, effect_interval, mean_intervals
-from fixtures.inference.tallies import Share, Tally
+from tuneproof.proof.inference.intervals import Interval, Scale, effect_interval, mean_intervals
+from tuneproof.proof.inference.tallies import Share, Tally
 
 _RATIOS = (8.0, 12.0, 9.5, 14.0, 10.5, 11.0)
 

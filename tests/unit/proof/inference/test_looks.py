@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from fixtures.inference.looks import Looks
+from tuneproof.proof.inference.looks import Looks
 
 
 def test_tails_are_the_increments_of_pococks_spending_function() -> None:

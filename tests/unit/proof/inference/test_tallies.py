@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
 
-from fixtures.inference.tallies import Share, Tally, exact_limits, pooled
+from tuneproof.proof.inference.tallies import Share, Tally, exact_limits, pooled
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 10), (3, 10), (10, 10), (29, 29), (1, 1000)], ids=str)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.inference.intervals import Interval
-from fixtures.inference.verdicts import Form, Verdict, decide
+from tuneproof.proof.inference.intervals import Interval
+from tuneproof.proof.inference.verdicts import Form, Verdict, decide
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures.errors import BadInputError
-from fixtures.matrix.split import Group, Shard, digest, split
+from tuneproof.errors import BadInputError
+from tuneproof.proof.matrix.split import Group, Shard, digest, split
 
 GROUPS = st.dictionaries(
     st.builds(Group, st.text(max_size=3), st.sampled_from(("1.18", "1.22")), st.sampled_from(("bare", "wan"))),

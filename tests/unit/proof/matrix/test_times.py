@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.matrix.plan import Planned, matrix_document, shards_of
-from fixtures.matrix.split import Group
-from fixtures.matrix.times import DEFAULT_SECONDS, Times, read_times
-from fixtures.pytest_plugin.options import FULL, LOOKS, QUICK
-from tests.unit.written_results import OPTIONS, a_cell, unsupported, write
+from fixtures.options import FULL, LOOKS, QUICK
+from tests.support.written_results import OPTIONS, a_cell, unsupported, write
+from tuneproof.errors import BadInputError
+from tuneproof.proof.matrix.plan import Planned, matrix_document, shards_of
+from tuneproof.proof.matrix.split import Group
+from tuneproof.proof.matrix.times import DEFAULT_SECONDS, Times, read_times
 
 FACTOR = LOOKS[FULL].last / LOOKS[QUICK].last
 

@@ -9,15 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from fixtures.inference.intervals import Interval, Scale
-from fixtures.inference.tallies import Share
-from fixtures.inference.verdicts import Form, Verdict, decide
-from fixtures.load.base import TrialRecord
-from fixtures.network.profiles import BARE
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.versions import SUITES
-from tests.unit.canned_observations import (
+from tests.support.canned_observations import (
     ACCEPT,
     HALF_OPEN,
     HTTP,
@@ -38,7 +30,7 @@ from tests.unit.canned_observations import (
     storms,
     takes,
 )
-from tests.unit.every_scenario import (
+from tests.support.every_scenario import (
     ALLOCATION,
     BUFFERING,
     CAPACITY,
@@ -57,6 +49,14 @@ from tests.unit.every_scenario import (
     TUNED,
     WORKER_CONNECTIONS,
 )
+from tuneproof.lab.load.base import TrialRecord
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.versions import SUITES
+from tuneproof.proof.inference.intervals import Interval, Scale
+from tuneproof.proof.inference.tallies import Share
+from tuneproof.proof.inference.verdicts import Form, Verdict, decide
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 # Workers and connections of all of them, in the order of that scenario's arms.
 STARTS: Final = [(workers, workers * slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000)]

@@ -8,20 +8,20 @@ from typing import Any, Final
 import pytest
 
 import tests.scenarios
-from fixtures.inference.intervals import Scale
-from fixtures.inference.looks import Looks
-from fixtures.inference.tallies import Share, Tally, exact_limits
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.trial import TrialPlan
-from fixtures.network.profiles import BARE
-from fixtures.pytest_plugin.options import FULL, LOOKS, QUICK
-from fixtures.scenario.claims import Claim
-from tests.scenarios.network_quality_claims import WHOLE, NetworkQuality
-from tests.unit.canned_observations import Block, by_arm, takes
-from tests.unit.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY
-from tests.unit.test_scenario_claims_can_hold import TABLE
-from tests.unit.test_scenario_differential_diagnosis import CLAIM_OF, told
-from tests.unit.test_scenario_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
+from fixtures.options import FULL, LOOKS, QUICK
+from tests.support.canned_observations import Block, by_arm, takes
+from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY
+from tests.unit.proof.scenario.test_claims_can_hold import TABLE
+from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
+from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
+from tuneproof.catalogue.network_quality import WHOLE, NetworkQuality
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.claims import Claim
 
 CLAIMS: Final[Mapping[str, Claim[Any]]] = {
     f"{scenario.name}-{claim.name}": claim for scenario in EVERY_SCENARIO for claim in scenario.claims

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import pytest
 
-from fixtures.scenario.scenarios import Scenario
-from tests.scenarios.listen_queue_claims import SCENARIO as QUEUE
-from tests.scenarios.proxy_buffering_claims import SCENARIO as BUFFERING
 from tests.scenarios.test_connection_capacity import SCENARIO as CAPACITY
 from tests.scenarios.test_listen_queue_half_open import SCENARIO as SYN_QUEUE
-from tests.unit.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms
+from tests.support.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms
+from tuneproof.catalogue.listen_queue import SCENARIO as QUEUE
+from tuneproof.catalogue.proxy_buffering import SCENARIO as BUFFERING
+from tuneproof.proof.scenario.scenarios import Scenario
 
 # A claim with a condition, blocks that meet it with its figures, and blocks that do not.
 CONDITIONS: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], str, Sequence[Block], str]]] = (

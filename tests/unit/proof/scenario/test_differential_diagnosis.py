@@ -6,12 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from fixtures.evidence.diagnosis.findings import Cause
-from fixtures.inference.intervals import Scale
-from fixtures.inference.looks import Looks
-from fixtures.inference.tallies import Share, Tally, exact_limits
-from fixtures.load.recorded import RecordedObservation
-from tests.scenarios.differential_diagnosis_claims import (
+from tuneproof.catalogue.differential_diagnosis import (
     DIAGNOSES,
     NINE_IN_TEN,
     SCENARIO,
@@ -19,6 +14,11 @@ from tests.scenarios.differential_diagnosis_claims import (
     Demand,
     diagnosis_scenario,
 )
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.lab.load.recorded import RecordedObservation
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
 
 QUIET: Final = RecordedObservation(
     trial="b1",

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.report.results import ResultsWriter
-from tests.unit.canned_trials import raw_trial
-from tests.unit.fake_bench import SUBJECT, FakeBench, access_line, claim, measuring
+from tests.support.canned_trials import raw_trial
+from tests.support.fake_bench import SUBJECT, FakeBench, access_line, claim, measuring
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.run_file import ResultsWriter
 
 
 @pytest.fixture

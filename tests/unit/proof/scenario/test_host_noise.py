@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from fixtures.scenario.host_noise import HostNoise, NoiseWatch, Patience
 from images.client.loadgen import gaps
+from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 
 
 def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:

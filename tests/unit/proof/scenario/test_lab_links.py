@@ -2,17 +2,17 @@
 
 import pytest
 
-from fixtures.errors import CannotRunHereError, LabError
-from fixtures.network import settling
-from fixtures.network.impairments import Impairment
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.profiles import BARE, PROFILES
-from fixtures.network.shaped_links import ShapedLinks
-from fixtures.report.cells import Cell
-from fixtures.scenario.lab_links import LabLinks, LinkLostError
-from fixtures.scenario.preconditions import PreconditionError
-from tests.unit.fake_netadmin import FakeLab
-from tests.unit.inner_pytest import cell
+from tests.support.fake_netadmin import FakeLab
+from tests.support.inner_pytest import cell
+from tuneproof.errors import CannotRunHereError, LabError
+from tuneproof.lab.network import settling
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.network.shaped_links import ShapedLinks
+from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.report.results.cells import Cell
 
 # The same link of the client, beside a backend's of its own.
 FAR_BOTH = NetworkProfile(

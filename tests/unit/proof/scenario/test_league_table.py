@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.inference.tallies import Share, Tally
-from fixtures.load.base import Figure
-from fixtures.load.observation import Observation
-from fixtures.load.one_by_one import ProtocolObservation
-from fixtures.load.trial import TrialPlan
-from fixtures.network.profiles import BARE
-from tests.scenarios.network_quality_claims import (
+from tests.scenarios.test_reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
+from tests.scenarios.test_reuseport_stall_protocol import SCENARIO as PROTOCOL
+from tests.scenarios.test_reuseport_stall_protocol import THEIRS, beside_the_article
+from tests.support.canned_observations import turning
+from tests.support.canned_trials import raw_trial
+from tuneproof.catalogue.network_quality import (
     CORNERS,
     SLOW_CLIENT,
     UNLIMITED,
@@ -21,12 +20,13 @@ from tests.scenarios.network_quality_claims import (
     grid_lines,
     relieved_share,
 )
-from tests.scenarios.reuseport_stall_league_claims import PLAN, League, league_lines
-from tests.scenarios.test_reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
-from tests.scenarios.test_reuseport_stall_protocol import SCENARIO as PROTOCOL
-from tests.scenarios.test_reuseport_stall_protocol import THEIRS, beside_the_article
-from tests.unit.canned_observations import turning
-from tests.unit.canned_trials import raw_trial
+from tuneproof.catalogue.reuseport_stall_league import PLAN, League, league_lines
+from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.one_by_one import ProtocolObservation
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.proof.inference.tallies import Share, Tally
 
 ROUND = ProtocolObservation(
     trial="a-b1",

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import pytest
 
-from fixtures.inference.intervals import Scale
-from fixtures.inference.tallies import Share, Tally
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.observation import Observation
-from fixtures.network.profiles import BARE, PROFILES, NetworkProfile
-from fixtures.report.results import ResultsWriter
-from fixtures.scenario.claims import Condition
-from fixtures.scenario.lab_links import LinkLostError
-from tests.unit import fake_bench
-from tests.unit.canned_trials import raw_trial
-from tests.unit.fake_bench import TRIAL_SECONDS, Canned, FakeBench, FakeLinks, claim, measuring
+from tests.support import fake_bench
+from tests.support.canned_trials import raw_trial
+from tests.support.fake_bench import TRIAL_SECONDS, Canned, FakeBench, FakeLinks, claim, measuring
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.claims import Condition
+from tuneproof.proof.scenario.lab_links import LinkLostError
+from tuneproof.report.results.run_file import ResultsWriter
 
 
 @pytest.fixture

@@ -5,22 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.errors import CannotRunHereError
-from fixtures.inference.intervals import Scale
-from fixtures.inference.looks import Looks
-from fixtures.inference.verdicts import Form, Verdict
-from fixtures.load.trial import BULK_BYTES, SMALL_BYTES
-from fixtures.network.links import NetworkProfile
-from fixtures.network.profiles import BARE, PROFILES
-from fixtures.scenario.arms import Subject
-from fixtures.scenario.backends import STATIC, Backend
-from fixtures.scenario.placement import CpuPlacement
-from fixtures.scenario.preconditions import PreconditionError, check_subject
-from fixtures.subject.config import SubjectConfig
-from fixtures.subject.snapshot import Snapshot
-from fixtures.subject.versions import SUITES
-from fixtures.topology.roles import Role
-from tests.unit.fake_bench import claim
+from tests.support.fake_bench import claim
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.load.trial import BULK_BYTES, SMALL_BYTES
+from tuneproof.lab.network.links import NetworkProfile
+from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.subject.versions import SUITES
+from tuneproof.lab.topology.roles import Role
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.backends import STATIC, Backend
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
 
 
 def test_a_claim_becomes_a_question_with_nothing_changed() -> None:

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.load.observation import Observation
-from fixtures.scenario.arms import Subject
-from fixtures.scenario.backends import Backend
-from fixtures.scenario.claims import Claim
-from fixtures.scenario.scenarios import Scenario, subjects_of
-from fixtures.subject.config import SubjectConfig
-from tests.unit.fake_bench import SUBJECT, arm, claim
+from tests.support.fake_bench import SUBJECT, arm, claim
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.backends import Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario, subjects_of
 
 SMALL = Subject(name="small", config=SUBJECT.config, sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"})
 ARMS = (arm("default"), arm("small", subject=SMALL), arm("loaded"), arm("spare"))

@@ -7,19 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from fixtures.inference.tallies import Share, Tally
-from fixtures.load.observation import Observation
-from fixtures.load.trial import TrialPlan
-from fixtures.load.turns import TurnValues
-from fixtures.scenario.arms import Arm
-from fixtures.scenario.preconditions import PreconditionError
-from tests.scenarios.reuseport_stall_claims import (
-    SMALLEST_RMEM_BYTES,
-    TCP_RMEM,
-    ReuseportStall,
-    dose_maxima,
-)
-from tests.scenarios.reuseport_stall_effects import (
+from tests.support.canned_observations import STALL, turning
+from tests.support.canned_trials import raw_trial
+from tuneproof.catalogue.reuseport_stall import SMALLEST_RMEM_BYTES, TCP_RMEM, ReuseportStall, dose_maxima
+from tuneproof.catalogue.reuseport_stall_effects import (
     concordance,
     fed_to_loaded,
     loaded_turns,
@@ -29,8 +20,12 @@ from tests.scenarios.reuseport_stall_effects import (
     turn_bytes,
     turn_cpu_ms,
 )
-from tests.unit.canned_observations import STALL, turning
-from tests.unit.canned_trials import raw_trial
+from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.turns import TurnValues
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.preconditions import PreconditionError
 
 DEFAULT = (4096, 131072, 6291456)
 

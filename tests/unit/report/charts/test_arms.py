@@ -2,7 +2,7 @@
 
 import math
 
-from tests.unit.canned_charts import cell, named, names, only, rows, traces
+from tests.support.canned_charts import cell, named, names, only, rows, traces
 
 LEAGUE: dict[str, dict[str, float | None]] = {
     "default": {"worker1_lag_p50_ms": 34.0, "worker1_lag_p99_ms": 63.25, "written_bytes": 29_659_136, "trials": 5},

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures.report.charts.curves import percentile, rounded, thin
-from fixtures.report.charts.style import COLOURS, line_of, marker_of, shown
-from fixtures.report.charts.ticks import log_ticks
+from tuneproof.report.charts.curves import percentile, rounded, thin
+from tuneproof.report.charts.style import COLOURS, line_of, marker_of, shown
+from tuneproof.report.charts.ticks import log_ticks
 
 # Backgrounds of a page in a light and in a dark scheme.
 LIGHT, DARK = "#FFFFFF", "#16181D"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.canned_charts import cell, files, http, named, names, only, rows, stall, storm, traces, trial
+from tests.support.canned_charts import cell, files, http, named, names, only, rows, stall, storm, traces, trial
 
 
 def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.canned_charts import cell, files, memory, named, names, only, rows, stall, storm, traces, trial
+from tests.support.canned_charts import cell, files, memory, named, names, only, rows, stall, storm, traces, trial
 
 
 def test_the_loop_lag_is_shown_over_the_receive_buffer() -> None:

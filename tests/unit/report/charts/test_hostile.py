@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.report.charts import Chart, charts
-from fixtures.report.charts.cell_charts import MOST_BYTES
-from tests.unit.canned_charts import cell, files, http, memory, names, stall, storm, trial
+from tests.support.canned_charts import cell, files, http, memory, names, stall, storm, trial
+from tuneproof.report.charts import Chart, charts
+from tuneproof.report.charts.cell_charts import MOST_BYTES
 
 TURNS = {"workers": [{"pid": 11, "histograms": {"read_bytes": [[0, 3, 0], [64, 2, 2050], [70, 1, 1800]]}}]}
 RECORDS: dict[str, dict[str, Any]] = {

@@ -1,6 +1,6 @@
 """What happened in a trial's course: loop lag, memory and queues over time; and what the kernel counted in it."""
 
-from tests.unit.canned_charts import cell, files, http, memory, named, names, only, rows, stall, storm, trial
+from tests.support.canned_charts import cell, files, http, memory, named, names, only, rows, stall, storm, trial
 
 
 def test_the_loop_lag_is_shown_over_the_first_valid_trial_of_each_arm() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.canned_charts import cell, files, named, names, only, rows, stall, trial
-from tests.unit.canned_turns import raw_worker
+from tests.support.canned_charts import cell, files, named, names, only, rows, stall, trial
+from tests.support.canned_turns import raw_worker
 
 
 def recorded(

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fixtures.report.cells import Cell
-from fixtures.report.html import facts
-from fixtures.report.html.matrix import matrix
-from fixtures.report.merging import merge
-from tests.unit.canned_results import HOST, cell, document, write
+from tests.support.canned_results import HOST, cell, document, write
+from tuneproof.report.html import facts
+from tuneproof.report.html.matrix import matrix
+from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.merging import merge
 
 
 def test_what_was_asked_is_complete(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures.report.cells import Cell
-from fixtures.report.html.matrix import claim_name, matrix
-from tests.unit.canned_results import cell, effect
+from tests.support.canned_results import cell, effect
+from tuneproof.report.html.matrix import claim_name, matrix
+from tuneproof.report.results.cells import Cell
 
 
 def a_cell(name: str, **changes: Any) -> Cell:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.report.cells import Cell
-from fixtures.report.html import wording
-from fixtures.report.html.configs import configs, preconditions
-from fixtures.report.html.evidence import folders, texts
-from tests.unit.canned_results import cell, effect
+from tests.support.canned_results import cell, effect
+from tuneproof.report.html import wording
+from tuneproof.report.html.configs import configs, preconditions
+from tuneproof.report.html.evidence import folders, texts
+from tuneproof.report.results.cells import Cell
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from fixtures.errors import ResultsFolderError
-from fixtures.report.html import write_report, writing
-from fixtures.report.results import FILE_NAME, Results
-from fixtures.report.text import format_effect, format_number
-from tests.unit.canned_results import cell, document, with_evidence, write, write_small_run
+from tests.support.canned_results import cell, document, with_evidence, write, write_small_run
+from tuneproof.errors import ResultsFolderError
+from tuneproof.report.html import write_report, writing
+from tuneproof.report.results.run_file import FILE_NAME, Results
+from tuneproof.report.text import format_effect, format_number
 
 _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.report.cells import Cell, Effect
+from tuneproof.report.results.cells import Cell, Effect
 
 # As files from before the forms of claims have it.
 OLDER_EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}

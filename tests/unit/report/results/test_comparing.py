@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.report.cells import Effect
-from fixtures.report.comparing import Fact, Pair, compare
-from fixtures.report.comparison_text import comparison_markdown, render_comparison
-from fixtures.report.documents import Results
-from fixtures.report.merging import merge
-from tests.unit.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.cells import Effect
+from tuneproof.report.results.comparing import Fact, Pair, compare
+from tuneproof.report.terminal.comparison_text import comparison_markdown, render_comparison
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.merging import merge
+from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
 
 
 def old_and_new(tmp_path: Path) -> tuple[Results, Results]:

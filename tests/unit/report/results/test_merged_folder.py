@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.errors import ResultsFolderError
-from fixtures.report.merged_folder import write_folder
-from fixtures.report.merging import merge
-from fixtures.report.results import load
-from tests.unit.written_results import a_cell, written
+from tuneproof.errors import ResultsFolderError
+from tuneproof.report.results.merged_folder import write_folder
+from tuneproof.report.results.merging import merge
+from tuneproof.report.results.run_file import load
+from tests.support.written_results import a_cell, written
 
 SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.report.merging import merge, missing_shards, remarks
-from tests.unit.written_results import HOST, OPTIONS, a_cell, unsupported, written
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.merging import merge, missing_shards, remarks
+from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
 
 
 def shard(name: str, split: str = "ab") -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from fixtures.errors import BadInputError, DiskFullError
-from fixtures.report.cells import Cell, Effect
-from fixtures.report.results import ResultsWriter, load
+from tuneproof.errors import BadInputError, DiskFullError
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.run_file import ResultsWriter, load
 
 NOW = datetime(2026, 11, 20, 9, 36, 16, tzinfo=UTC)
 

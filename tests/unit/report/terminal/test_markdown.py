@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fixtures.errors import ResultsFolderError
-from fixtures.report.machine import machine_line
-from fixtures.report.markdown import escape, render_markdown
-from fixtures.report.step_summary import append_summary, where_hint
-from tests.unit.written_results import HOST, a_cell, ratio, unsupported, written
+from tests.support.written_results import HOST, a_cell, ratio, unsupported, written
+from tuneproof.errors import ResultsFolderError
+from tuneproof.report.results.machine import machine_line
+from tuneproof.report.terminal.markdown import escape, render_markdown
+from tuneproof.report.terminal.step_summary import append_summary, where_hint
 
 MACHINE = "A processor x 2, 8 GiB, kernel 6.1.0-18, engine 27.1, cubic, tcp_rmem 4096 131072 6291456"
 

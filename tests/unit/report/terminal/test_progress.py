@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fixtures.report.progress import ProgressLine, format_state
+from tuneproof.report.terminal.progress import ProgressLine, format_state
 
 CLEAR = "\r\x1b[K"
 

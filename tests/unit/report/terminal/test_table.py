@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fixtures.report.cells import Cell, Effect
-from fixtures.report.table import render_table
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.terminal.table import render_table
 
 CLAIM = "A worker that carries bulk downloads stalls, while the idle worker does not (lag, loaded ÷ idle)"
 RATIO = Effect(name="lag", unit="ratio", value=134.2, ci_low=98.0, ci_high=180.4)

@@ -2,12 +2,7 @@
 
 import pytest
 
-from fixtures.evidence.capture.records import Side
-from fixtures.evidence.diagnosis import path_loss, syn_queue_drop
-from fixtures.evidence.diagnosis.accept_queue_overflow import assess
-from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.figures import distribution
-from tests.unit.canned_evidence import (
+from tests.support.canned_evidence import (
     FRONT,
     both_legs,
     capture,
@@ -22,6 +17,11 @@ from tests.unit.canned_evidence import (
     spread,
     table,
 )
+from tuneproof.explain.diagnosis.causes import path_loss, syn_queue_drop
+from tuneproof.explain.diagnosis.causes.accept_queue_overflow import assess
+from tuneproof.explain.diagnosis.findings import Verdict
+from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.figures import distribution
 
 
 def test_overflows_between_two_readings_prove_it() -> None:

@@ -2,9 +2,7 @@
 
 import pytest
 
-from fixtures.evidence.diagnosis.backend_slow import assess
-from fixtures.evidence.diagnosis.findings import Verdict
-from tests.unit.canned_evidence import (
+from tests.support.canned_evidence import (
     BACK,
     both_legs,
     capture,
@@ -16,6 +14,8 @@ from tests.unit.canned_evidence import (
     table,
     worker,
 )
+from tuneproof.explain.diagnosis.causes.backend_slow import assess
+from tuneproof.explain.diagnosis.findings import Verdict
 
 _SLOW = spread(0.2, 0.8)
 

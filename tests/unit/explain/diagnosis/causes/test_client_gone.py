@@ -1,9 +1,9 @@
 """Clients that leave."""
 
-from fixtures.evidence.diagnosis import accept_queue_overflow
-from fixtures.evidence.diagnosis.client_gone import assess
-from fixtures.evidence.diagnosis.findings import Verdict
-from tests.unit.canned_evidence import both_legs, capture, evidence, grown, log, service, spread
+from tests.support.canned_evidence import both_legs, capture, evidence, grown, log, service, spread
+from tuneproof.explain.diagnosis.causes import accept_queue_overflow
+from tuneproof.explain.diagnosis.causes.client_gone import assess
+from tuneproof.explain.diagnosis.findings import Verdict
 
 _LEFT = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
 

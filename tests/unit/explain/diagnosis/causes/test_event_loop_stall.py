@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.evidence.capture.records import Side
-from fixtures.evidence.diagnosis.event_loop_stall import assess
-from fixtures.evidence.diagnosis.findings import Verdict
-from tests.unit.canned_evidence import (
+from tests.support.canned_evidence import (
     BACK,
     FRONT,
     both_legs,
@@ -21,6 +18,9 @@ from tests.unit.canned_evidence import (
     spread,
     worker,
 )
+from tuneproof.explain.diagnosis.causes.event_loop_stall import assess
+from tuneproof.explain.diagnosis.findings import Verdict
+from tuneproof.explain.parse.capture.records import Side
 
 _LATE = spread(0.001, 0.3)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.evidence.capture.records import Side
-from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.diagnosis.path_loss import assess
-from tests.unit.canned_evidence import capture, evidence, grown, lossy, repeated_syns, service, softnet, spread
+from tests.support.canned_evidence import capture, evidence, grown, lossy, repeated_syns, service, softnet, spread
+from tuneproof.explain.diagnosis.causes.path_loss import assess
+from tuneproof.explain.diagnosis.findings import Verdict
+from tuneproof.explain.parse.capture.records import Side
 
 
 def test_data_sent_again_to_receivers_with_holes_proves_it() -> None:

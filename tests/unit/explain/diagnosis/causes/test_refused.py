@@ -1,8 +1,8 @@
 """Connections that are refused."""
 
-from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.diagnosis.refused import assess
-from tests.unit.canned_evidence import BACK, capture, evidence, grown, load_run, log, service, spread
+from tests.support.canned_evidence import BACK, capture, evidence, grown, load_run, log, service, spread
+from tuneproof.explain.diagnosis.causes.refused import assess
+from tuneproof.explain.diagnosis.findings import Verdict
 
 
 def test_a_rst_in_answer_to_a_syn_proves_it() -> None:

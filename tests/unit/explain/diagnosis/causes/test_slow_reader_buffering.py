@@ -4,11 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from fixtures.evidence.capture.records import Side
-from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.diagnosis.slow_reader_buffering import assess
-from fixtures.evidence.sockets.table import Timer
-from tests.unit.canned_evidence import (
+from tests.support.canned_evidence import (
     both_legs,
     capture,
     established,
@@ -21,6 +17,10 @@ from tests.unit.canned_evidence import (
     spread,
     table,
 )
+from tuneproof.explain.diagnosis.causes.slow_reader_buffering import assess
+from tuneproof.explain.diagnosis.findings import Verdict
+from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.sockets.table import Timer
 
 _CLOSED: Final[dict[str, Any]] = {
     "zero_window_flows": 2,

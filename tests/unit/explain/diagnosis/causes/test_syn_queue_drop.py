@@ -1,8 +1,8 @@
 """SYNs that the kernel drops."""
 
-from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.diagnosis.syn_queue_drop import assess
-from tests.unit.canned_evidence import capture, evidence, grown, half_open, listening, repeated_syns, service, table
+from tests.support.canned_evidence import capture, evidence, grown, half_open, listening, repeated_syns, service, table
+from tuneproof.explain.diagnosis.causes.syn_queue_drop import assess
+from tuneproof.explain.diagnosis.findings import Verdict
 
 
 def test_drops_for_a_full_queue_prove_it() -> None:

@@ -1,9 +1,9 @@
 """What readings of counters say about the time between them, and what they do not."""
 
-from fixtures.evidence.counters.snapshot import CounterSnapshot
-from fixtures.evidence.diagnosis.counter_changes import CounterChanges
-from fixtures.evidence.diagnosis.diagnose import diagnose
-from fixtures.evidence.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 
 OVERFLOWS = "TcpExt.ListenOverflows"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fixtures.evidence.diagnosis.handshakes import Viewpoint, no_repeated_syns, repeated_syns, viewpoint
-from fixtures.evidence.diagnosis.legs import captured_services
-from tests.unit.canned_evidence import both_legs, capture, evidence, service, spread
-from tests.unit.canned_evidence import repeated_syns as syns_again
+from tests.support.canned_evidence import both_legs, capture, evidence, service, spread
+from tests.support.canned_evidence import repeated_syns as syns_again
+from tuneproof.explain.diagnosis.signs.handshakes import Viewpoint, no_repeated_syns, repeated_syns, viewpoint
+from tuneproof.explain.diagnosis.signs.legs import captured_services
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import pytest
 
-from fixtures.evidence.diagnosis.late_connects import (
+from tests.support.canned_evidence import both_legs, log, repeated_syns, spread, worker
+from tuneproof.explain.diagnosis.signs.late_connects import (
     captured_connects_s,
     late_connects,
     lost_syns,
     uneven_workers,
 )
-from tests.unit.canned_evidence import both_legs, log, repeated_syns, spread, worker
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from fixtures.evidence.capture.records import Side
-from fixtures.evidence.capture.services import ServiceSummary
-from fixtures.evidence.diagnosis.findings import Verdict
-from fixtures.evidence.diagnosis.handshakes import Viewpoint
-from fixtures.evidence.diagnosis.legs import CapturedService, Leg, captured_twice
-from fixtures.evidence.diagnosis.loss import data_loss, loses_data
-from fixtures.evidence.diagnosis.path_loss import assess
-from tests.unit.canned_evidence import capture, evidence, service, spread
+from tests.support.canned_evidence import capture, evidence, service, spread
+from tuneproof.explain.diagnosis.causes.path_loss import assess
+from tuneproof.explain.diagnosis.findings import Verdict
+from tuneproof.explain.diagnosis.signs.handshakes import Viewpoint
+from tuneproof.explain.diagnosis.signs.legs import CapturedService, Leg, captured_twice
+from tuneproof.explain.diagnosis.signs.loss import data_loss, loses_data
+from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.capture.services import ServiceSummary
 
 
 def _again(client: int = 0, server: int = 0, *, segments: int = 1000, **values: Any) -> Any:

@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from fixtures.evidence.access_log.figures import figures
-from fixtures.evidence.access_log.known import ARTICLE, COMBINED, LAB
-from fixtures.evidence.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
-from fixtures.evidence.access_log.sample import Sample
-from fixtures.evidence.access_log.seconds import Seconds
-from fixtures.evidence.access_log.short_bodies import ShortBodies
-from fixtures.evidence.access_log.summary import LogSummary, summarise
-from fixtures.evidence.figures import distribution
-from fixtures.evidence.problems import MalformedEvidenceError
+from tuneproof.explain.parse.access_log.figures import figures
+from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
+from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
+from tuneproof.explain.parse.access_log.sample import Sample
+from tuneproof.explain.parse.access_log.seconds import Seconds
+from tuneproof.explain.parse.access_log.short_bodies import ShortBodies
+from tuneproof.explain.parse.access_log.summary import LogSummary, summarise
+from tuneproof.explain.parse.figures import distribution
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 # Recorded by the source article during the stall, with reuseport and the host's default tcp_rmem.
 STALLED = """\

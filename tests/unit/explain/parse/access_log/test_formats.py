@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.access_log.columns import Escape
-from fixtures.evidence.access_log.elements import one_text, parts_of
-from fixtures.evidence.access_log.json_lines import JsonLines
-from fixtures.evidence.access_log.known import ARTICLE, COMBINED, COMMON, KNOWN, LAB, MAIN, UPSTREAMINFO
-from fixtures.evidence.access_log.log_format import LONGEST_LINE, TextFormat, compile_format
-from fixtures.evidence.access_log.records import LineFormat, LogRecord
-from fixtures.evidence.problems import MalformedEvidenceError
+from tuneproof.explain.parse.access_log.columns import Escape
+from tuneproof.explain.parse.access_log.elements import one_text, parts_of
+from tuneproof.explain.parse.access_log.json_lines import JsonLines
+from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, COMMON, KNOWN, LAB, MAIN, UPSTREAMINFO
+from tuneproof.explain.parse.access_log.log_format import LONGEST_LINE, TextFormat, compile_format
+from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 QUICK = settings(max_examples=200, deadline=None, derandomize=True)
 # Characters that nginx escapes, those that formats use as literals, and some that only look like them.

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.access_log.guess import guess_format
-from fixtures.evidence.access_log.log_format import TextFormat
-from fixtures.evidence.access_log.nginx_conf import LoggingSettings, logging_settings
-from fixtures.evidence.access_log.nginx_tokens import statements
-from fixtures.evidence.access_log.records import LogRecord, records
-from fixtures.evidence.problems import MalformedEvidenceError
+from tuneproof.explain.parse.access_log.guess import guess_format
+from tuneproof.explain.parse.access_log.log_format import TextFormat
+from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, logging_settings
+from tuneproof.explain.parse.access_log.nginx_tokens import statements
+from tuneproof.explain.parse.access_log.records import LogRecord, records
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 QUICK = settings(max_examples=200, deadline=None, derandomize=True)
 COMMON_LINE = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'

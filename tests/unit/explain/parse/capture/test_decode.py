@@ -14,8 +14,8 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
 
-from fixtures.evidence.capture.decode import ACK, PSH, SYN, Segment, SegmentReader, segments
-from fixtures.evidence.capture.packets import Packet
+from tuneproof.explain.parse.capture.decode import ACK, PSH, SYN, Segment, SegmentReader, segments
+from tuneproof.explain.parse.capture.packets import Packet
 
 CLIENT = bytes([10, 0, 0, 1]) + (40000).to_bytes(2)
 SERVER = bytes([10, 0, 0, 2]) + (80).to_bytes(2)

@@ -9,8 +9,8 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop
 from scapy.layers.l2 import CookedLinux, Dot1Q, Ether
 
-from fixtures.evidence.capture.decode import SegmentReader
-from fixtures.evidence.capture.packets import Packet
+from tuneproof.explain.parse.capture.decode import SegmentReader
+from tuneproof.explain.parse.capture.packets import Packet
 
 QUICK = settings(max_examples=200, deadline=None, database=None, derandomize=True)
 LINKTYPES = [0, 1, 12, 14, 101, 108, 113, 228, 229, 276, 147]

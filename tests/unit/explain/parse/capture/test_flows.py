@@ -4,10 +4,10 @@ from itertools import count
 
 import pytest
 
-from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN, Segment
-from fixtures.evidence.capture.flows import flows
-from fixtures.evidence.capture.records import Endpoint, Side
-from tests.unit.segments import CLIENT, SERVER, WINDOW, Conversation, end, get, ok, only, records
+from tests.support.segments import CLIENT, SERVER, WINDOW, Conversation, end, get, ok, only, records
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.records import Endpoint, Side
 
 DATA = bytes(1000)
 
@@ -418,7 +418,7 @@ def test_times_may_be_missing_or_go_backwards() -> None:
 
 def test_of_connections_that_have_ended_only_the_latest_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many short connections in little time do not pile up for ten seconds each, and are not called evicted."""
-    monkeypatch.setattr("fixtures.evidence.capture.flows._OVER_FLOWS", 3)
+    monkeypatch.setattr("tuneproof.explain.parse.capture.flows._OVER_FLOWS", 3)
     segments: list[Segment] = []
     for number in range(20):
         talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 100)

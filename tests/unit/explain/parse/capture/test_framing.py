@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fixtures.evidence.capture.framing import PacketReader, packets
-from fixtures.evidence.capture.packets import MAX_PACKET_BYTES
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.capture_files import PCAP_HEADER_BYTES, RECORD_BYTES, SECONDS, chunks, packet, pcap, pcapng, record
+from tests.support.capture_files import PCAP_HEADER_BYTES, RECORD_BYTES, SECONDS, chunks, packet, pcap, pcapng, record
+from tuneproof.explain.parse.capture.framing import PacketReader, packets
+from tuneproof.explain.parse.capture.packets import MAX_PACKET_BYTES
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
 

@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 
-from fixtures.evidence.capture.framing import PacketReader
-from fixtures.evidence.capture.gunzip import gunzip
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.capture_files import block, chunks, enhanced, interface, packet, pcap, pcapng, section
+from tests.support.capture_files import block, chunks, enhanced, interface, packet, pcap, pcapng, section
+from tuneproof.explain.parse.capture.framing import PacketReader
+from tuneproof.explain.parse.capture.gunzip import gunzip
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
 MEBIBYTE = 1 << 20

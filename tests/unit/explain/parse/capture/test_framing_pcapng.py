@@ -4,9 +4,7 @@ import struct
 
 import pytest
 
-from fixtures.evidence.capture.framing import PacketReader, packets
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.capture_files import (
+from tests.support.capture_files import (
     ENHANCED_PACKET,
     INTERFACE,
     SECTION_HEADER,
@@ -23,6 +21,8 @@ from tests.unit.capture_files import (
     section,
     simple,
 )
+from tuneproof.explain.parse.capture.framing import PacketReader, packets
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
 NAME_RESOLUTION = 4

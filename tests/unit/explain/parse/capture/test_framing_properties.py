@@ -9,10 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.utils import RawPcapNgWriter, RawPcapWriter
 
-from fixtures.evidence.capture.framing import PacketReader, packets
-from fixtures.evidence.capture.packets import Packet
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.capture_files import (
+from tests.support.capture_files import (
     SECONDS,
     TIME_RESOLUTION,
     block,
@@ -26,6 +23,9 @@ from tests.unit.capture_files import (
     section,
     simple,
 )
+from tuneproof.explain.parse.capture.framing import PacketReader, packets
+from tuneproof.explain.parse.capture.packets import Packet
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 QUICK = settings(max_examples=200, deadline=None, database=None, derandomize=True)
 THREE = [packet(number) for number in range(3)]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from fixtures.evidence.capture.decode import Segment
-from fixtures.evidence.capture.flows import flows
-from fixtures.evidence.capture.held import HeldMatcher, HeldRequests
-from fixtures.evidence.capture.records import Endpoint
-from tests.unit.segments import Conversation, end, get, ok
+from tests.support.segments import Conversation, end, get, ok
+from tuneproof.explain.parse.capture.decode import Segment
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.held import HeldMatcher, HeldRequests
+from tuneproof.explain.parse.capture.records import Endpoint
 
 NGINX = "10.0.0.2"
 BACKEND = end("10.0.0.3", 8000)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.evidence.capture.decode import ACK, FIN, RST
-from fixtures.evidence.capture.http1 import Response, request_line, response, subject
-from fixtures.evidence.capture.records import Exchange
-from tests.unit.segments import CLIENT, SERVER, Conversation, get, ok
+from tests.support.segments import CLIENT, SERVER, Conversation, get, ok
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST
+from tuneproof.explain.parse.capture.http1 import Response, request_line, response, subject
+from tuneproof.explain.parse.capture.records import Exchange
 
 
 def asked(path: str = "/") -> Conversation:

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.capture.decode import RST, SYN, Segment
-from fixtures.evidence.capture.durations import Durations
-from fixtures.evidence.capture.flows import flows
-from fixtures.evidence.capture.held import HeldMatcher
-from fixtures.evidence.capture.records import Endpoint, FlowRecord, Side
-from fixtures.evidence.capture.summary import CaptureSummary, Reading, summarise
-from fixtures.evidence.capture.told import figures
-from fixtures.evidence.figures import Figure, distribution
-from tests.unit.segments import CLIENT, SERVER, START_NS, Conversation, end, get, ok, records
+from tests.support.segments import CLIENT, SERVER, START_NS, Conversation, end, get, ok, records
+from tuneproof.explain.parse.capture.decode import RST, SYN, Segment
+from tuneproof.explain.parse.capture.durations import Durations
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.held import HeldMatcher
+from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
+from tuneproof.explain.parse.capture.summary import CaptureSummary, Reading, summarise
+from tuneproof.explain.parse.capture.told import figures
+from tuneproof.explain.parse.figures import Figure, distribution
 
 
 def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:

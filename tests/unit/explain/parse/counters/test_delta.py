@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.evidence.counters.delta import delta, total
-from fixtures.evidence.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.delta import delta, total
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 
 DROPS = "TcpExt.ListenDrops"
 SEGMENTS = "Tcp.InSegs"

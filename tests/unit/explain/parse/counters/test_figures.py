@@ -2,12 +2,12 @@
 
 import pytest
 
-from fixtures.evidence.counters import figures as module
-from fixtures.evidence.counters.delta import delta
-from fixtures.evidence.counters.figures import figures, retransmitted_percent
-from fixtures.evidence.counters.meanings import MEANINGS
-from fixtures.evidence.counters.snapshot import GAUGES, CounterSnapshot
-from tests.unit.canned_counters import NETSTAT
+from tests.support.canned_counters import NETSTAT
+from tuneproof.explain.parse.counters import figures as module
+from tuneproof.explain.parse.counters.delta import delta
+from tuneproof.explain.parse.counters.figures import figures, retransmitted_percent
+from tuneproof.explain.parse.counters.meanings import MEANINGS
+from tuneproof.explain.parse.counters.snapshot import GAUGES, CounterSnapshot
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.counters import netstat_s, nstat, proc_net, softnet
-from fixtures.evidence.counters.delta import delta, total
-from fixtures.evidence.counters.figures import figures
-from fixtures.evidence.counters.lines import lines
-from fixtures.evidence.counters.snapshot import CounterSnapshot
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, SNMP, SOFTNET
-from tests.unit.mutations import mutated
+from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, SNMP, SOFTNET
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
+from tuneproof.explain.parse.counters.delta import delta, total
+from tuneproof.explain.parse.counters.figures import figures
+from tuneproof.explain.parse.counters.lines import lines
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
 def read_softnet(text: str) -> tuple[CounterSnapshot, ...]:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.evidence.counters.netstat_s import snapshots
-from fixtures.evidence.counters.sentences import SENTENCES
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.canned_counters import NETSTAT_S
+from tests.support.canned_counters import NETSTAT_S
+from tuneproof.explain.parse.counters.netstat_s import snapshots
+from tuneproof.explain.parse.counters.sentences import SENTENCES
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
 def test_known_sentences_have_the_kernels_names() -> None:

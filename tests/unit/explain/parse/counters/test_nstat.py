@@ -2,9 +2,9 @@
 
 import pytest
 
-from fixtures.evidence.counters.nstat import kernel_name, snapshots
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.canned_counters import NSTAT, NSTAT_JSON
+from tests.support.canned_counters import NSTAT, NSTAT_JSON
+from tuneproof.explain.parse.counters.nstat import kernel_name, snapshots
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
 @pytest.mark.parametrize(

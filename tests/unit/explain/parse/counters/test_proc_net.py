@@ -2,9 +2,9 @@
 
 import pytest
 
-from fixtures.evidence.counters.proc_net import snapshots
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.canned_counters import NETSTAT, SNMP
+from tests.support.canned_counters import NETSTAT, SNMP
+from tuneproof.explain.parse.counters.proc_net import snapshots
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
 def test_both_files_together_are_one_snapshot() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fixtures.evidence.counters.delta import delta
-from fixtures.evidence.counters.softnet import SoftnetCpu, counters, figures, snapshots
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.canned_counters import OLD_SOFTNET, SOFTNET
+from tests.support.canned_counters import OLD_SOFTNET, SOFTNET
+from tuneproof.explain.parse.counters.delta import delta
+from tuneproof.explain.parse.counters.softnet import SoftnetCpu, counters, figures, snapshots
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 ROW = "00000001 00000002 00000003" + " 00000000" * 9 + " 0000000{cpu}\n"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fixtures.evidence.load_tools.ab import parse
-from fixtures.evidence.load_tools.run import figures
-from fixtures.evidence.problems import MalformedEvidenceError
+from tuneproof.explain.parse.load_tools.ab import parse
+from tuneproof.explain.parse.load_tools.run import figures
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 BANNER = """\
 This is ApacheBench, Version 2.3 <$Revision: 1903618 $>

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fixtures.evidence.load_tools.h2load import parse
-from fixtures.evidence.problems import MalformedEvidenceError
+from tuneproof.explain.parse.load_tools.h2load import parse
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 OLD = """\
 starting benchmark...

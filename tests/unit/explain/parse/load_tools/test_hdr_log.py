@@ -9,11 +9,11 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.load_tools.hdr_figures import figures
-from fixtures.evidence.load_tools.hdr_log import HdrLog, Interval, parse, runs, write
-from fixtures.evidence.load_tools.hdr_payload import decode
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit.mutations import mutated
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.load_tools.hdr_figures import figures
+from tuneproof.explain.parse.load_tools.hdr_log import HdrLog, Interval, parse, runs, write
+from tuneproof.explain.parse.load_tools.hdr_payload import decode
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 # The beginning of a log that jHiccup wrote: the histograms hold hiccups of a JVM, two figures, in ns.
 RECORDED = """\

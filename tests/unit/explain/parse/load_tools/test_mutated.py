@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.load_tools import ab, h2load, wrk, wrk2
-from fixtures.evidence.load_tools.run import LoadRun, figures
-from fixtures.evidence.problems import MalformedEvidenceError
-from tests.unit import test_evidence_load_tools_ab as of_ab
-from tests.unit import test_evidence_load_tools_h2load as of_h2load
-from tests.unit import test_evidence_load_tools_wrk as of_wrk
-from tests.unit.mutations import mutated
+from tests.support.mutations import mutated
+from tests.unit.explain.parse.load_tools import test_ab as of_ab
+from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
+from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk, wrk2
+from tuneproof.explain.parse.load_tools.run import LoadRun, figures
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 REPORTS = {
     "ab": (ab.parse, of_ab.REPORT),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fixtures.evidence.load_tools import wrk, wrk2
-from fixtures.evidence.load_tools.run import SpectrumPoint, figures
-from fixtures.evidence.problems import MalformedEvidenceError
+from tuneproof.explain.parse.load_tools import wrk, wrk2
+from tuneproof.explain.parse.load_tools.run import SpectrumPoint, figures
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 WRK = """\
 Running 30s test @ http://10.0.0.1:80/

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 
-from fixtures.evidence.problems import MalformedEvidenceError
-from fixtures.evidence.processes.pidstat import MAX_SAMPLES, report
-from fixtures.evidence.processes.pidstat_figures import figures
-from tests.unit.mutations import mutated
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, report
+from tuneproof.explain.parse.processes.pidstat_figures import figures
 
 CPU = """\
 Linux 5.15.0-76-generic (web-1) \t07/29/23 \t_x86_64_\t(8 CPU)

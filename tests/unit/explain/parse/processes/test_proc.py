@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 
-from fixtures.evidence.problems import MalformedEvidenceError
-from fixtures.evidence.processes import schedstat, smaps_rollup, status
-from tests.unit.mutations import mutated
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.processes import schedstat, smaps_rollup, status
 
 STATUS = """\
 Name:\tnginx

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixtures.evidence.problems import MalformedEvidenceError
-from fixtures.evidence.sockets.sock_diag import parse
-from fixtures.evidence.sockets.table import SocketAddress
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.sockets.sock_diag import parse
+from tuneproof.explain.parse.sockets.table import SocketAddress
 
 # As pyroute2 decodes it. Nine numbers of 32 bits: 0, 131072, 0, 16384, 0, 0, 0, 0, 3.
 SKMEM = "00:00:00:00:00:00:02:00:00:00:00:00:00:40:00:00" + ":00" * 16 + ":03:00:00:00"

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given, settings
 
-from fixtures.evidence.problems import MalformedEvidenceError
-from fixtures.evidence.sockets.ss_text import parse
-from fixtures.evidence.sockets.summary import figures
-from fixtures.evidence.sockets.table import SocketAddress, SocketTable, Timer, UnreadLine
-from tests.unit.mutations import mutated
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.sockets.ss_text import parse
+from tuneproof.explain.parse.sockets.summary import figures
+from tuneproof.explain.parse.sockets.table import SocketAddress, SocketTable, Timer, UnreadLine
 
 # Recorded with ss of iproute2 6.1: `ss -tanmie`, a listener of backlog 2 with all the connections that it can hold.
 FULL_QUEUE = """\
