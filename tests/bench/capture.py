@@ -17,7 +17,7 @@ from typing import Final
 
 from tests.support.places import CHECKOUT
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.load.trial import SMALL_PATH
+from tuneproof.lab.load.stall_load import SMALL_PATH
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.shaped_links import companion_spec, owner_name
 from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
@@ -65,7 +65,7 @@ _OURS: Final = (
     "-c",
     f"""
 import functools
-from tuneproof.explain.parse.capture.summary import read_capture
+from tuneproof.explain.parse.capture.capture_summary import read_capture
 with open({_CAPTURE!r}, "rb") as file:
     summary = read_capture(iter(functools.partial(file.read, 1 << 20), b""))
 assert summary.truncated is None and summary.services and not summary.other

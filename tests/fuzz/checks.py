@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Side
-from tuneproof.explain.parse.capture.summary import CaptureSummary
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.load_tools.run import figures as load_figures

@@ -15,13 +15,14 @@ from tests.fuzz.checks import ContradictionError, agrees, check_run, require, to
 from tuneproof.explain.diagnosis.render import lines, to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
+from tuneproof.explain.opening import Source
 from tuneproof.explain.parse.access_log import figures as log_figures
 from tuneproof.explain.parse.access_log.guess import guess_format
 from tuneproof.explain.parse.access_log.log_format import compile_format
+from tuneproof.explain.parse.access_log.log_summary import summarise
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.explain.parse.access_log.records import records
-from tuneproof.explain.parse.access_log.summary import summarise
-from tuneproof.explain.parse.capture.summary import read_capture
+from tuneproof.explain.parse.capture.capture_summary import read_capture
 from tuneproof.explain.parse.capture.told import figures as capture_figures
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.delta import delta, total
@@ -32,10 +33,9 @@ from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, smaps_rollup, status
 from tuneproof.explain.parse.sockets import sock_diag, ss_text
-from tuneproof.explain.parse.sockets.summary import figures as socket_figures
+from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
 from tuneproof.explain.parse.sockets.table import SocketTable
-from tuneproof.explain.reading import Source
-from tuneproof.explain.text import render_text
+from tuneproof.explain.terminal import render_text
 
 FILE_END: Final = b"\n\x1c\n"
 """What separates the files that are explained together."""

@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.engine import BuiltImages
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -31,7 +31,7 @@ def containers(
         config=SubjectConfig(upstream="backend:8000"),
         sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
     )
-    arm = Arm(name="unloaded", subject=subject, plan=TrialPlan())
+    arm = Arm(name="unloaded", subject=subject, plan=StallLoad())
     scenario = Scenario(name="isolation", arms=(arm,), claims=())
     with Lab(lab_session) as lab:
         Bench(

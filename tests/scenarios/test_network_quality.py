@@ -6,7 +6,7 @@ from fixtures.measurements import Prove
 from fixtures.options import QUICK
 from fixtures.run_state import RunState
 from tuneproof.catalogue.network_quality import CORNERS, WHOLE, NetworkQuality
-from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
-def scenario(network: NetworkProfile, run_state: RunState) -> Scenario[Observation]:
+def scenario(network: NetworkProfile, run_state: RunState) -> Scenario[StallObservation]:
     """The scenario over one network."""
     grid = CORNERS if run_state.options.depth == QUICK else WHOLE
     return NetworkQuality(network=network, grid=grid).scenario()

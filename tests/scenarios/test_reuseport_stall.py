@@ -4,7 +4,7 @@ import pytest
 
 from fixtures.measurements import Prove
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall
-from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.snapshot import Snapshot
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
-def scenario(host_snapshot: Snapshot) -> Scenario[Observation]:
+def scenario(host_snapshot: Snapshot) -> Scenario[StallObservation]:
     """The scenario for this host's default receive buffer."""
     return ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
 

@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.measurements import Prove
 from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
-from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -49,7 +49,7 @@ def empty_accepts(observation: AcceptObservation) -> Tally:
     return Tally(count=empty, of=empty + observation.completed)
 
 
-def contention(arms: Mapping[str, Mapping[str, Figure]]) -> str:
+def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     """Return how long workers wait for their CPU anyway: who else wants it makes both arms wait, and hides the rest.
 
     In the article they waited for 1.3 to 1.6 % of the time.

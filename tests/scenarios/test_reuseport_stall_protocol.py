@@ -11,7 +11,7 @@ import pytest
 from fixtures.measurements import Prove
 from tuneproof.catalogue.reuseport_stall import ARTICLE, STALL_WARM_UP, TCP_RMEM
 from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
-from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -42,7 +42,7 @@ def arm(name: str, *, reuseport: bool = True, rmem: str = "") -> Arm[ProtocolObs
     )
 
 
-def beside_the_article(arms: Mapping[str, Mapping[str, Figure]]) -> Sequence[str]:
+def beside_the_article(arms: Mapping[str, Mapping[str, Metric]]) -> Sequence[str]:
     """Return the table of figures beside the article's."""
     lines = [f"{'arm':<18}{'p50 ms':>9}{'slowest tenth ms':>18}{'max ms':>9}{'time-outs':>11}  the article"]
     columns = (("total_p50_ms", 9), ("slowest_tenth_ms", 18), ("total_max_ms", 9))

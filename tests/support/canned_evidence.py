@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
-from tuneproof.explain.parse.access_log.summary import LogSummary, WorkerSummary, summarise
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary, summarise
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.held import HeldRequests
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
-from tuneproof.explain.parse.capture.summary import CaptureSummary
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 from tuneproof.explain.parse.counters.softnet import SoftnetCpu, SoftnetSnapshot
 from tuneproof.explain.parse.figures import Distribution, distribution

@@ -12,9 +12,9 @@ from tuneproof.lab.load.connect_storm import StormObservation
 from tuneproof.lab.load.half_open import HalfOpenObservation
 from tuneproof.lab.load.held_connections import HeldObservation
 from tuneproof.lab.load.http_load import HttpObservation
-from tuneproof.lab.load.observation import Observation
 from tuneproof.lab.load.one_by_one import ProtocolObservation
 from tuneproof.lab.load.slow_readers import MemoryObservation
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.load.start_up import StartUpObservation
 from tuneproof.proof.scenario.claims import Claim
 
@@ -90,7 +90,7 @@ MEMORY: Final = MemoryObservation(
 # An nginx of one worker whose every connection costs 424 bytes, beside 1 MiB.
 STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
 # Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
-STALL: Final = Observation.from_json(raw_trial(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
+STALL: Final = StallObservation.from_json(raw_trial(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
 
 
 def by_arm(claim: Claim[Any], block: Block) -> dict[str, TrialRecord]:
@@ -109,7 +109,7 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
     return per_arm(HTTP, requests_per_s=requests_per_s)
 
 
-def turning(observation: Observation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0) -> Observation:
+def turning(observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0) -> StallObservation:
     """Return a trial whose loaded worker reads so much in each turn and takes so long; the idle one takes 1 ms."""
     loaded, idle = observation.workers
     return replace(
@@ -123,23 +123,23 @@ def turning(observation: Observation, *, turn_bytes: int = 65_536, turn_cpu_ms: 
     )
 
 
-def reads(*turn_bytes: int) -> list[Observation]:
+def reads(*turn_bytes: int) -> list[StallObservation]:
     """Return trials whose loaded workers read so much in each turn."""
     return [turning(STALL, turn_bytes=each) for each in turn_bytes]
 
 
-def takes(*turn_cpu_ms: float) -> list[Observation]:
+def takes(*turn_cpu_ms: float) -> list[StallObservation]:
     """Return trials whose loaded workers need so much CPU time for each turn."""
     return [turning(STALL, turn_cpu_ms=each) for each in turn_cpu_ms]
 
 
-def slow(*of_ten: int) -> list[Observation]:
+def slow(*of_ten: int) -> list[StallObservation]:
     """Return trials in which so many of ten fast requests are slow."""
     late = replace(STALL.fast[0], total_ms=900.0)
     return per_arm(STALL, fast=[(*[late] * count, *STALL.fast[count:]) for count in of_ten])
 
 
-def fed(*of_ten: int) -> list[Observation]:
+def fed(*of_ten: int) -> list[StallObservation]:
     """Return trials in which so many of ten fast requests come to the loaded worker."""
     elsewhere = replace(STALL.fast[0], worker_pid=STALL.workers[1].worker_pid)
     return per_arm(STALL, fast=[(*STALL.fast[:count], *[elsewhere] * (10 - count)) for count in of_ten])

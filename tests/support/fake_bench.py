@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tuneproof.lab.load.observation import Observation
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.config import SubjectConfig
@@ -49,7 +49,7 @@ class FakeBench:
         self.log = ""
         self.links = links
 
-    def run(self, arm: Arm[Observation], *, label: str) -> dict[str, Any]:
+    def run(self, arm: Arm[StallObservation], *, label: str) -> dict[str, Any]:
         """Return what was canned."""
         self.now_s += TRIAL_SECONDS
         self.trials.append(arm.name)
@@ -111,12 +111,14 @@ def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
     )
 
 
-def arm(name: str, *, subject: Subject = SUBJECT) -> Arm[Observation]:
+def arm(name: str, *, subject: Subject = SUBJECT) -> Arm[StallObservation]:
     """An arm of the one subject, or of another one in its place."""
-    return Arm(name=name, subject=subject, plan=TrialPlan())
+    return Arm(name=name, subject=subject, plan=StallLoad())
 
 
-def claim(name: str, *arms: str, control: Claim[Observation] | None = None, **changes: Any) -> Claim[Observation]:
+def claim(
+    name: str, *arms: str, control: Claim[StallObservation] | None = None, **changes: Any
+) -> Claim[StallObservation]:
     """Claim that the loaded worker's median lag is more than 5 times the idle one's, in the first arm."""
     fields: dict[str, Any] = {
         "name": name,
@@ -136,12 +138,12 @@ def measuring(
     bench: FakeBench,
     writer: ResultsWriter,
     monkeypatch: pytest.MonkeyPatch,
-    *claims: Claim[Observation],
+    *claims: Claim[StallObservation],
     setup_s: float = 0.0,
     network: NetworkProfile = BARE,
     subject: Subject = SUBJECT,
     progress: Callable[[Progress], None] = lambda _: None,
-) -> Measurement[Observation]:
+) -> Measurement[StallObservation]:
     """Return a measurement of claims on the bench, whose clock it reads."""
     monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
     names = {name for item in claims for name in item.needed_arms}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tuneproof.catalogue.proxy_buffering import SMALLER_BUFFERS, buffered
+from tuneproof.catalogue.recorded import Recorded, RecordedObservation
 from tuneproof.catalogue.reuseport_stall import ARTICLE as STALL_ARTICLE
 from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS
 from tuneproof.explain.diagnosis.findings import Cause
@@ -16,9 +17,8 @@ from tuneproof.lab.load.base import Load
 from tuneproof.lab.load.connect_storm import ConnectStorm
 from tuneproof.lab.load.half_open import HalfOpen
 from tuneproof.lab.load.http_load import HttpLoad
-from tuneproof.lab.load.recorded import Recorded, RecordedObservation
 from tuneproof.lab.load.slow_readers import SlowReaders
-from tuneproof.lab.load.trial import SMALL_PATH, TrialPlan
+from tuneproof.lab.load.stall_load import SMALL_PATH, StallLoad
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.subject.config import SubjectConfig
@@ -75,7 +75,7 @@ STALL: Final = arm(
     "event-loop-stall",
     SERVES_FILES,
     # The article's client gives up after a second; this one after half of one, so that some do in a short trial.
-    TrialPlan(
+    StallLoad(
         # Twice as many downloads as elsewhere: where nginx is little behind its backend, the turns of fewer stay short,
         # and the diagnosis rightly calls the stall possible, not found.
         bulk_per_worker=(2 * BULK_DOWNLOADS, 2 * BULK_DOWNLOADS),

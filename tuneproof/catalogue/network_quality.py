@@ -16,10 +16,10 @@ from tuneproof.catalogue.reuseport_stall import (
     STALL_WARM_UP,
 )
 from tuneproof.catalogue.reuseport_stall_effects import stall, turn_cpu_ms
-from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.instrument import check_loop_probe
-from tuneproof.lab.load.observation import Observation
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.subject.config import SubjectConfig
@@ -44,7 +44,7 @@ MAP_THRESHOLD: Final = 0.75
 # Two limited cells per block in a quick run: 14 relieved ones of 14 prove 78 %.
 MAP_LOOKS: Final = (7, 14)
 
-ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
+ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
 
 
 def grid_arm(upstream_mbit: float | None, client_mbit: float | None) -> str:
@@ -97,7 +97,7 @@ class NetworkQuality:
     grid: Grid = WHOLE
     upstream: str = "backend:8000"
 
-    def arms(self) -> tuple[Arm[Observation], ...]:
+    def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return the arms of the grid, and those beside it.
 
         Raises:
@@ -131,7 +131,7 @@ class NetworkQuality:
         further = {name: replace(way, delay_ms=way.delay_ms + DISTANCE_MS) for name, way in client.directions.items()}
         return replace(self.network, name=f"{self.network.name}, {DISTANT}", client=LinkProfile(**further))
 
-    def scenario(self) -> Scenario[Observation]:
+    def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario.
 
         Raises:
@@ -145,9 +145,9 @@ class NetworkQuality:
             check=check_loop_probe,
         )
 
-    def claims(self) -> tuple[Claim[Observation], ...]:
+    def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""
-        control = Claim[Observation](
+        control = Claim[StallObservation](
             name="stall_is_there",
             sentence="the loaded worker stalls while no link is limited",
             source=ARTICLE,
@@ -219,14 +219,14 @@ class NetworkQuality:
         )
 
 
-def relieved_share(block: Mapping[str, Observation], grid: Grid) -> Share:
+def relieved_share(block: Mapping[str, StallObservation], grid: Grid) -> Share:
     """Return in how many cells with a limited upstream a turn takes at most a fifth of the CPU time without a limit."""
     calm_ms = turn_cpu_ms(block[UNLIMITED]) / RELIEF_THRESHOLD
     limited = [grid_arm(upstream, client) for upstream in grid.upstream_mbit if upstream for client in grid.client_mbit]
     return Share(of=Tally(count=sum(turn_cpu_ms(block[arm]) <= calm_ms for arm in limited), of=len(limited)))
 
 
-def grid_lines(arms: Mapping[str, Mapping[str, Figure]], grid: Grid) -> list[str]:
+def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str]:
     """Return the grid of the CPU time that a turn of the loaded worker takes, as lines of text.
 
     Args:
@@ -244,7 +244,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, Figure]], grid: Grid) -> list[str
     return lines
 
 
-def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[Observation]:
+def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[StallObservation]:
     """Return a claim on the ratio of what a turn takes in two arms, the first one's over the second one's."""
     first, second = arms
     return Claim(

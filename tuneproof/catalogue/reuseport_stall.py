@@ -18,8 +18,8 @@ from tuneproof.catalogue.reuseport_stall_effects import (
     turn_bytes,
 )
 from tuneproof.lab.load.instrument import check_loop_probe
-from tuneproof.lab.load.observation import Observation
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share
@@ -57,13 +57,13 @@ BULK_PRICE_THRESHOLD: Final = 2.0
 # Whoever is slower at all pays: how much is the interval's to say, and it differs from lab to lab.
 FAST_PRICE_THRESHOLD: Final = 1.0
 
-STALL_WARM_UP: Final = TrialPlan(bulk_per_worker=(2, 2), baseline_s=0.1, settle_s=0.0, measure_s=0.15)
-ONE_LOADED: Final = TrialPlan(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
-UNLOADED: Final = TrialPlan(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
-ONE_LOADED_WITH_FAST: Final = TrialPlan(
+STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.1, settle_s=0.0, measure_s=0.15)
+ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
+UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
+ONE_LOADED_WITH_FAST: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
 )
-ALL_LOADED_WITH_FAST: Final = TrialPlan(
+ALL_LOADED_WITH_FAST: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
 )
 
@@ -105,7 +105,7 @@ class ReuseportStall:
     def _reuseport(self) -> SubjectConfig:
         return SubjectConfig(upstream=self.upstream, reuseport=True)
 
-    def _arm(self, name: str, subject: Subject, plan: TrialPlan) -> Arm[Observation]:
+    def _arm(self, name: str, subject: Subject, plan: StallLoad) -> Arm[StallObservation]:
         return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk())
 
     def _dose_subject(self, max_bytes: int) -> Subject:
@@ -125,12 +125,12 @@ class ReuseportStall:
             sysctls={TCP_RMEM: " ".join(str(value) for value in triple)},
         )
 
-    def dose_arms(self) -> tuple[Arm[Observation], ...]:
+    def dose_arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return one arm per dose, the largest first."""
         subjects = [self._dose_subject(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2])]
         return tuple(self._arm(subject.name, subject, ONE_LOADED) for subject in subjects)
 
-    def arms(self) -> tuple[Arm[Observation], ...]:
+    def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""
         doses = self.dose_arms()
         reuseport = doses[0].subject
@@ -150,7 +150,7 @@ class ReuseportStall:
             self._arm("shared-all-loaded", shared, ALL_LOADED_WITH_FAST),
         )
 
-    def scenario(self) -> Scenario[Observation]:
+    def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario."""
         return Scenario(
             name=SCENARIO,
@@ -160,12 +160,12 @@ class ReuseportStall:
             check=check_loop_probe,
         )
 
-    def claims(self) -> tuple[Claim[Observation], ...]:
+    def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""
         doses = [arm.name for arm in self.dose_arms()]
         default, smallest = doses[0], doses[-1]
 
-        control = Claim[Observation](
+        control = Claim[StallObservation](
             name="stall_is_there",
             sentence="the default arm's loaded worker stalls",
             source=ARTICLE,
@@ -297,7 +297,7 @@ def bound_bytes() -> int:
     return BULK_DOWNLOADS * BUFFERS_PER_VISIT * SMALLEST_RMEM_BYTES
 
 
-def largest_turn_bytes(observation: Observation) -> float:
+def largest_turn_bytes(observation: StallObservation) -> float:
     """Return what the largest turn of worker 1 read at most.
 
     Raises:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tuneproof.lab.load.observation import FastRequest, Observation, WorkerLag, percentile
+from tuneproof.lab.load.stall_observation import FastRequest, StallObservation, WorkerLag, percentile
 from tuneproof.lab.load.turns import WorkerTurns
 from tuneproof.proof.inference.dose_response import page_trend
 from tuneproof.proof.inference.tallies import Share, Tally
@@ -13,7 +13,7 @@ from tuneproof.proof.scenario.claims import Condition
 SLOW_FACTOR: Final = 5.0
 
 
-def slow(observation: Observation) -> Tally:
+def slow(observation: StallObservation) -> Tally:
     """Return the fast requests that failed, or took more than SLOW_FACTOR times the trial's unloaded median, of all.
 
     Raises:
@@ -26,7 +26,7 @@ def slow(observation: Observation) -> Tally:
     return Tally(count=count, of=len(observation.fast))
 
 
-def fed_to_loaded(observation: Observation) -> Tally:
+def fed_to_loaded(observation: StallObservation) -> Tally:
     """Return the fast requests that worker 1, which carries the bulk downloads, had to serve, of all.
 
     A request that nobody answered within its time limit was given to the worker that had no time for it.
@@ -76,7 +76,7 @@ def monotone(responses: Sequence[Sequence[float]]) -> Condition:
     return Condition(met=trend.monotone, figures=f"Page's L = {trend.statistic:g}, p = {trend.p_value:.2g}, {steps}")
 
 
-def loaded_turns(observation: Observation) -> WorkerTurns:
+def loaded_turns(observation: StallObservation) -> WorkerTurns:
     """Return what the turns of worker 1 did, which carries the bulk downloads of "one worker".
 
     Raises:
@@ -85,7 +85,7 @@ def loaded_turns(observation: Observation) -> WorkerTurns:
     return _recorded(observation.workers[0])
 
 
-def turn_bytes(observation: Observation) -> float:
+def turn_bytes(observation: StallObservation) -> float:
     """Return how much a turn of worker 1 reads: half of all bytes are read in turns that read as much or more.
 
     Raises:
@@ -94,7 +94,7 @@ def turn_bytes(observation: Observation) -> float:
     return _known(loaded_turns(observation).turn_bytes_p50, "worker 1 has read nothing")
 
 
-def turn_cpu_ms(observation: Observation) -> float:
+def turn_cpu_ms(observation: StallObservation) -> float:
     """Return the CPU time of a turn of worker 1 in ms: half of all its CPU time is in turns that took as much or more.
 
     Raises:
@@ -103,7 +103,7 @@ def turn_cpu_ms(observation: Observation) -> float:
     return _known(loaded_turns(observation).turn_cpu_p50_ms, "worker 1 had no CPU time")
 
 
-def stall(observation: Observation) -> float:
+def stall(observation: StallObservation) -> float:
     """Return the CPU time of a turn of worker 1 ÷ that of the idle worker beside it.
 
     Raises:

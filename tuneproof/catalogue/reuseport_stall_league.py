@@ -19,10 +19,10 @@ from tuneproof.catalogue.reuseport_stall import (
     bound_bytes,
 )
 from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_cpu_ms
-from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.instrument import check_loop_probe
-from tuneproof.lab.load.observation import Observation
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.verdicts import Verdict
@@ -30,11 +30,11 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-Arms = Mapping[str, Mapping[str, Figure]]
+Arms = Mapping[str, Mapping[str, Metric]]
 """Metrics by arm, as in a cell."""
 
 SCENARIO: Final = "reuseport_stall_league"
-PLAN: Final = TrialPlan(
+PLAN: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0),
     fast_rate_hz=FAST_RATE_HZ,
     settle_s=0.2,
@@ -84,7 +84,7 @@ class League:
 
     upstream: str = "backend:8000"
 
-    def arms(self) -> tuple[Arm[Observation], ...]:
+    def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return an arm per mitigation, one for two together, and one for none."""
         arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
         arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
@@ -94,20 +94,20 @@ class League:
 
     def _arm(
         self, name: str, directives: tuple[str, ...], *, rmem: str = "", reuseport: bool = True
-    ) -> Arm[Observation]:
+    ) -> Arm[StallObservation]:
         config = SubjectConfig(upstream=self.upstream, reuseport=reuseport, location=directives)
         sysctls = {TCP_RMEM: rmem} if rmem else {}
         return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls, records_turns=True), plan=PLAN)
 
-    def scenario(self) -> Scenario[Observation]:
+    def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario."""
         return Scenario(
             name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP, check=check_loop_probe
         )
 
-    def claims(self) -> tuple[Claim[Observation], ...]:
+    def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""
-        control = Claim[Observation](
+        control = Claim[StallObservation](
             name="stall_is_there",
             sentence="a turn of the default arm's loaded worker reads more than small receive buffers could hold",
             source=ARTICLE,
@@ -127,7 +127,7 @@ class League:
             *,
             expected: Verdict | None = Verdict.HOLDS,
             moderator: Callable[[Arms], str] | None = None,
-        ) -> Claim[Observation]:
+        ) -> Claim[StallObservation]:
             return Claim(
                 name=name,
                 sentence=sentence,
@@ -174,7 +174,7 @@ class League:
                 "Switching reuseport off halves the loop lag of a worker that is loaded already",
                 expected=Verdict.REFUTED,
             ),
-            Claim[Observation](
+            Claim[StallObservation](
                 name="receive_buffer_is_the_larger_factor",
                 sentence="A small receive buffer relieves the loop more than doing without a temporary file does",
                 source=f"{ARTICLE}, which names the receive buffer only",
@@ -190,7 +190,7 @@ class League:
         )
 
 
-def factors(block: Mapping[str, Observation]) -> float:
+def factors(block: Mapping[str, StallObservation]) -> float:
     """Return how much more the first factor of the 2 x 2 factorial relieves than the second, as a ratio.
 
     A main effect is the geometric mean of a factor's reliefs with and without the other one.

@@ -8,7 +8,7 @@ https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
 from collections.abc import Mapping
 from typing import Final
 
-from tuneproof.lab.load.base import Figure
+from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -118,7 +118,7 @@ def gain_claim(
     )
 
 
-def limit_of_the_rate(arms: Mapping[str, Mapping[str, Figure]]) -> str:
+def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     """Return how busy nginx was: whether a proxy costs rate depends on who is at his limit first.
 
     Where that is the generator, a proxy costs nothing; where it is the CPU that nginx shares with the backend, the

@@ -12,8 +12,8 @@ from scapy.layers.l2 import Ether
 from tests.support.capture_files import pcap, pcapng
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.opening import sources
 from tuneproof.explain.parse.capture.packets import Packet
-from tuneproof.explain.reading import sources
 
 ETHERNET = 1
 CLIENT, SERVER = "10.0.0.2", "10.0.0.1"

@@ -11,7 +11,7 @@ from tuneproof.explain import document as document_module
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
-from tuneproof.explain.diagnosis.findings import Cause, Verdict
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
 from tuneproof.explain.diagnosis.render import to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.found import Found
@@ -61,4 +61,4 @@ def test_the_schema_names_every_kind_cause_and_verdict() -> None:
     assert definitions["file"]["properties"]["kind"]["enum"] == [*Kind, None]
     assert definitions["cause"]["enum"] == list(Cause)
     assessment = definitions["diagnosis"]["properties"]["assessments"]["items"]
-    assert sorted(assessment["properties"]["verdict"]["enum"]) == sorted(Verdict)
+    assert sorted(assessment["properties"]["verdict"]["enum"]) == sorted(CauseVerdict)

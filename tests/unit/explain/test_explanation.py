@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tuneproof.errors import BadInputError
-from tuneproof.explain import reading
+from tuneproof.explain import opening as reading
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.found import Found
-from tuneproof.explain.reading import sources
+from tuneproof.explain.opening import sources
 
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
 OWN_FORMAT = "$remote_addr|$status|$request_time|$request"

@@ -6,9 +6,9 @@ from typing import Final
 import pytest
 
 from tests.support.places import CAPTURES
-from tuneproof.explain.diagnosis.findings import Cause, Verdict
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
 from tuneproof.explain.explanation import Explanation, explain
-from tuneproof.explain.reading import sources
+from tuneproof.explain.opening import sources
 
 HEALTHY: Final = "healthy"
 BUILT: Final[Mapping[str, Cause]] = {
@@ -38,7 +38,10 @@ def test_healthy_traffic_has_nothing_wrong() -> None:
     """Nothing is found, and nothing is called possible."""
     diagnosis = explained(HEALTHY).diagnosis
     assert diagnosis.healthy
-    assert {assessment.verdict for assessment in diagnosis.assessments} == {Verdict.RULED_OUT, Verdict.NOT_SEEN}
+    assert {assessment.verdict for assessment in diagnosis.assessments} == {
+        CauseVerdict.RULED_OUT,
+        CauseVerdict.NOT_SEEN,
+    }
 
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
@@ -61,7 +64,7 @@ def test_no_cause_is_found_that_was_not_built(name: str) -> None:
 def test_the_cause_that_was_built_is_found_or_possible(name: str) -> None:
     """What one file cannot decide is told, with what would decide it."""
     verdicts = {assessment.cause: assessment.verdict for assessment in explained(name).diagnosis.assessments}
-    assert verdicts[BUILT[name]] in {Verdict.FOUND, Verdict.POSSIBLE}
+    assert verdicts[BUILT[name]] in {CauseVerdict.FOUND, CauseVerdict.POSSIBLE}
 
 
 @pytest.mark.parametrize("name", TOLD_ALONE)

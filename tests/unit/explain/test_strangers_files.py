@@ -13,8 +13,8 @@ from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.render import lines, to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
-from tuneproof.explain.reading import sources
-from tuneproof.explain.text import render_text
+from tuneproof.explain.opening import sources
+from tuneproof.explain.terminal import render_text
 
 LOG = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"\n'
 TEXTS = [*(text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE), LOG * 3]

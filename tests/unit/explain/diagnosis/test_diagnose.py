@@ -20,7 +20,7 @@ from tests.support.canned_evidence import (
 )
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
-from tuneproof.explain.diagnosis.findings import Cause, Diagnosis, Verdict
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
 from tuneproof.explain.diagnosis.render import lines, to_json
 
 
@@ -28,7 +28,7 @@ def _causes(diagnosis: Diagnosis) -> list[Cause]:
     return [each.cause for each in diagnosis.found]
 
 
-def _verdict(diagnosis: Diagnosis, cause: Cause) -> Verdict:
+def _verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
     return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
 
 
@@ -36,7 +36,7 @@ def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
     """Gaps, overtaken segments, time-outs and RSTs of a load tool are noise."""
     diagnosis = diagnose(healthy_evidence())
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
-        (cause, Verdict.RULED_OUT) for cause in Cause
+        (cause, CauseVerdict.RULED_OUT) for cause in Cause
     ]
     assert diagnosis.healthy
     assert (diagnosis.found, diagnosis.consequences) == ((), ())
@@ -56,7 +56,7 @@ def test_nothing_given_is_not_healthy() -> None:
     """Nobody knows, and the text says so."""
     diagnosis = diagnose(EvidenceSet())
     assert not diagnosis.healthy
-    assert {each.verdict for each in diagnosis.assessments} == {Verdict.NOT_SEEN}
+    assert {each.verdict for each in diagnosis.assessments} == {CauseVerdict.NOT_SEEN}
     assert list(lines(diagnosis, EvidenceSet())) == ["Nothing was given that could be judged."]
 
 
@@ -107,7 +107,7 @@ def test_clients_that_leave_a_stall_are_among_its_reasons() -> None:
     assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert diagnosis.found[0].for_[-1].text == "Clients gave up 40 of 200 requests (499, 20 %): a consequence."
     assert diagnosis.found[0] in diagnosis.assessments
-    assert _verdict(diagnosis, Cause.CLIENT_GONE) is Verdict.POSSIBLE
+    assert _verdict(diagnosis, Cause.CLIENT_GONE) is CauseVerdict.POSSIBLE
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from images.client.loadgen.background import Background
 from images.client.loadgen.machine import CpuTimes
 from images.client.loadgen.spec import TrialSpec
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
 
 STAT = """\
 cpu  100 10 50 800 20 5 15 0 7 3
@@ -18,7 +18,7 @@ intr 12345
 """
 
 
-def as_sent(plan: TrialPlan) -> dict[str, Any]:
+def as_sent(plan: StallLoad) -> dict[str, Any]:
     """Return what the library sends to the client for a plan, as JSON brings it there."""
     fields = {**asdict(plan), "address": "172.18.0.2", "port": 8000, "trial": "a-b1", "probes": True}
     # The start of the window, which the client is told when it has prepared the trial, contains this time.
@@ -29,14 +29,14 @@ def as_sent(plan: TrialPlan) -> dict[str, Any]:
 
 def test_the_client_understands_every_field_of_the_librarys_plan() -> None:
     """Both sides of the container's wall describe the same trial."""
-    plan = TrialPlan(bulk_per_worker=(4, 0), fast_rate_hz=15)
+    plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15)
     assert asdict(TrialSpec.from_json(as_sent(plan))) == {**as_sent(plan), "bulk_per_worker": (4, 0)}
 
 
 @pytest.mark.parametrize("missing", ["trial", "bulk_per_worker", "measure_s"])
 def test_a_missing_field_is_named(missing: str) -> None:
     """Inside the container a plan has no defaults: its own are the only ones."""
-    fields = as_sent(TrialPlan())
+    fields = as_sent(StallLoad())
     del fields[missing]
     with pytest.raises(TypeError, match=missing):
         TrialSpec.from_json(fields)
@@ -45,7 +45,7 @@ def test_a_missing_field_is_named(missing: str) -> None:
 def test_an_unknown_field_is_named() -> None:
     """A knob that the client does not know would silently do nothing."""
     with pytest.raises(TypeError, match="slow_readers"):
-        TrialSpec.from_json({**as_sent(TrialPlan()), "slow_readers": 3})
+        TrialSpec.from_json({**as_sent(StallLoad()), "slow_readers": 3})
 
 
 def test_cpu_time_is_counted_over_all_cpus_without_the_guests() -> None:

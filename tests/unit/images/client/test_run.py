@@ -12,7 +12,7 @@ from images.client.loadgen.__main__ import answers, measure, prepare
 from images.client.loadgen.spec import TrialSpec
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tests.support.places import CHECKOUT
-from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.stall_observation import StallObservation
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -49,7 +49,7 @@ def test_a_trial_brings_everything_that_an_observation_needs() -> None:
     """Bulk downloads through one worker, fast requests through both, an unloaded phase before."""
     with FakeNginx(Behaviour()) as server:
         raw = trial(server, bulk_per_worker=[2, 0], fast_rate_hz=50, baseline_s=0.3)
-    observation = Observation.from_json(raw)
+    observation = StallObservation.from_json(raw)
     assert [worker.worker_pid for worker in observation.workers] == [11, 12]
     assert all(worker.probes > 1 for worker in observation.workers)
     through_loaded, through_idle = observation.bulk_bytes_per_s
@@ -72,7 +72,7 @@ def test_a_trial_without_loads_only_probes() -> None:
         server.wait_for_open(0)
     assert (raw["bulk"], raw["fast"], raw["baseline"]) == (None, [], [])
     assert {request.path for request in server.requests} == {"/probe"}
-    observation = Observation.from_json(raw)
+    observation = StallObservation.from_json(raw)
     assert sum(observation.bulk_bytes_per_s) == 0
     assert 0 <= observation.steal_pct <= 100
 
@@ -81,7 +81,7 @@ def test_a_delayed_worker_is_told_from_the_other_through_the_whole_trial() -> No
     """Worker 1 of the observation is the one with the smaller process id, wherever it came in the search."""
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={7: 0.03})) as server:
         raw = trial(server)
-    first, second = Observation.from_json(raw).workers
+    first, second = StallObservation.from_json(raw).workers
     assert (first.worker_pid, second.worker_pid) == (7, 31)
     # What the machine does meanwhile may be in every lag but the shortest.
     assert min(raw["probe"][1]["lag_ms"]) < 15 < first.lag_p50_ms
@@ -215,4 +215,4 @@ def test_one_process_runs_one_trial_after_the_other() -> None:
         assert program.wait(timeout=HANG_S) == 0
         server.wait_for_open(0)
     assert [raw["trial"] for raw in raws] == ["a-b1", "b-b1"]
-    assert all(Observation.from_json(raw).bulk_bytes_per_s[0] > 0 for raw in raws)
+    assert all(StallObservation.from_json(raw).bulk_bytes_per_s[0] > 0 for raw in raws)

@@ -15,7 +15,7 @@ from tests.unit.proof.scenario.test_claims_can_hold import TABLE
 from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
 from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
 from tuneproof.catalogue.network_quality import WHOLE, NetworkQuality
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.looks import Looks
@@ -143,7 +143,7 @@ def test_turns_are_counted_where_they_are_recorded() -> None:
         arm
         for scenario in EVERY_SCENARIO
         for arm in scenario.arms
-        if isinstance(arm.plan, TrialPlan) and arm.plan.counts_turns
+        if isinstance(arm.plan, StallLoad) and arm.plan.counts_turns
     ]
     assert len(counting) >= 3 * 5
     assert all(arm.subject.records_turns for arm in counting)

@@ -14,8 +14,8 @@ from tuneproof.catalogue.differential_diagnosis import (
     Demand,
     diagnosis_scenario,
 )
+from tuneproof.catalogue.recorded import RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
-from tuneproof.lab.load.recorded import RecordedObservation
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.tallies import Share, Tally, exact_limits

@@ -21,10 +21,10 @@ from tuneproof.catalogue.network_quality import (
     relieved_share,
 )
 from tuneproof.catalogue.reuseport_stall_league import PLAN, League, league_lines
-from tuneproof.lab.load.base import Figure
-from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import ProtocolObservation
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.inference.tallies import Share, Tally
 
@@ -42,13 +42,13 @@ ROUND = ProtocolObservation(
 GRIDS = pytest.mark.parametrize("grid", [CORNERS, WHOLE], ids=["corners", "whole"])
 
 
-def trial(turn_cpu_ms: float, *, lag_ms: float = 21.26) -> Observation:
+def trial(turn_cpu_ms: float, *, lag_ms: float = 21.26) -> StallObservation:
     """Return a trial whose loaded worker reads 64 KiB in each turn and needs so much CPU time for it."""
     raw = raw_trial(lags_ms=([lag_ms], [1.0]), bulk=(3_000_000, 1_000_000), fast_ms=[5.0], baseline_ms=[4.0])
-    return turning(Observation.from_json(raw), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
+    return turning(StallObservation.from_json(raw), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
 
 
-def block(grid: Grid, turn_cpu_ms: float) -> dict[str, Observation]:
+def block(grid: Grid, turn_cpu_ms: float) -> dict[str, StallObservation]:
     """Return a block of a grid in whose cells turns take alike."""
     return {name: trial(turn_cpu_ms) for name in grid.arms()}
 
@@ -63,9 +63,9 @@ def share_of(relieved: int, grid: Grid) -> Share:
     return Share(of=Tally(count=relieved, of=limited(grid)))
 
 
-def metrics(grid: Grid) -> dict[str, dict[str, Figure]]:
+def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
     """Return the metrics of a grid's arms, whose turns take 1 ms, 2 ms and so on in the grid's order."""
-    return {name: TrialPlan().metrics([trial(float(place))]) for place, name in enumerate(grid.arms(), start=1)}
+    return {name: StallLoad().metrics([trial(float(place))]) for place, name in enumerate(grid.arms(), start=1)}
 
 
 def test_the_league_has_a_line_for_every_mitigation_below_its_heads() -> None:
@@ -87,7 +87,7 @@ def test_a_mitigations_line_has_the_figures_of_its_arm() -> None:
 
 def test_a_figure_that_nobody_measured_is_a_dash_in_the_league() -> None:
     """None, or not there at all: an arm without a valid trial has no metrics but their number."""
-    figures: dict[str, Figure] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
+    figures: dict[str, Metric] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
     _, some, none = league_lines({"default": figures, "limit-rate": {"trials": 0}})
     assert some.split() == ["default", "-", "-", "0.0", "-", "-", "-", "-", "-"]
     assert none.split() == ["limit-rate", *["-"] * 8]
@@ -152,7 +152,7 @@ def test_the_whole_grid_has_every_rate() -> None:
 @GRIDS
 def test_a_cell_that_was_not_measured_is_a_dash_in_the_grid(grid: Grid) -> None:
     """Its neighbours keep their places."""
-    found = {**metrics(grid), SLOW_CLIENT: TrialPlan().metrics([])}
+    found = {**metrics(grid), SLOW_CLIENT: StallLoad().metrics([])}
     _, line, *_ = grid_lines(found, grid)
     assert line[24:].split() == ["1.00", *["2.00"] * (grid is WHOLE), "-"]
 

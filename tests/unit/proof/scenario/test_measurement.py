@@ -11,7 +11,7 @@ import pytest
 from tests.support import fake_bench
 from tests.support.canned_trials import raw_trial
 from tests.support.fake_bench import TRIAL_SECONDS, Canned, FakeBench, FakeLinks, claim, measuring
-from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
@@ -355,7 +355,7 @@ def test_a_block_whose_effect_cannot_be_computed_is_void(
 ) -> None:
     """Its trial is a good one, and stays among the arm's figures; another block takes the place of its effect."""
 
-    def effect(block: Mapping[str, Observation]) -> float:
+    def effect(block: Mapping[str, StallObservation]) -> float:
         lag_ms = block["loaded"].workers[0].lag_p50_ms
         if lag_ms == 20.0:
             raise ValueError("there is nothing to compare 20 with")
@@ -376,7 +376,7 @@ def test_an_effect_that_can_never_be_computed_makes_the_claim_unsupported(
 ) -> None:
     """The reason is the effect's own."""
 
-    def effect(_: Mapping[str, Observation]) -> float:
+    def effect(_: Mapping[str, StallObservation]) -> float:
         raise ValueError("there is nothing to compare 3 with")
 
     stall = claim("stall", "loaded", effect=effect)

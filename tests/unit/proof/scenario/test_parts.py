@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.fake_bench import claim
 from tuneproof.errors import CannotRunHereError
-from tuneproof.lab.load.trial import BULK_BYTES, SMALL_BYTES
+from tuneproof.lab.load.stall_load import BULK_BYTES, SMALL_BYTES
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.subject.config import SubjectConfig

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.fake_bench import SUBJECT, arm, claim
-from tuneproof.lab.load.observation import Observation
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import Backend
@@ -18,7 +18,7 @@ STALL = claim("stall", "loaded")
 RELIEF = claim("relief", "small", control=claim("there", "default"))
 
 
-def scenario() -> Scenario[Observation]:
+def scenario() -> Scenario[StallObservation]:
     """Four arms and two claims; one arm is nobody's."""
     return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
 
@@ -43,7 +43,7 @@ def test_a_name_that_is_used_twice_is_refused() -> None:
     [claim("wrong", "loaded", "lost"), claim("wrong", "loaded", control=claim("there", "lost"))],
     ids=["its-own", "its-controls"],
 )
-def test_a_claim_on_an_arm_that_there_is_not_is_refused(wrong: Claim[Observation]) -> None:
+def test_a_claim_on_an_arm_that_there_is_not_is_refused(wrong: Claim[StallObservation]) -> None:
     """Before a lab is started for it; the message names both."""
     with pytest.raises(ValueError, match="pathology: claim wrong compares lost, which is no arm"):
         Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))

@@ -20,8 +20,8 @@ from tuneproof.catalogue.reuseport_stall_effects import (
     turn_bytes,
     turn_cpu_ms,
 )
-from tuneproof.lab.load.observation import Observation
-from tuneproof.lab.load.trial import TrialPlan
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.load.turns import TurnValues
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.arms import Arm
@@ -30,28 +30,28 @@ from tuneproof.proof.scenario.preconditions import PreconditionError
 DEFAULT = (4096, 131072, 6291456)
 
 
-def arms_of(scenario: ReuseportStall) -> dict[str, Arm[Observation]]:
+def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
     """Return a scenario's arms by name, each name once."""
     arms = {arm.name: arm for arm in scenario.arms()}
     assert len(arms) == len(scenario.arms())
     return arms
 
 
-def plan_of(arm: Arm[Observation]) -> TrialPlan:
+def plan_of(arm: Arm[StallObservation]) -> StallLoad:
     """Return the loads of an arm, which are all of the one kind."""
-    assert isinstance(arm.plan, TrialPlan)
+    assert isinstance(arm.plan, StallLoad)
     return arm.plan
 
 
 def observed(
     *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
-) -> Observation:
+) -> StallObservation:
     """A trial whose idle worker needs 1 ms of CPU time per turn, with ten fast requests of which some are slow."""
     raw = raw_trial(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
-    return turning(Observation.from_json(raw), turn_bytes=reads, turn_cpu_ms=cpu_ms)
+    return turning(StallObservation.from_json(raw), turn_bytes=reads, turn_cpu_ms=cpu_ms)
 
 
-def served(*worker_pids: int | None) -> Observation:
+def served(*worker_pids: int | None) -> StallObservation:
     """A trial whose fast requests were answered by these workers; worker 11 carries the bulk downloads."""
     fast = tuple(dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids)
     return dataclasses.replace(STALL, fast=fast)
@@ -77,7 +77,7 @@ def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_by
 
 def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
     """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
-    observation = Observation.from_json(raw_trial(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
+    observation = StallObservation.from_json(raw_trial(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
     assert slow(observation) == Tally(count=2, of=4)
 
 
@@ -100,7 +100,7 @@ def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_no
 def test_without_requests_there_is_no_share(raw: dict[str, object]) -> None:
     """ValueError is what makes the block void."""
     with pytest.raises(ValueError, match=r"no fast request|no samples"):
-        slow(Observation.from_json(raw))
+        slow(StallObservation.from_json(raw))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_trial_tells_what_its_turns_did() -> None:
 
 
 @pytest.mark.parametrize("effect", [loaded_turns, turn_bytes, turn_cpu_ms, stall])
-def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[Observation], object]) -> None:
+def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[StallObservation], object]) -> None:
     """ValueError is what makes the block void; the probe's lag does not take the turns' place."""
     with pytest.raises(ValueError, match=r"the turns of worker 1[12] were not recorded"):
         effect(STALL)
@@ -248,7 +248,7 @@ def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> No
     ],
 )
 def test_an_effect_has_the_direction_that_its_claim_states(
-    name: str, block: dict[str, Observation], effect: float
+    name: str, block: dict[str, StallObservation], effect: float
 ) -> None:
     """Known observations, known effect; the effect reads its own arms alone."""
     claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim(name)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.canned_evidence import capture, evidence, service, spread
 from tuneproof.explain.diagnosis.causes.path_loss import assess
-from tuneproof.explain.diagnosis.findings import Verdict
+from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.diagnosis.signs.handshakes import Viewpoint
 from tuneproof.explain.diagnosis.signs.legs import CapturedService, Leg, captured_twice
 from tuneproof.explain.diagnosis.signs.loss import data_loss, loses_data
@@ -52,16 +52,23 @@ def test_what_clients_send_again_to_a_server_without_room_is_not_lost(server: in
 
 def test_one_echo_for_four_segments_is_a_hole() -> None:
     """Fewer leave it open."""
-    assert assess(evidence(captures=[capture(_again(server=40, acks=10))])).verdict is Verdict.FOUND
-    assert assess(evidence(captures=[capture(_again(server=40, acks=9))])).verdict is Verdict.POSSIBLE
+    assert assess(evidence(captures=[capture(_again(server=40, acks=10))])).verdict is CauseVerdict.FOUND
+    assert assess(evidence(captures=[capture(_again(server=40, acks=9))])).verdict is CauseVerdict.POSSIBLE
 
 
 @pytest.mark.parametrize(
     ("server", "segments", "verdict"),
-    [(0, 500, Verdict.RULED_OUT), (0, 499, Verdict.NOT_SEEN), (1, 501, Verdict.RULED_OUT), (2, 999, Verdict.NOT_SEEN)],
+    [
+        (0, 500, CauseVerdict.RULED_OUT),
+        (0, 499, CauseVerdict.NOT_SEEN),
+        (1, 501, CauseVerdict.RULED_OUT),
+        (2, 999, CauseVerdict.NOT_SEEN),
+    ],
     ids=["1000 segments", "998 segments", "below 0.1 %", "above 0.1 %"],
 )
-def test_a_thousand_segments_almost_all_of_them_new_rule_it_out(server: int, segments: int, verdict: Verdict) -> None:
+def test_a_thousand_segments_almost_all_of_them_new_rule_it_out(
+    server: int, segments: int, verdict: CauseVerdict
+) -> None:
     """Fewer tell nothing."""
     assert assess(evidence(captures=[capture(_again(server=server, segments=segments))])).verdict is verdict
 

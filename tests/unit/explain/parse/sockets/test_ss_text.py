@@ -5,8 +5,8 @@ from hypothesis import given, settings
 
 from tests.support.mutations import mutated
 from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.sockets.socket_summary import figures
 from tuneproof.explain.parse.sockets.ss_text import parse
-from tuneproof.explain.parse.sockets.summary import figures
 from tuneproof.explain.parse.sockets.table import SocketAddress, SocketTable, Timer, UnreadLine
 
 # Recorded with ss of iproute2 6.1: `ss -tanmie`, a listener of backlog 2 with all the connections that it can hold.

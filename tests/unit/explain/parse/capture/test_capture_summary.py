@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.segments import CLIENT, SERVER, START_NS, Conversation, end, get, ok, records
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, ReadPackets, summarise
 from tuneproof.explain.parse.capture.decode import RST, SYN, Segment
 from tuneproof.explain.parse.capture.durations import Durations
 from tuneproof.explain.parse.capture.flows import flows
 from tuneproof.explain.parse.capture.held import HeldMatcher
 from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
-from tuneproof.explain.parse.capture.summary import CaptureSummary, Reading, summarise
 from tuneproof.explain.parse.capture.told import figures
 from tuneproof.explain.parse.figures import Figure, distribution
 
@@ -64,7 +64,9 @@ def test_flows_are_summed_up_by_service() -> None:
     refused.send(SERVER, flags=RST)
     other = Conversation(server=end("10.0.0.2", 81), segments=talk.segments, now_s=3.0)
     other.handshake()
-    summary = summarise(records(talk.segments), reading=lambda: Reading(format="pcap", packets=12, other={"ARP": 1}))
+    summary = summarise(
+        records(talk.segments), reading=lambda: ReadPackets(format="pcap", packets=12, other={"ARP": 1})
+    )
     assert (summary.format, summary.packets, summary.tcp_segments, summary.flows) == ("pcap", 12, 12, 3)
     assert summary.other == {"ARP": 1}
     assert summary.start_s == pytest.approx(START_NS / 1e9 + 0.001)
@@ -145,7 +147,7 @@ def test_figures_are_few_and_in_order() -> None:
         for port in (80, 81)
     ] * 2
     troubles += [flow(port=port, handshake="half-open", client_left_before_response=True) for port in (80, 81)]
-    told = figures(summarise(troubles, reading=lambda: Reading(truncated="cut", malformed={"x": 1})))
+    told = figures(summarise(troubles, reading=lambda: ReadPackets(truncated="cut", malformed={"x": 1})))
     assert len(told) <= 25
     assert Figure(name="  SYNs refused", value=2) in told
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from tuneproof.catalogue.recorded import CAPTURE_FILE, Recorded
 from tuneproof.errors import LabError
 from tuneproof.lab.load.base import Load, TrialRecord
-from tuneproof.lab.load.recorded import CAPTURE_FILE, Recorded
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage

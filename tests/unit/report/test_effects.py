@@ -4,8 +4,9 @@
 
 import pytest
 
+from tuneproof.report.effects import format_effect, format_limit, format_measured
 from tuneproof.report.results.cells import Effect
-from tuneproof.report.text import ascii_only, format_effect, format_limit, format_measured, format_number, one_line
+from tuneproof.wording import ascii_only, format_number, one_line
 
 RATIO = Effect(name="lag", unit="ratio", value=134.2, ci_low=98.0, ci_high=180.4)
 SAME = Effect(name="twins", unit="ratio", value=1.01, ci_low=0.9, ci_high=1.2, form="same")

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from tuneproof.errors import BadInputError
-from tuneproof.explain import reading
-from tuneproof.explain.reading import HEAD_BYTES, Reading, TooLargeError, opened, sources
+from tuneproof.explain import opening as reading
+from tuneproof.explain.opening import HEAD_BYTES, OpenedFile, TooLargeError, opened, sources
 
 
 def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
@@ -27,7 +27,7 @@ def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: objec
     """The head is part of the whole, and gzip is unpacked by its content."""
     data = b"".join(b"line %d\n" % number for number in range(9_000))
     packed = gzip.compress(data) if pack is gzip.compress else data
-    read = Reading(in_pieces(packed, size))
+    read = OpenedFile(in_pieces(packed, size))
     assert read.head == data[:HEAD_BYTES]
     assert not read.whole
     assert b"".join(read.chunks()) == data
@@ -36,36 +36,36 @@ def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: objec
 
 def test_the_head_ends_with_a_whole_line() -> None:
     """A line that the head cuts says nothing about the kind; one that the file ends with does."""
-    long = Reading([b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"])
+    long = OpenedFile([b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"])
     assert long.head_text == "a" * (HEAD_BYTES - 3) + "\n"
-    assert Reading([b"ab\ncd"]).head_text == "ab\ncd"
+    assert OpenedFile([b"ab\ncd"]).head_text == "ab\ncd"
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_lines_end_at_line_feeds_only(size: int) -> None:
     """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces."""
     data = "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
-    assert list(Reading(in_pieces(data, size)).lines()) == ["a\x0cb\u2028c", "d\u00e9\r", "", "last"]
+    assert list(OpenedFile(in_pieces(data, size)).lines()) == ["a\x0cb\u2028c", "d\u00e9\r", "", "last"]
 
 
 def test_bytes_that_are_no_text_stay_visible() -> None:
     """They become the replacement character, and no error."""
-    assert list(Reading([b"a\xffb\n"]).lines()) == ["a\ufffdb"]
+    assert list(OpenedFile([b"a\xffb\n"]).lines()) == ["a\ufffdb"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_are_understood(encoding: str) -> None:
     """PowerShell's redirection writes UTF-16."""
     data = "Tcp: A\nTcp: 1\n".encode(encoding)
-    assert Reading([data]).head_text == "Tcp: A\nTcp: 1\n"
-    assert Reading([data]).text() == "Tcp: A\nTcp: 1\n"
-    assert list(Reading([data]).lines()) == ["Tcp: A", "Tcp: 1"]
+    assert OpenedFile([data]).head_text == "Tcp: A\nTcp: 1\n"
+    assert OpenedFile([data]).text() == "Tcp: A\nTcp: 1\n"
+    assert list(OpenedFile([data]).lines()) == ["Tcp: A", "Tcp: 1"]
 
 
 def test_a_line_without_end_is_given_out_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory stays bounded, and nothing is lost."""
     monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
-    assert list(Reading(in_pieces(b"x" * 25, 4)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
+    assert list(OpenedFile(in_pieces(b"x" * 25, 4)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,12 +77,12 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatc
             yield bytes(1 << 20)
 
     with pytest.raises(TooLargeError, match="more than 3 MiB of text"):
-        Reading(endless()).text()
+        OpenedFile(endless()).text()
 
 
 def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
     """Members follow each other, with padding between and after them."""
-    read = Reading(in_pieces(gzip.compress(b"a\n") + bytes(5) + gzip.compress(b"b\n") + bytes(3), 2))
+    read = OpenedFile(in_pieces(gzip.compress(b"a\n") + bytes(5) + gzip.compress(b"b\n") + bytes(3), 2))
     assert list(read.lines()) == ["a", "b"]
     assert read.warnings == []
 
@@ -90,7 +90,7 @@ def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
 def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
     """And says so, once it has been read."""
     data = random.Random(1).randbytes(100_000)  # noqa: S311 - nothing secret: what does not compress
-    read = Reading([gzip.compress(data)[:90_000]])
+    read = OpenedFile([gzip.compress(data)[:90_000]])
     got = b"".join(read.chunks())
     assert len(got) > HEAD_BYTES
     assert data.startswith(got)

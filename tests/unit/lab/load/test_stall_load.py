@@ -18,9 +18,9 @@ from tests.support.canned_trials import raw_trial
 from tests.support.fake_nginx import Behaviour, FakeNginx
 from tests.support.places import CHECKOUT
 from tuneproof.errors import LabError
-from tuneproof.lab.load.observation import Observation
 from tuneproof.lab.load.observer import Observer
-from tuneproof.lab.load.trial import TrialPlan, run_trial
+from tuneproof.lab.load.stall_load import StallLoad, run_trial
+from tuneproof.lab.load.stall_observation import StallObservation
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
@@ -83,11 +83,11 @@ class Program:
         return self._raw
 
 
-def asked(client: Program, prober: Program | None = None, *, plan: TrialPlan | None = None) -> dict[str, Any]:
+def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> dict[str, Any]:
     """Run a trial with one program, or two."""
     return run_trial(
         client.channel,
-        plan or TrialPlan(),
+        plan or StallLoad(),
         address="172.18.0.2",
         port=8000,
         label="a-b1",
@@ -100,7 +100,7 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
     client, prober = Program(raw=raw_trial(lags_ms=([9.0], [9.0]))), Program(raw=raw_trial(lags_ms=([7.0], [1.0])))
     programs = types.SimpleNamespace(loadgen=client, prober=prober)
     stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
-    plan = TrialPlan(bulk_per_worker=(4, 0))
+    plan = StallLoad(bulk_per_worker=(4, 0))
     observation = plan.observe(plan.run(cast("Stage", stage), label="a-b2"))
     assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
     for program in (client, prober):
@@ -152,7 +152,7 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     client, recorder = Meeting(raw=raw_trial()), Recorder(together=both.wait)
     programs = types.SimpleNamespace(loadgen=client, prober=Program(raw=raw_trial()) if has_prober else None)
     stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer)
-    plan = TrialPlan(settle_s=2.0, measure_s=3.0, counts_turns=True)
+    plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     raw = json.loads(json.dumps(plan.run(cast("Stage", stage), label="a-b2")))
     ((start_s, end_s),) = recorder.windows_s
     assert client.starts_s == [start_s]
@@ -168,7 +168,7 @@ def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
     client = Program(raw=raw_trial())
     programs = types.SimpleNamespace(loadgen=client, prober=None)
     stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
-    assert "turns" not in TrialPlan().run(cast("Stage", stage), label="a-b2")
+    assert "turns" not in StallLoad().run(cast("Stage", stage), label="a-b2")
 
 
 def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
@@ -178,19 +178,19 @@ def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> No
         client = Program(raw=raw)
         with pytest.raises(LabError, match=error):
             run_trial(
-                client.channel, TrialPlan(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
+                client.channel, StallLoad(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
             )
 
 
 def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
     """A fast request that is short would be a sign of trouble."""
-    assert TrialPlan().cut_short_paths == ("/bulk.bin",)
+    assert StallLoad().cut_short_paths == ("/bulk.bin",)
 
 
 def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
     """The plan travels as JSON, one program does everything, and its answer comes back untouched."""
     client = Program(raw={"trial": "x"})
-    assert asked(client, plan=TrialPlan(bulk_per_worker=(4, 0))) == {"trial": "x"}
+    assert asked(client, plan=StallLoad(bulk_per_worker=(4, 0))) == {"trial": "x"}
     (spec,) = client.specs
     assert (spec.bulk_per_worker, spec.probes) == ((4, 0), True)
     assert (spec.address, spec.port, spec.trial) == ("172.18.0.2", 8000, "a-b1")
@@ -200,7 +200,7 @@ def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> 
     """They begin when the client hears of it, which is later the farther away it is."""
     client = Program(ready_s=100.0, round_trip_s=0.1, raw={})
     began_s = time.monotonic()
-    asked(client, plan=TrialPlan(settle_s=2.0))
+    asked(client, plan=StallLoad(settle_s=2.0))
     (start_s,) = client.starts_s
     assert 102.1 <= start_s < 102 + time.monotonic() - began_s
 
@@ -208,7 +208,7 @@ def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> 
 def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
     """Neither does the other's part, and all times are the same."""
     client, prober = Program(raw=raw_trial()), Program(raw=raw_trial())
-    plan = TrialPlan(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
+    plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
     asked(client, prober, plan=plan)
     (loads,), (probes,) = client.specs, prober.specs
     assert (loads.probes, loads.bulk_per_worker, loads.fast_rate_hz, loads.baseline_s) == (False, (4, 0), 15, 0.5)
@@ -249,7 +249,7 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
     """Both are told the same start."""
     client, prober = (Program(ready_s=each_s, raw=raw_trial()) for each_s in ready_s)
     began_s = time.monotonic()
-    asked(client, prober, plan=TrialPlan(settle_s=2.0))
+    asked(client, prober, plan=StallLoad(settle_s=2.0))
     assert client.starts_s == prober.starts_s
     assert 109 <= client.starts_s[0] < 109 + time.monotonic() - began_s
 
@@ -260,7 +260,7 @@ def test_two_records_become_one() -> None:
     probes = raw_trial(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
     raw = asked(Program(raw=loads), Program(raw=probes))
     assert set(raw) == set(loads)
-    observation = Observation.from_json(raw)
+    observation = StallObservation.from_json(raw)
     assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1]
     assert list(observation.bulk_bytes_per_s) == [1_500_000, 0]
     assert (observation.steal_pct, observation.measuring_s) == (3, 4)
@@ -330,12 +330,12 @@ def program() -> Iterator["Channel"]:
 
 def test_two_real_programs_see_one_trial() -> None:
     """A worker that is slow for the prober is the one that has the client's bulk downloads."""
-    plan = TrialPlan(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
+    plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server, program() as client:
         with program() as prober:
             for label in ("a-b1", "a-b2"):
                 raw = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
-                observation = Observation.from_json(raw)
+                observation = StallObservation.from_json(raw)
                 assert observation.trial == label
                 first, second = observation.workers
                 assert (first.worker_pid, second.worker_pid) == (7, 31)

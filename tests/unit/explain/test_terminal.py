@@ -5,7 +5,7 @@ import pytest
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.found import Found
 from tuneproof.explain.parse.figures import Figure
-from tuneproof.explain.text import render_text
+from tuneproof.explain.terminal import render_text
 from tuneproof.explain.values import format_value
 
 
