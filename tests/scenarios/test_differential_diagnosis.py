@@ -3,10 +3,10 @@
 import pytest
 
 from fixtures.measurements import Prove
-from fixtures.options import QUICK
 from fixtures.run_state import RunState
 from tuneproof.catalogue.differential_diagnosis import NINE_IN_TEN, THREE_IN_FOUR, diagnosis_scenario
 from tuneproof.catalogue.recorded import RecordedObservation
+from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine]

@@ -3,11 +3,11 @@
 import pytest
 
 from fixtures.measurements import Prove
-from fixtures.options import QUICK
 from fixtures.run_state import RunState
 from tuneproof.catalogue.network_quality import CORNERS, WHOLE, NetworkQuality
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.links import NetworkProfile
+from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.options import LOOKS
 from tests.support.places import CHECKOUT
 from tuneproof.cli.main import COMMANDS
 from tuneproof.lab.subject.versions import SUITES
+from tuneproof.proof.depths import LOOKS
 
 WORKFLOWS = sorted((CHECKOUT / ".github" / "workflows").glob("*.yml"))
 ACTIONS = sorted((CHECKOUT / ".github" / "actions").glob("*/action.yml"))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fixtures.options import FULL, LOOKS, QUICK
 from tests.support.written_results import OPTIONS, a_cell, unsupported, write
 from tuneproof.errors import BadInputError
+from tuneproof.proof.depths import FULL, LOOKS, QUICK
 from tuneproof.proof.matrix.plan import Planned, matrix_document, shards_of
 from tuneproof.proof.matrix.split import Group
 from tuneproof.proof.matrix.times import DEFAULT_SECONDS, Times, read_times

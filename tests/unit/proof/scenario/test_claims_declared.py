@@ -8,7 +8,6 @@ from typing import Any, Final
 import pytest
 
 import tests.scenarios
-from fixtures.options import FULL, LOOKS, QUICK
 from tests.support.canned_observations import Block, by_arm, takes
 from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY
 from tests.unit.proof.scenario.test_claims_can_hold import TABLE
@@ -17,6 +16,7 @@ from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGN
 from tuneproof.catalogue.network_quality import WHOLE, NetworkQuality
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.network.profiles import BARE
+from tuneproof.proof.depths import FULL, LOOKS, QUICK
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
