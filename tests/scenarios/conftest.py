@@ -13,9 +13,9 @@ from tuneproof.lab.engine.host_state import HostState
 _SETTLED_WITHIN_S: Final = 5.0
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="class", autouse=True)
 def host_left_as_it_was() -> Iterator[None]:
-    """Compare the host's sysctls, links and queueing disciplines before and after all labs of a module."""
+    """Compare the host's sysctls, links and queueing disciplines before and after all labs of a scenario."""
     before = HostState.read()
     yield
     deadline_s = time.monotonic() + _SETTLED_WITHIN_S

@@ -3,12 +3,16 @@
 from typing import Any
 
 import pytest
+import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type information
 
 from fixtures import summary
 from fixtures.run_state import RunState
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.run_file import ResultsWriter
+
+# Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
+_LOADED = scipy.stats
 
 
 def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> None:

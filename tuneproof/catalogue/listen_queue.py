@@ -7,6 +7,7 @@ Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOver
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -140,3 +141,10 @@ CLAIMS: Final = (
     ),
 )
 SCENARIO: Final = Scenario(name="listen_queue", arms=(*QUEUE_ARMS, *BUSY_ARMS), claims=CLAIMS, backends=())
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("long_backlog_spares_connects",),
+    timed=True,
+)

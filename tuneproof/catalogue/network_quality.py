@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
     BULK_DOWNLOADS,
@@ -23,6 +24,7 @@ from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.depths import QUICK
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
@@ -265,3 +267,10 @@ def _slower(way: Impairment, rate_mbit: float) -> Impairment:
     if way.reorder_pct:
         raise PreconditionError("a link that reorders packets cannot have a rate, and this scenario is about rates")
     return replace(way, rate_mbit=min(rate_mbit, way.rate_mbit or rate_mbit))
+
+
+ADVICE: Final = Advice(
+    name=SCENARIO,
+    scenario=lambda run: NetworkQuality(network=run.network, grid=CORNERS if run.depth == QUICK else WHOLE).scenario(),
+    timed=True,
+)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -171,4 +172,10 @@ SCENARIO: Final = Scenario(
     arms=(ARTICLES, OFF, DEFAULTS, *DOSES, KILLED, SPARED),
     claims=CLAIMS,
     backends=(BACKEND,),
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("slow_reader_takes_the_bound",),
 )

@@ -7,6 +7,7 @@ one CPU, runs four bulk downloads through them, and fetches a small file 100 tim
 from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall_effects import (
     concordance,
     fed_to_loaded,
@@ -307,3 +308,11 @@ def largest_turn_bytes(observation: StallObservation) -> float:
     if not largest:
         raise ValueError("worker 1 has read nothing")
     return largest
+
+
+ADVICE: Final = Advice(
+    name=SCENARIO,
+    scenario=lambda run: ReuseportStall(default_rmem=run.host().triple(TCP_RMEM)).scenario(),
+    headlines=("loaded_worker_stalls", "small_rmem_restores_loop"),
+    timed=True,
+)

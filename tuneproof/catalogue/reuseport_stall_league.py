@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
     BUCKET,
@@ -228,3 +229,10 @@ def league_lines(arms: Arms) -> Sequence[str]:
         shown = ["-" if value is None else f"{value * scale:.1f}" for value, scale in figures]
         lines.append("".join([f"{name:<30}", *[f"{item:>17}" for item in shown]]))
     return lines
+
+
+ADVICE: Final = Advice(
+    name=SCENARIO,
+    scenario=lambda _run: League().scenario(),
+    timed=True,
+)

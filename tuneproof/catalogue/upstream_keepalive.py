@@ -8,6 +8,7 @@ https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
 from collections.abc import Mapping
 from typing import Final
 
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import SubjectConfig
@@ -218,4 +219,11 @@ SCENARIO: Final = Scenario(
     backends=BACKENDS,
     warm_up=HttpLoad(concurrency=20, requests=200),
     backends_beside_subject=True,
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("connections_are_the_cause",),
+    timed=True,
 )

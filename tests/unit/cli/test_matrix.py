@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 from tests.support.written_results import a_cell, write
-from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.catalogue import every_advice
 
 
 def lab(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -49,9 +49,17 @@ def test_what_goes_to_pytest_selects_cells(tmp_path: Path) -> None:
     """The same words as for a run; the depth is in the matrix, because the times depend on it."""
     earlier = str(write(tmp_path, a_cell()))
     chosen = ("-k", "loaded_worker_stalls", "--nginx", "1.22", "--depth", "full")
-    document = matrix("tests/scenarios/test_reuseport_stall.py", *chosen, "--results", earlier)
+    document = matrix(*chosen, "--results", earlier)
     assert [cell["id"] for cell in document["cells"]] == ["reuseport_stall/loaded_worker_stalls/nginx-1.22/bare"]
     assert document["depth"] == "full"
+
+
+def test_headlines_can_be_had_alone() -> None:
+    """The same word as for a run."""
+    cells = matrix("-m", "headline")["cells"]
+    assert {cell["id"].split("/")[1] for cell in cells} == {
+        claim for advice in every_advice() for claim in advice.headlines
+    }
 
 
 @pytest.mark.parametrize(
@@ -72,22 +80,3 @@ def test_wrong_arguments_are_bad_input(arguments: list[str], message: str) -> No
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_every_scenario_is_named_after_its_module() -> None:
-    """The matrix knows a scenario that depends on the host by its module: the fixture that makes it needs an engine.
-
-    Those that are declared outright are compared here; of the others, the part that holds their name.
-    """
-    import importlib  # noqa: PLC0415 - the modules are found on disk
-
-    compared = 0
-    for path in sorted((CHECKOUT / "tests/scenarios").glob("test_*.py")):
-        module = importlib.import_module(f"tests.scenarios.{path.stem}")
-        declared = getattr(module, "SCENARIO", None)
-        if isinstance(declared, Scenario):
-            declared = declared.name
-        if isinstance(declared, str):
-            compared += 1
-            assert f"test_{declared}" == path.stem
-    assert compared >= 5

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-import tests.scenarios
 from tests.support.canned_observations import Block, by_arm, takes
 from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY
 from tests.unit.proof.scenario.test_claims_can_hold import TABLE
 from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
 from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
+from tuneproof.catalogue import every_advice
 from tuneproof.catalogue.network_quality import WHOLE, NetworkQuality
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.network.profiles import BARE
@@ -53,9 +52,8 @@ def limits_at_first_look(claim: Claim[Any], looks: Looks, effect: Share) -> tupl
 
 
 def test_every_scenario_is_looked_at() -> None:
-    """There is one test module for each."""
-    modules = Path(tests.scenarios.__path__[0]).glob("test_*.py")
-    assert {scenario.name for scenario in EVERY_SCENARIO} == {path.stem.removeprefix("test_") for path in modules}
+    """The catalogue has no other."""
+    assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.scenarios.test_connection_capacity import SCENARIO as CAPACITY
-from tests.scenarios.test_listen_queue_half_open import SCENARIO as SYN_QUEUE
 from tests.support.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms
+from tuneproof.catalogue.connection_capacity import SCENARIO as CAPACITY
 from tuneproof.catalogue.listen_queue import SCENARIO as QUEUE
+from tuneproof.catalogue.listen_queue_half_open import SCENARIO as SYN_QUEUE
 from tuneproof.catalogue.proxy_buffering import SCENARIO as BUFFERING
 from tuneproof.proof.scenario.scenarios import Scenario
 

@@ -4,9 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.scenarios.test_reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
-from tests.scenarios.test_reuseport_stall_protocol import SCENARIO as PROTOCOL
-from tests.scenarios.test_reuseport_stall_protocol import THEIRS, beside_the_article
 from tests.support.canned_observations import turning
 from tests.support.canned_trials import raw_trial
 from tuneproof.catalogue.network_quality import (
@@ -21,6 +18,9 @@ from tuneproof.catalogue.network_quality import (
     relieved_share,
 )
 from tuneproof.catalogue.reuseport_stall_league import PLAN, League, league_lines
+from tuneproof.catalogue.reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
+from tuneproof.catalogue.reuseport_stall_protocol import SCENARIO as PROTOCOL
+from tuneproof.catalogue.reuseport_stall_protocol import THEIRS, beside_the_article
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import ProtocolObservation
 from tuneproof.lab.load.stall_load import StallLoad

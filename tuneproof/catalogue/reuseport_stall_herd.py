@@ -7,9 +7,7 @@ queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
 from collections.abc import Mapping
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import HttpLoad
@@ -19,8 +17,6 @@ from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
 WORKERS: Final = 4
@@ -96,15 +92,9 @@ SCENARIO: Final = Scenario(
     warm_up=HttpLoad(concurrency=8, requests=200, path=STATIC_PATH),
 )
 
-
-@pytest.mark.headline
-@pytest.mark.claim("shared_queue_wakes_for_nothing")
-def test_a_shared_queue_no_longer_wakes_workers_for_nothing(prove: Prove) -> None:
-    """Counted in nginx's own words: accept() not ready."""
-    prove()
-
-
-@pytest.mark.claim("shared_queue_makes_workers_wait")
-def test_workers_of_a_shared_queue_wait_longer_for_their_cpu(prove: Prove) -> None:
-    """The kernel's count of time on the run queue, per worker."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("shared_queue_wakes_for_nothing",),
+    timed=True,
+)

@@ -5,9 +5,7 @@ Over a link, what a kept connection saves is not work but the handshake's round 
 
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.upstream_keepalive import (
     ARTICLE,
     EXPIRED_REASON,
@@ -25,8 +23,6 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 BACKEND: Final = Backend(kind=STATIC)
 LOAD: Final = HttpLoad(concurrency=10, requests=120)
@@ -84,15 +80,9 @@ SCENARIO: Final = Scenario(
     warm_up=HttpLoad(concurrency=10, requests=100),
 )
 
-
-@pytest.mark.claim("keepalive_saves_a_round_trip_of_2_ms")
-def test_keepalive_saves_a_short_round_trip(prove: Prove) -> None:
-    """Another room of the same building."""
-    prove()
-
-
-@pytest.mark.headline
-@pytest.mark.claim("keepalive_saves_a_round_trip_of_20_ms")
-def test_keepalive_saves_a_long_round_trip(prove: Prove) -> None:
-    """Another town: half of each request's time."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("keepalive_saves_a_round_trip_of_20_ms",),
+    timed=True,
+)

@@ -6,9 +6,7 @@ Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw l
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall import ARTICLE, STALL_WARM_UP, TCP_RMEM
 from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
 from tuneproof.lab.load.base import Metric
@@ -18,8 +16,6 @@ from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 # A full run has 12 blocks at least, and so more than the article's hundred requests; a quick one half of them.
 PLAN: Final = OneByOne(requests=10)
@@ -81,8 +77,8 @@ SCENARIO: Final = Scenario(
     warm_up=STALL_WARM_UP,
 )
 
-
-@pytest.mark.claim("small_rmem_shortens_slow_requests")
-def test_a_small_receive_buffer_shortens_the_slowest_tenth(prove: Prove) -> None:
-    """The median hides a stall; the slowest tenth shows it."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    timed=True,
+)

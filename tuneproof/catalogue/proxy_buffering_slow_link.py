@@ -2,9 +2,7 @@
 
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.proxy_buffering import (
     ARTICLE,
     BACKEND,
@@ -23,8 +21,6 @@ from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine]
 
 SLOW: Final = Impairment(rate_mbit=5.0)
 # The reader takes all that arrives; it is the link that lets nothing through.
@@ -58,8 +54,7 @@ SCENARIO: Final = Scenario(
     backends=(BACKEND,),
 )
 
-
-@pytest.mark.claim("slow_link_takes_the_bound")
-def test_an_eager_reader_behind_a_slow_link_costs_as_much(prove: Prove) -> None:
-    """What counts is how fast the bytes leave, not why they leave slowly."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+)

@@ -4,9 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -15,8 +13,6 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine]
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 CONNECTIONS: Final = 10_000
@@ -99,14 +95,7 @@ SCENARIO: Final = Scenario(
     backends=(BACKEND,),
 )
 
-
-@pytest.mark.claim("million_idle_connections_fit")
-def test_a_million_idle_connections_fit_into_the_articles_machines(prove: Prove) -> None:
-    """A slope over ten thousand connections that stand, not a million that were started."""
-    prove()
-
-
-@pytest.mark.claim("million_idle_connections_cost_20_gb")
-def test_idle_connections_do_not_explain_the_memory_that_remained(prove: Prove) -> None:
-    """The rest was what the connections carried."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+)

@@ -5,9 +5,7 @@ Source: "nginx under high concurrency drops SYNs" (2020): 20 000 became 40 000 r
 
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -16,8 +14,6 @@ from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 # A SYN that is dropped late comes again a second later: the load must last for two to see it.
@@ -148,31 +144,8 @@ def _slow(observation: HttpObservation) -> Tally:
     return _of_completed(observation.slow_connect_share, observation)
 
 
-@pytest.mark.claim("recipe_doubles_requests")
-def test_the_recipe_does_not_double_the_requests(prove: Prove) -> None:
-    """Queues hold work, they do not do it."""
-    prove()
-
-
-@pytest.mark.claim("recipe_ends_dropped_syns")
-def test_the_recipe_ends_dropped_syns(prove: Prove) -> None:
-    """The mechanism, as the kernel counts it."""
-    prove()
-
-
-@pytest.mark.claim("recipe_ends_slow_connects")
-def test_the_recipe_ends_connects_of_a_second(prove: Prove) -> None:
-    """What the mechanism costs a client."""
-    prove()
-
-
-@pytest.mark.claim("recipe_ends_errors")
-def test_the_recipe_spares_no_errors_where_clients_wait(prove: Prove) -> None:
-    """The articles' clients gave up after a second; this one does not."""
-    prove()
-
-
-@pytest.mark.claim("twins_serve_as_many")
-def test_of_two_identical_subjects_neither_serves_more(prove: Prove) -> None:
-    """The A/A control: a method that finds an effect here finds one everywhere."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    timed=True,
+)

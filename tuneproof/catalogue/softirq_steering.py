@@ -6,9 +6,7 @@ has none; its counterpart is RPS (https://docs.kernel.org/networking/scaling.htm
 
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import WRK, HttpObservation
 from tuneproof.lab.load.stage import Stage
@@ -19,8 +17,6 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 GAIN_THRESHOLD: Final = 1.1
 SUBJECT: Final = Subject(name="subject", config=SubjectConfig(access_log=False, worker_connections=4096))
@@ -67,8 +63,8 @@ SCENARIO: Final = Scenario(
     check=check_steering,
 )
 
-
-@pytest.mark.claim("second_cpu_for_softirqs_helps")
-def test_a_second_cpu_for_softirqs_raises_the_rate_of_requests(prove: Prove) -> None:
-    """Unsupported where /sys is read-only, as it is in containers without privileges."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    timed=True,
+)

@@ -1,11 +1,11 @@
 """worker_connections: every connection costs memory at start, used or not."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
-import pytest
 
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.start_up import StartUp
 from tuneproof.lab.load.start_up import StartUpObservation as Seen
 from tuneproof.lab.subject.config import SubjectConfig
@@ -14,8 +14,6 @@ from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine, pytest.mark.headline]
 
 
 def arm(workers: int, slots: int) -> Arm[Seen]:
@@ -50,14 +48,8 @@ START = claim("a_million_connections_cost_14_gb", "worker_connections 1000000 co
               "Nginx OOM in a stress test (2020)", of=(32, 32_000_000), is_bytes=14e9)  # fmt: skip
 SCENARIO = Scenario(name="worker_connections", arms=ARMS, claims=(SLOT, START), backends=())
 
-
-@pytest.mark.claim(SLOT.name)
-def test_every_connection_costs_the_size_of_its_structures(prove: Prove) -> None:
-    """A worker allocates and touches all of its connections when it starts."""
-    prove()
-
-
-@pytest.mark.claim(START.name)
-def test_a_million_connections_cost_14_gb_before_the_first_client(prove: Prove) -> None:
-    """A prediction: nobody needs to start 32 such workers to know."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
+)

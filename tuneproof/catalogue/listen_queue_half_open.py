@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import pytest
-
-from fixtures.measurements import Prove
+from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
@@ -13,8 +11,6 @@ from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
-
-pytestmark = [pytest.mark.engine]
 
 KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
 # Beside thousands of half-open connections some hundreds of drops; a tenth would already be trouble.
@@ -101,21 +97,8 @@ SCENARIO: Final = Scenario(
     neighbours=True,
 )
 
-
-@pytest.mark.headline
-@pytest.mark.claim("half_open_drops_without_overflows")
-def test_half_open_connections_are_dropped_without_an_overflow(prove: Prove) -> None:
-    """A difference that tells the SYN queue from the accept queue."""
-    prove()
-
-
-@pytest.mark.claim("long_syn_backlog_ends_drops")
-def test_a_longer_syn_queue_has_room_for_them(prove: Prove) -> None:
-    """The queue is as long as the smallest of tcp_max_syn_backlog, somaxconn and listen's backlog allow."""
-    prove()
-
-
-@pytest.mark.claim("syncookies_end_drops")
-def test_with_cookies_nothing_is_dropped(prove: Prove) -> None:
-    """A cookie needs no place in the queue (RFC 4987)."""
-    prove()
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("half_open_drops_without_overflows",),
+)
