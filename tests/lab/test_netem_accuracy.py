@@ -11,7 +11,7 @@ import pytest
 from fixtures.engine import BuiltImages
 from fixtures.run_state import RunState
 from tests.support.path_lab import PEER, path_lab_specs
-from tests.support.probe_capture import ProbeCounts, count_probes
+from tests.support.probe_capture import ProbeCounts, capture_faults, count_probes
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.link_faults import SELF_CHECK, faults, link_records
@@ -21,7 +21,6 @@ from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
 from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
-from tuneproof.lab.network.shares import capture_faults
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.report.results.run_file import ResultsWriter

@@ -268,7 +268,6 @@ def load_run(**values: Any) -> LoadRun:
         "failed_share": 0.0,
         "interrupted": False,
         "notes": (),
-        "spectrum": (),
     }
     return LoadRun(**{**healthy, **values})
 

@@ -2,12 +2,10 @@
 
 import pytest
 
-from tests.support.canned_counters import NETSTAT
 from tuneproof.explain.parse.counters import figures as module
 from tuneproof.explain.parse.counters.delta import delta
 from tuneproof.explain.parse.counters.figures import figures, retransmitted_percent
-from tuneproof.explain.parse.counters.meanings import MEANINGS
-from tuneproof.explain.parse.counters.snapshot import GAUGES, CounterSnapshot
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:
@@ -63,17 +61,3 @@ def test_a_restart_between_two_snapshots_is_told_first() -> None:
 def test_the_share_sent_again_may_be_unknown(values: dict[str, int], percent: float | None) -> None:
     """It is no zero then."""
     assert retransmitted_percent(values) is percent
-
-
-def test_every_counter_that_is_told_has_its_meaning_and_source() -> None:
-    """Nobody is told a number that cannot be looked up; a gauge's name says it all."""
-    assert set(module._WORDS) - set(MEANINGS) <= GAUGES
-    for name, meaning in MEANINGS.items():
-        assert meaning.endswith(")."), name
-        assert meaning[0].isupper(), name
-
-
-def test_names_of_the_meanings_are_the_kernels() -> None:
-    """Those that the recorded file has are spelled as there."""
-    header = NETSTAT.splitlines()[0].split()[1:]
-    assert {"TW", "ListenOverflows", "TCPTimeouts"} <= {name.partition(".")[2] for name in MEANINGS} & set(header)

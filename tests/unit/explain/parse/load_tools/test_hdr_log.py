@@ -9,9 +9,10 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.hdr_logs import Interval, write
 from tests.support.mutations import mutated
 from tuneproof.explain.parse.load_tools.hdr_figures import figures
-from tuneproof.explain.parse.load_tools.hdr_log import HdrLog, Interval, parse, runs, write
+from tuneproof.explain.parse.load_tools.hdr_log import HdrLog, parse, runs
 from tuneproof.explain.parse.load_tools.hdr_payload import decode
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
