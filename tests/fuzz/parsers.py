@@ -28,7 +28,7 @@ from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.delta import delta, total
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
-from tuneproof.explain.parse.load_tools import ab, h2load, hdr_figures, hdr_log, wrk, wrk2
+from tuneproof.explain.parse.load_tools import ab, h2load, hdr_log, wrk, wrk2
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, smaps_rollup, status
@@ -157,7 +157,6 @@ def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
 
 def _hlog(content: bytes) -> None:
     log = hdr_log.parse(_text(content))
-    told(hdr_figures.figures(log))
     for run in hdr_log.runs(log).values():
         check_run(run)
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
+from tests.support.host_state import HostState
 from tuneproof.errors import LabError
-from tuneproof.lab.engine.host_state import HostState
 
 # A link's end is told a moment after the engine has removed its network.
 _SETTLED_WITHIN_S: Final = 5.0

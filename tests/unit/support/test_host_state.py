@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tuneproof.lab.engine.host_state import HostState
+from tests.support.host_state import HostState
 
 # As tc(8) prints them.
 QDISCS = [
