@@ -9,6 +9,7 @@ from tests.support.written_results import a_cell, ratio, unsupported, written
 from tools.docs.__main__ import PICTURES, RESULTS, ROOT, pages
 from tools.docs.markers import Marker, markers, rewrite
 from tools.docs.tables import fill, scenarios_of
+from tuneproof.catalogue import every_advice
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.cells import Effect
 from tuneproof.report.results.documents import Results
@@ -65,10 +66,9 @@ def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None
 
 
 def test_every_scenario_of_the_project_has_a_page() -> None:
-    """A new test module needs one, or a place on one."""
-    modules = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "scenarios").glob("test_*.py")}
+    """A new piece of advice needs one, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
-    assert modules == shown
+    assert {advice.name for advice in every_advice()} == shown
 
 
 def test_every_picture_is_shown_and_small() -> None:
