@@ -1,18 +1,20 @@
 """pytest's wiring: the options, the matrix, and the plugins that hold everything else."""
 
+from typing import Literal
+
 import pytest
 
-from fixtures.pytest_plugin.options import add_options
-from fixtures.pytest_plugin.run_state import RUN_STATE
+from fixtures.options import add_options
+from fixtures.run_state import RUN_STATE
 
 # In the order of their imports: pytest can only rewrite the assertions of a plugin that nobody imported before.
 pytest_plugins = [
-    "fixtures.pytest_plugin.summary",
-    "fixtures.pytest_plugin.outcomes",
-    "fixtures.pytest_plugin.engine",
-    "fixtures.pytest_plugin.measurements",
-    "fixtures.pytest_plugin.shards",
-    "fixtures.pytest_plugin.step_summary",
+    "fixtures.summary",
+    "fixtures.outcomes",
+    "fixtures.engine",
+    "fixtures.measurements",
+    "fixtures.shards",
+    "fixtures.step_summary",
 ]
 
 
@@ -24,9 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Spread every test that takes an nginx version or a network profile over those asked for."""
     options = metafunc.config.stash[RUN_STATE].options
+    # The claims of a class share a lab on each version and network.
+    scope: Literal["class", "module"] = "module" if metafunc.cls is None else "class"
     if "nginx" in metafunc.fixturenames:
         versions = options.nginx
-        metafunc.parametrize("nginx", versions, ids=[f"nginx-{version}" for version in versions], scope="module")
+        metafunc.parametrize("nginx", versions, ids=[f"nginx-{version}" for version in versions], scope=scope)
     if "network" in metafunc.fixturenames:
         networks = options.networks
-        metafunc.parametrize("network", networks, ids=[network.name for network in networks], scope="module")
+        metafunc.parametrize("network", networks, ids=[network.name for network in networks], scope=scope)

@@ -9,13 +9,13 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
-from fixtures.cli.output import say, show
-from fixtures.engine.daemon import ensure_engine
-from fixtures.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
-from fixtures.engine.reach import connect
-from fixtures.errors import TuneproofError
-from fixtures.pytest_plugin.engine import ROLES_SUITE
-from fixtures.subject.versions import SUITES, choose_versions
+from fixtures.engine import ROLES_SUITE
+from tuneproof.cli.output import say, show
+from tuneproof.errors import TuneproofError
+from tuneproof.lab.engine.daemon import ensure_engine
+from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.subject.versions import SUITES, choose_versions
 
 SUBJECT = "subject"
 TIMEOUT_S = 600  # installing a package keeps one call of the engine waiting

@@ -10,21 +10,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from fixtures.engine.images import ImageSpec, ensure_images
-from fixtures.engine.labels import Session
-from fixtures.engine.reach import connect
-from fixtures.engine.reaper import Reaper
-from fixtures.report.results import load
-from fixtures.scenario.bench import BenchImages
-from fixtures.subject.config import CONFIG_PATH, SubjectConfig
-from fixtures.subject.versions import DEFAULT_VERSION, SUITES
-from fixtures.topology.lab import Lab
-from fixtures.topology.roles import Role, RoleSpec
 from tests.bench.capture import measure_capture
 from tests.bench.compose import Compose
 from tests.bench.turns import measure_turns
 from tests.bench.wire import measure_wire
-from tests.lab.children import CHECKOUT
+from tests.support.places import CHECKOUT
+from tuneproof.lab.engine.images import ImageSpec, ensure_images
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
+from tuneproof.lab.subject.versions import DEFAULT_VERSION, SUITES
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.bench import BenchImages
+from tuneproof.report.results.run_file import load
 
 _PAIRS: Final = 5
 _SUBJECTS: Final = 3

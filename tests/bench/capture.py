@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fixtures.engine.labels import Session
-from fixtures.inference.intervals import Scale, effect_interval
-from fixtures.load.trial import SMALL_PATH
-from fixtures.network.agent import LinkAgent
-from fixtures.network.shaped_links import companion_spec, owner_name
-from fixtures.scenario.backends import FILES, READY, STATIC, Backend
-from fixtures.scenario.bench import BenchImages
-from fixtures.subject.config import CONFIG_PATH, SubjectConfig
-from fixtures.topology.container import LabContainer
-from fixtures.topology.lab import Lab
-from fixtures.topology.roles import Role, RoleSpec
-from tests.lab.children import CHECKOUT
+from tests.support.places import CHECKOUT
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.stall_load import SMALL_PATH
+from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.shaped_links import companion_spec, owner_name
+from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
+from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.inference.intervals import Scale, effect_interval
+from tuneproof.proof.scenario.backends import FILES, READY, STATIC, Backend
+from tuneproof.proof.scenario.bench import BenchImages
 
 PAIRS: Final = 7
 _PACKETS: Final = 1_000_000
@@ -65,7 +65,7 @@ _OURS: Final = (
     "-c",
     f"""
 import functools
-from fixtures.evidence.capture.summary import read_capture
+from tuneproof.explain.parse.capture.capture_summary import read_capture
 with open({_CAPTURE!r}, "rb") as file:
     summary = read_capture(iter(functools.partial(file.read, 1 << 20), b""))
 assert summary.truncated is None and summary.services and not summary.other
@@ -199,7 +199,7 @@ def _analysts(image: str, capture: bytes) -> RoleSpec:
 
 
 def _code() -> Mapping[str, bytes]:
-    modules = [CHECKOUT / "fixtures/__init__.py", *(CHECKOUT / "fixtures/evidence").rglob("*.py")]
+    modules = [CHECKOUT / "tuneproof/__init__.py", *(CHECKOUT / "tuneproof/explain/parse").rglob("*.py")]
     return {str(Path(_CODE) / path.relative_to(CHECKOUT)): path.read_bytes() for path in modules}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fixtures.topology.roles import RoleSpec
+from tuneproof.lab.topology.roles import RoleSpec
 
 
 class Compose:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from fixtures.engine.images import IMAGES_FOLDER
+from tuneproof.lab.engine.images import IMAGES_FOLDER
 
 PAIRS: Final = 25
 _TURNS: Final = 100_000

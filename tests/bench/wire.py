@@ -4,16 +4,16 @@ import statistics
 from collections.abc import Iterator
 from typing import Final
 
-from fixtures.engine.labels import Session
-from fixtures.network.impairments import Impairment
-from fixtures.network.link_faults import SELF_CHECK, faults
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.path_lab import PEER, path_lab_specs
-from fixtures.network.profiles import PROFILES
-from fixtures.network.shaped_links import ProbePlan, ShapedLinks, owner_name
-from fixtures.network.shaper import WIRE, why_impossible
-from fixtures.topology.container import LabContainer
-from fixtures.topology.lab import Lab
+from tests.support.path_lab import PEER, path_lab_specs
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import SELF_CHECK, faults
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.shaped_links import ProbePlan, ShapedLinks, owner_name
+from tuneproof.lab.network.shaper import WIRE, why_impossible
+from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.lab import Lab
 
 _LABS: Final = 5
 _PLAN: Final = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)

@@ -5,9 +5,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN, Segment
-from fixtures.evidence.capture.packets import Packet
-from tests.unit.capture_files import (
+from tests.support.capture_files import (
     SECONDS,
     TIME_OFFSET,
     TIME_RESOLUTION,
@@ -20,8 +18,10 @@ from tests.unit.capture_files import (
     section,
     simple,
 )
-from tests.unit.segments import CLIENT, SERVER, Conversation, end, get, ok
-from tests.unit.test_evidence_capture_held import proxied
+from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
+from tests.unit.explain.parse.capture.test_held import proxied
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.packets import Packet
 
 _PORT_BYTES: Final = 2
 _IPV4_BYTES: Final = 4

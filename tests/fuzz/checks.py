@@ -7,11 +7,11 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from fixtures.evidence.capture.records import Side
-from fixtures.evidence.capture.summary import CaptureSummary
-from fixtures.evidence.figures import Figure
-from fixtures.evidence.load_tools.run import LoadRun
-from fixtures.evidence.load_tools.run import figures as load_figures
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.load_tools.run import figures as load_figures
 
 MOST_FIGURES: Final = 25
 

@@ -11,31 +11,31 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from fixtures.evidence.access_log import figures as log_figures
-from fixtures.evidence.access_log.guess import guess_format
-from fixtures.evidence.access_log.log_format import compile_format
-from fixtures.evidence.access_log.nginx_conf import logging_settings
-from fixtures.evidence.access_log.records import records
-from fixtures.evidence.access_log.summary import summarise
-from fixtures.evidence.capture.summary import read_capture
-from fixtures.evidence.capture.told import figures as capture_figures
-from fixtures.evidence.counters import netstat_s, nstat, proc_net, softnet
-from fixtures.evidence.counters.delta import delta, total
-from fixtures.evidence.counters.figures import figures as counter_figures
-from fixtures.evidence.counters.snapshot import CounterSnapshot
-from fixtures.evidence.diagnosis.render import lines, to_json
-from fixtures.evidence.load_tools import ab, h2load, hdr_figures, hdr_log, wrk, wrk2
-from fixtures.evidence.load_tools.run import LoadRun
-from fixtures.evidence.problems import MalformedEvidenceError
-from fixtures.evidence.processes import pidstat, pidstat_figures, schedstat, smaps_rollup, status
-from fixtures.evidence.sockets import sock_diag, ss_text
-from fixtures.evidence.sockets.summary import figures as socket_figures
-from fixtures.evidence.sockets.table import SocketTable
-from fixtures.explain.document import document
-from fixtures.explain.explanation import explain
-from fixtures.explain.reading import Source
-from fixtures.explain.text import render_text
 from tests.fuzz.checks import ContradictionError, agrees, check_run, require, told
+from tuneproof.explain.diagnosis.render import lines, to_json
+from tuneproof.explain.document import document
+from tuneproof.explain.explanation import explain
+from tuneproof.explain.opening import Source
+from tuneproof.explain.parse.access_log import figures as log_figures
+from tuneproof.explain.parse.access_log.guess import guess_format
+from tuneproof.explain.parse.access_log.log_format import compile_format
+from tuneproof.explain.parse.access_log.log_summary import summarise
+from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
+from tuneproof.explain.parse.access_log.records import records
+from tuneproof.explain.parse.capture.capture_summary import read_capture
+from tuneproof.explain.parse.capture.told import figures as capture_figures
+from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
+from tuneproof.explain.parse.counters.delta import delta, total
+from tuneproof.explain.parse.counters.figures import figures as counter_figures
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.load_tools import ab, h2load, hdr_log, wrk, wrk2
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, smaps_rollup, status
+from tuneproof.explain.parse.sockets import sock_diag, ss_text
+from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
+from tuneproof.explain.parse.sockets.table import SocketTable
+from tuneproof.explain.terminal import render_text
 
 FILE_END: Final = b"\n\x1c\n"
 """What separates the files that are explained together."""
@@ -157,7 +157,6 @@ def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
 
 def _hlog(content: bytes) -> None:
     log = hdr_log.parse(_text(content))
-    told(hdr_figures.figures(log))
     for run in hdr_log.runs(log).values():
         check_run(run)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from fixtures.evidence.problems import MalformedEvidenceError
 from tests.fuzz.mutate import mutated
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 HANG_S: Final = 5.0
 MEMORY_BYTES: Final = 512 << 20

@@ -5,20 +5,20 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fixtures.evidence.load_tools.hdr_log import Interval, write
 from tests.fuzz.captures import GZIPS, PCAPNGS, PCAPS
 from tests.fuzz.parsers import FILE_END
-from tests.unit import test_evidence_access_log as of_logs
-from tests.unit import test_evidence_load_tools_ab as of_ab
-from tests.unit import test_evidence_load_tools_h2load as of_h2load
-from tests.unit import test_evidence_load_tools_hdr_log as of_hlog
-from tests.unit import test_evidence_load_tools_wrk as of_wrk
-from tests.unit import test_evidence_log_guess as of_guess
-from tests.unit import test_evidence_processes_pidstat as of_pidstat
-from tests.unit import test_evidence_processes_proc as of_proc
-from tests.unit import test_evidence_sockets_sock_diag as of_diag
-from tests.unit import test_evidence_sockets_ss_text as of_ss
-from tests.unit.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
+from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
+from tests.support.hdr_logs import Interval, write
+from tests.unit.explain.parse.access_log import test_access_log as of_logs
+from tests.unit.explain.parse.access_log import test_guess as of_guess
+from tests.unit.explain.parse.load_tools import test_ab as of_ab
+from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
+from tests.unit.explain.parse.load_tools import test_hdr_log as of_hlog
+from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
+from tests.unit.explain.parse.processes import test_pidstat as of_pidstat
+from tests.unit.explain.parse.processes import test_proc as of_proc
+from tests.unit.explain.parse.sockets import test_sock_diag as of_diag
+from tests.unit.explain.parse.sockets import test_ss_text as of_ss
 
 _TAILED: Final = (
     f'{of_guess.COMMON_LINE} "http://a/" "curl\\x22" 531 0.002 [up] [] 10.0.0.3:80, 10.0.0.4:80 0, 12 0.001, 0.001 '

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import docker
 
-from fixtures.cli.suite import WITHOUT_HYPOTHESIS
-from fixtures.engine.labels import OWNER, PROJECT_FILTER, Owner
+from tests.support.places import CHECKOUT
+from tuneproof.cli.suite import WITHOUT_HYPOTHESIS
+from tuneproof.lab.engine.labels import OWNER, PROJECT_FILTER, Owner
 
-CHECKOUT: Final = Path(__file__).parents[2]
 # One claim with one arm: the shortest run that uses everything.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
 # A claim that is a count, without the loop probe: what its host does meanwhile does not keep it from its verdict.
@@ -70,7 +70,7 @@ def reapers() -> set[int]:
                 command = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if b"fixtures.engine.reaper" in command:
+            if b"tuneproof.lab.engine.reaper" in command:
                 found.add(int(entry.name))
     return found
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Final
 
-from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN, Segment
-from fixtures.evidence.capture.links import ETHERNET
-from fixtures.evidence.capture.packets import Packet
-from tests.unit.capture_files import pcap
-from tests.unit.segments import CLIENT, SERVER, Conversation, end, get, ok
+from tests.support.capture_files import pcap
+from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.links import ETHERNET
+from tuneproof.explain.parse.capture.packets import Packet
 
 _MACS: Final = bytes.fromhex("020000000001 020000000002")
 _IPV4_BYTES: Final = 4

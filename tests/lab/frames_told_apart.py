@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from tests.lab.tshark import Frame
 
 if TYPE_CHECKING:
-    from fixtures.evidence.capture.records import Endpoint
+    from tuneproof.explain.parse.capture.records import Endpoint
 
 _ASKED_FOR: Final = 2
 # Where no handshake was seen.

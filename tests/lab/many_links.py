@@ -9,17 +9,17 @@ from typing import Final
 
 import docker
 
-from fixtures.engine.images import ImageSpec, ensure_images
-from fixtures.engine.labels import Session
-from fixtures.engine.reach import connect
-from fixtures.engine.reaper import Reaper
-from fixtures.network.path_lab import PEER, path_lab_specs
-from fixtures.network.profiles import PROFILES
-from fixtures.network.shaped_links import QUICK_PROBES, ShapedLinks
-from fixtures.network.shaper import AUTO, choose_shaper, why_impossible
-from fixtures.pytest_plugin.engine import ROLES_SUITE
-from fixtures.topology.lab import Lab
+from fixtures.engine import ROLES_SUITE
 from tests.lab.children import wait_until
+from tests.support.path_lab import PEER, path_lab_specs
+from tuneproof.lab.engine.images import ImageSpec, ensure_images
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
+from tuneproof.lab.network.shaper import AUTO, choose_shaper, why_impossible
+from tuneproof.lab.topology.lab import Lab
 
 # The engine takes an endpoint's link away a moment after its container.
 _GONE_WITHIN_S: Final = 30.0

@@ -13,8 +13,8 @@ from typing import Final
 
 import docker
 
-from fixtures.engine.reach import connect
 from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, reapers, resources_of, start_pytest, wait_until
+from tuneproof.lab.engine.reach import connect
 
 # A run takes about 14 s on two cores; later instants would hit nothing.
 LATEST_S: Final = 14.0

@@ -9,17 +9,17 @@ from pathlib import Path
 import docker
 import pytest
 
-from fixtures.engine.images import ImageSpec, ensure_images
-from fixtures.engine.labels import Session
-from fixtures.engine.reach import find_endpoint
-from fixtures.errors import LabError
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.subject.config import CONFIG_PATH
-from fixtures.subject.versions import SUITES
-from fixtures.topology.lab import Lab
-from fixtures.topology.roles import Role, RoleSpec
+from fixtures.engine import BuiltImages
 from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
 from tests.lab.engine_proxy import EngineProxy
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.images import ImageSpec, ensure_images
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reach import find_endpoint
+from tuneproof.lab.subject.config import CONFIG_PATH
+from tuneproof.lab.subject.versions import SUITES
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
 
 pytestmark = pytest.mark.engine
 

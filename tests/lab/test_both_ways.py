@@ -2,7 +2,7 @@
 
 Arms keep their names and are run as others: what was the remedied one is as ill as the other, or the ill one as well as
 the remedied. Claims that are expected to be refuted are shown to be able to hold by canned trials
-(tests/unit/test_scenario_claims_can_hold.py).
+(tests/unit/proof/scenario/test_claims_can_hold.py).
 """
 
 from collections.abc import Mapping
@@ -11,27 +11,27 @@ from typing import Any
 
 import pytest
 
-from fixtures.inference.verdicts import Verdict
-from fixtures.network.profiles import BARE
-from fixtures.pytest_plugin.measurements import Measure, decide
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.scenario.measurement import CellPlace
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.snapshot import Snapshot
-from tests.scenarios import (
-    differential_diagnosis_claims,
-    listen_queue_claims,
-    proxy_buffering_claims,
-    reuseport_stall_league_claims,
-    test_listen_queue_half_open,
-    test_reuseport_stall_herd,
-    test_tuned_nginx,
-    test_upstream_keepalive_distance,
-    test_worker_connections,
-    upstream_keepalive_claims,
+from fixtures.measurements import Measure, decide
+from fixtures.run_state import RunState
+from tuneproof.catalogue import (
+    differential_diagnosis,
+    listen_queue,
+    listen_queue_half_open,
+    proxy_buffering,
+    reuseport_stall_herd,
+    reuseport_stall_league,
+    tuned_nginx,
+    upstream_keepalive,
+    upstream_keepalive_distance,
+    worker_connections,
 )
-from tests.scenarios.reuseport_stall_claims import DOSES as _DOSES
-from tests.scenarios.reuseport_stall_claims import SCENARIO, TCP_RMEM, ReuseportStall
+from tuneproof.catalogue.reuseport_stall import DOSES as _DOSES
+from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.measurement import CellPlace
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
@@ -53,24 +53,24 @@ class Sabotage:
     slow: bool = False
 
 
-_DIAGNOSIS = differential_diagnosis_claims
-_LEAGUE = reuseport_stall_league_claims
-_QUEUES = listen_queue_claims
-_BUFFERS = proxy_buffering_claims
-_HALF_OPEN = test_listen_queue_half_open
-_TUNED = test_tuned_nginx
+_DIAGNOSIS = differential_diagnosis
+_LEAGUE = reuseport_stall_league
+_QUEUES = listen_queue
+_BUFFERS = proxy_buffering
+_HALF_OPEN = listen_queue_half_open
+_TUNED = tuned_nginx
 _STALL = ReuseportStall(default_rmem=(4096, 131072, 33554432)).scenario()
-_SLOTS = [arm.name for arm in test_worker_connections.ARMS]
+_SLOTS = [arm.name for arm in worker_connections.ARMS]
 
 SABOTAGES = {
     "keepalive-left-out": Sabotage(
-        scenario=upstream_keepalive_claims.SCENARIO,
+        scenario=upstream_keepalive.SCENARIO,
         # The other claims on a gain are the same function of other arms.
         stand_ins={"keepalive": "off"},
         claims=("connections_are_the_cause",),
     ),
     "keepalive-left-out-of-one-twin": Sabotage(
-        scenario=upstream_keepalive_claims.SCENARIO,
+        scenario=upstream_keepalive.SCENARIO,
         stand_ins={"keepalive": "off"},
         claims=("keepalive_raises_throughput", "twins_are_as_fast"),
         slow=True,
@@ -81,7 +81,7 @@ SABOTAGES = {
         claims=("twins_are_alike",),
     ),
     "distant-keepalive-left-out": Sabotage(
-        scenario=test_upstream_keepalive_distance.SCENARIO,
+        scenario=upstream_keepalive_distance.SCENARIO,
         stand_ins={"keepalive-1-ms": "plain-1-ms", "keepalive-10-ms": "plain-10-ms"},
         claims=("keepalive_saves_a_round_trip_of_2_ms", "keepalive_saves_a_round_trip_of_20_ms"),
         slow=True,
@@ -121,7 +121,7 @@ SABOTAGES = {
         slow=True,
     ),
     "slots-all-alike": Sabotage(
-        scenario=test_worker_connections.SCENARIO,
+        scenario=worker_connections.SCENARIO,
         stand_ins=dict.fromkeys(_SLOTS, _SLOTS[0]),
         claims=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
     ),
@@ -138,7 +138,7 @@ SABOTAGES = {
         claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
     ),
     "queues-not-shared": Sabotage(
-        scenario=test_reuseport_stall_herd.SCENARIO,
+        scenario=reuseport_stall_herd.SCENARIO,
         stand_ins={"shared-queue": "reuseport"},
         claims=("shared_queue_makes_workers_wait",),
         slow=True,

@@ -10,15 +10,15 @@ from pathlib import Path
 import docker
 import pytest
 
-from fixtures.engine.labels import Owner, Session
-from fixtures.engine.sweep import remove_dead_sessions, remove_session
-from fixtures.errors import LabError
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.topology.lab import Lab
-from fixtures.topology.roles import Role, RoleSpec
+from fixtures.engine import BuiltImages
+from fixtures.run_state import RunState
 from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, resources_of, start_pytest
 from tests.lab.sigkill import LATEST_S, kill_once
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.labels import Owner, Session
+from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
 
 pytestmark = pytest.mark.engine
 

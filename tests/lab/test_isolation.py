@@ -6,16 +6,16 @@ from typing import Any
 import docker
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.load.trial import TrialPlan
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.bench import Bench
-from fixtures.scenario.placement import CpuPlacement
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import SubjectConfig
-from fixtures.topology.lab import Lab
-from fixtures.topology.roles import Role, RoleSpec
+from fixtures.engine import BuiltImages
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = pytest.mark.engine
 
@@ -31,7 +31,7 @@ def containers(
         config=SubjectConfig(upstream="backend:8000"),
         sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
     )
-    arm = Arm(name="unloaded", subject=subject, plan=TrialPlan())
+    arm = Arm(name="unloaded", subject=subject, plan=StallLoad())
     scenario = Scenario(name="isolation", arms=(arm,), claims=())
     with Lab(lab_session) as lab:
         Bench(

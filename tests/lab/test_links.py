@@ -8,27 +8,27 @@ from concurrent.futures import ThreadPoolExecutor
 import docker
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.errors import LabError
-from fixtures.inference.looks import FEWEST_BLOCKS
-from fixtures.network.agent import LinkAgent
-from fixtures.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
-from fixtures.network.link_faults import PRECONDITION
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.path import LinkFigures
-from fixtures.network.path_lab import PEER, path_lab_specs
-from fixtures.network.profiles import PROFILES
-from fixtures.network.settling import settle
-from fixtures.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name
-from fixtures.network.shaper import NATIVE, WIRE, NoShaperError, choose_shaper, why_impossible
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.pytest_plugin.measurements import Measure
-from fixtures.scenario.bench import Bench
-from fixtures.scenario.measurement import CellPlace
-from fixtures.subject.snapshot import Snapshot
-from fixtures.topology.lab import Lab
+from fixtures.engine import BuiltImages
+from fixtures.measurements import Measure
 from tests.lab.wire_processes import end_wires
-from tests.scenarios.reuseport_stall_claims import SCENARIO, TCP_RMEM, ReuseportStall
+from tests.support.path_lab import PEER, path_lab_specs
+from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
+from tuneproof.lab.network.link_faults import PRECONDITION
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.settling import settle
+from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name
+from tuneproof.lab.network.shaper import NATIVE, WIRE, NoShaperError, choose_shaper, why_impossible
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.inference.looks import FEWEST_BLOCKS
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.measurement import CellPlace
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

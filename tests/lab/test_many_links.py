@@ -5,11 +5,11 @@ from pathlib import Path
 import docker
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.network.shaper import NATIVE, why_impossible
-from fixtures.pytest_plugin.engine import BuiltImages
+from fixtures.engine import BuiltImages
 from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, start_pytest
 from tests.lab.many_links import start_many
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.shaper import NATIVE, why_impossible
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 

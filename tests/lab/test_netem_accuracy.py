@@ -8,23 +8,22 @@ from typing import Any
 import docker
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.evidence.probe_capture import ProbeCounts, count_probes
-from fixtures.network.impairments import Impairment
-from fixtures.network.link_faults import SELF_CHECK, faults, link_records
-from fixtures.network.links import LinkProfile, NetworkProfile
-from fixtures.network.lowering import lowering_lines
-from fixtures.network.path import LinkFigures
-from fixtures.network.path_lab import PEER, path_lab_specs
-from fixtures.network.profiles import PROFILES
-from fixtures.network.settling import settle
-from fixtures.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
-from fixtures.network.shares import capture_faults
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.pytest_plugin.run_state import RunState
-from fixtures.report.results import ResultsWriter
-from fixtures.scenario.placement import CpuPlacement
-from fixtures.topology.lab import Lab
+from fixtures.engine import BuiltImages
+from fixtures.run_state import RunState
+from tests.support.path_lab import PEER, path_lab_specs
+from tests.support.probe_capture import ProbeCounts, capture_faults, count_probes
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import SELF_CHECK, faults, link_records
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.lowering import lowering_lines
+from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.settling import settle
+from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.report.results.run_file import ResultsWriter
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.engine.reach import find_endpoint
-from tests.lab.children import CHECKOUT, COUNTED_RUN, GONE_WITHIN_S, start_pytest
+from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, start_pytest
 from tests.lab.engine_proxy import EngineProxy
+from tests.support.places import CHECKOUT
+from tuneproof.lab.engine.reach import find_endpoint
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 

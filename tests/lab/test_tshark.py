@@ -15,28 +15,27 @@ The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-from fixtures.engine.images import ImageSpec
-from fixtures.engine.labels import Session
-from fixtures.evidence.capture.decode import SegmentReader
-from fixtures.evidence.capture.flows import flows
-from fixtures.evidence.capture.framing import PacketReader
-from fixtures.evidence.capture.records import Endpoint, FlowRecord, Side
-from fixtures.pytest_plugin.engine import ROLES_SUITE, EnsureImages
-from fixtures.topology.lab import Lab
+from fixtures.engine import ROLES_SUITE, EnsureImages
 from tests.lab.crafted_captures import captures
 from tests.lab.frames_told_apart import overtaken_frames, probes_of_closed_windows
 from tests.lab.tshark import NAME, Frame, by_stream, frames, tshark_spec
+from tests.support.places import CAPTURES
+from tuneproof.explain.parse.capture.decode import SegmentReader
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.framing import PacketReader
+from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
+from tuneproof.lab.engine.images import ImageSpec
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.topology.lab import Lab
 
 pytestmark = pytest.mark.engine
 
-RECORDED: Final = Path(__file__).parents[1] / "captures"
-CAPTURES: Final[Mapping[str, bytes]] = {
-    **{path.name.removesuffix(".pcap.gz"): path.read_bytes() for path in sorted(RECORDED.glob("*.pcap.gz"))},
+FILES: Final[Mapping[str, bytes]] = {
+    **{path.name.removesuffix(".pcap.gz"): path.read_bytes() for path in sorted(CAPTURES.glob("*.pcap.gz"))},
     **captures(),
 }
 
@@ -69,11 +68,11 @@ def read_by_tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[Mappi
     image = ImageSpec(name="tshark", suite=ROLES_SUITE)
     ensure([image])
     with Lab(lab_session) as lab:
-        lab.start([tshark_spec(image.tag, CAPTURES)])
-        yield {name: frames(lab[NAME], name) for name in CAPTURES}
+        lab.start([tshark_spec(image.tag, FILES)])
+        yield {name: frames(lab[NAME], name) for name in FILES}
 
 
-@pytest.fixture(params=CAPTURES)
+@pytest.fixture(params=FILES)
 def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[Frame]]) -> Compared:
     """One capture, its connections matched: by their ends, in the order of their beginnings."""
     name: str = request.param
@@ -162,7 +161,7 @@ def test_the_captures_have_what_is_compared(read_by_tshark: Mapping[str, list[Fr
 
 
 def _flows(name: str) -> Iterator[FlowRecord]:
-    return flows(SegmentReader(PacketReader([CAPTURES[name]])))
+    return flows(SegmentReader(PacketReader([FILES[name]])))
 
 
 def _kinds(some: Sequence[Frame]) -> Counter[str]:

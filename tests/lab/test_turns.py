@@ -8,25 +8,25 @@ from contextlib import contextmanager
 import docker
 import pytest
 
-from fixtures.engine.labels import Session
-from fixtures.errors import LabError
-from fixtures.load.stage import Stage
-from fixtures.load.trial import TrialPlan, run_trial
-from fixtures.pytest_plugin.engine import BuiltImages
-from fixtures.scenario import bench as bench_module
-from fixtures.scenario.arms import Arm, Subject
-from fixtures.scenario.bench import Bench
-from fixtures.scenario.placement import CpuPlacement
-from fixtures.scenario.preconditions import PreconditionError
-from fixtures.scenario.scenarios import Scenario
-from fixtures.subject.config import ERROR_LOG_PATH, SubjectConfig
-from fixtures.topology.lab import Lab
+from fixtures.engine import BuiltImages
 from images.netadmin.netadmin import turns
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.stall_load import StallLoad, run_trial
+from tuneproof.lab.subject.config import ERROR_LOG_PATH, SubjectConfig
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.scenario import bench as bench_module
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = pytest.mark.engine
 
 IDLE_WITHIN_S = 20.0
-PLAN = TrialPlan(fast_rate_hz=10, settle_s=0.1, measure_s=0.5)
+PLAN = StallLoad(fast_rate_hz=10, settle_s=0.1, measure_s=0.5)
 # What a debug log says of each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
 # ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A call that would have had to wait has moved -1
 # bytes, but for sendfile, which has another line then; and what readv moved is told by its caller.
@@ -117,7 +117,7 @@ def test_the_recorder_counts_what_the_debug_log_tells(
             assert record.counters["read_calls"] == counted(told, READ_CALL)
             assert record.counters["write_calls"] == counted(told, WRITE_CALL)
         assert sum(record.counters["read_bytes"] for record in workers.values()) > 1 << 20, "small files came through"
-        arm = Arm(name="recorded", subject=bench.subjects["subject"], plan=TrialPlan(measure_s=0.3, counts_turns=True))
+        arm = Arm(name="recorded", subject=bench.subjects["subject"], plan=StallLoad(measure_s=0.3, counts_turns=True))
         observation = arm.plan.observe(bench.run(arm, label="trial"))
         for lag in observation.workers:
             assert lag.turns is not None

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from fixtures.evidence.capture.decode import ACK, FIN, RST, SYN
-from fixtures.evidence.capture.records import Endpoint
-from fixtures.topology.container import LabContainer
-from fixtures.topology.roles import Role, RoleSpec
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN
+from tuneproof.explain.parse.capture.records import Endpoint
+from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.roles import Role, RoleSpec
 
 NAME: Final = "tshark"
 _FOLDER: Final = "/tmp/captures"  # noqa: S108  # inside a container that has nobody else

@@ -2,7 +2,7 @@
 
 import docker
 
-from fixtures.engine.labels import ROLE, SESSION, Session
+from tuneproof.lab.engine.labels import ROLE, SESSION, Session
 
 _END = (
     "import os, pathlib, signal\n"

@@ -6,16 +6,16 @@ from typing import Final
 
 import pytest
 
-from fixtures.engine.host_state import HostState
-from fixtures.errors import LabError
+from tests.support.host_state import HostState
+from tuneproof.errors import LabError
 
 # A link's end is told a moment after the engine has removed its network.
 _SETTLED_WITHIN_S: Final = 5.0
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="class", autouse=True)
 def host_left_as_it_was() -> Iterator[None]:
-    """Compare the host's sysctls, links and queueing disciplines before and after all labs of a module."""
+    """Compare the host's sysctls, links and queueing disciplines before and after all labs of a scenario."""
     before = HostState.read()
     yield
     deadline_s = time.monotonic() + _SETTLED_WITHIN_S

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.fake_kernel import Proc
+from tests.support.fake_kernel import Proc
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from tests.support.places import CHECKOUT
+
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
 # [text](target) and ![text](target), with or without a title.
 LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 ELSEWHERE = ("https://", "http://", "mailto:")
@@ -50,7 +51,7 @@ def broken(page: Path) -> list[str]:
     return nowhere
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     """A file that was moved takes its links along."""
     assert broken(page) == []

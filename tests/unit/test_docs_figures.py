@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.errors import BadInputError
-from fixtures.report.cells import Effect
-from fixtures.report.docs.__main__ import PICTURES, RESULTS, ROOT, pages
-from fixtures.report.docs.markers import Marker, markers, rewrite
-from fixtures.report.docs.tables import fill, scenarios_of
-from fixtures.report.documents import Results
-from fixtures.report.results import load
-from tests.unit.written_results import a_cell, ratio, unsupported, written
+from tests.support.written_results import a_cell, ratio, unsupported, written
+from tools.docs.__main__ import PICTURES, RESULTS, ROOT, pages
+from tools.docs.markers import Marker, markers, rewrite
+from tools.docs.tables import fill, scenarios_of
+from tuneproof.catalogue import every_advice
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.cells import Effect
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.run_file import load
 
 PAGES = list(pages())
 MOST_PICTURE_BYTES = 250_000
@@ -49,7 +50,7 @@ def results(tmp_path: Path) -> Results:
 def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> None:
     """Whoever edits a figure, or changes the results, has to write the pages anew."""
     text = page.read_text(encoding="utf-8")
-    assert fill(text, committed, where=page.name) == text, "to do: .venv/bin/python -m fixtures.report.docs"
+    assert fill(text, committed, where=page.name) == text, "to do: .venv/bin/python -m tools.docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -65,10 +66,9 @@ def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None
 
 
 def test_every_scenario_of_the_project_has_a_page() -> None:
-    """A new test module needs one, or a place on one."""
-    modules = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "scenarios").glob("test_*.py")}
+    """A new piece of advice needs one, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
-    assert modules == shown
+    assert {advice.name for advice in every_advice()} == shown
 
 
 def test_every_picture_is_shown_and_small() -> None:

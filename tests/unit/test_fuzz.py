@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.evidence.figures import Figure
-from fixtures.evidence.problems import MalformedEvidenceError
 from tests.fuzz.__main__ import main, targets
 from tests.fuzz.checks import ContradictionError, told
 from tests.fuzz.mutate import _CHANGES, MOST_BYTES, mutated
 from tests.fuzz.parsers import READERS
 from tests.fuzz.runner import Tally, Target, input_of, keep, run, table
 from tests.fuzz.seeds import SEEDS
+from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 INPUTS = 150
 MIB = 1 << 20

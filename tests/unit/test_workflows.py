@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.cli.main import COMMANDS
-from fixtures.pytest_plugin.options import LOOKS
-from fixtures.subject.versions import SUITES
+from tests.support.places import CHECKOUT
+from tuneproof.cli.main import COMMANDS
+from tuneproof.lab.subject.versions import SUITES
+from tuneproof.proof.depths import LOOKS
 
-ROOT = Path(__file__).parents[2]
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
+WORKFLOWS = sorted((CHECKOUT / ".github" / "workflows").glob("*.yml"))
+ACTIONS = sorted((CHECKOUT / ".github" / "actions").glob("*/action.yml"))
 PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 
@@ -53,7 +53,7 @@ def jobs_of(path: Path) -> list[Job]:
 
 def names_of(path: Path) -> str:
     """Return a readable id for a file."""
-    return str(path.relative_to(ROOT / ".github"))
+    return str(path.relative_to(CHECKOUT / ".github"))
 
 
 def uses_of(path: Path) -> list[str]:
@@ -107,7 +107,7 @@ def test_what_is_ours_exists(path: Path) -> None:
     """An action or a workflow of this repository is named by its place in it."""
     for use in uses_of(path):
         if use.startswith("./"):
-            place = ROOT / use
+            place = CHECKOUT / use
             assert place.is_file() or (place / "action.yml").is_file(), use
 
 
@@ -145,7 +145,7 @@ def test_a_checkout_keeps_no_token(job: Job) -> None:
 @pytest.mark.parametrize("name", ["ci.yml", "nightly.yml"])
 def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> None:
     """A skipped check counts as passed, and a job that the gate does not know could fail unseen."""
-    *others, gate = jobs_of(ROOT / ".github" / "workflows" / name)
+    *others, gate = jobs_of(CHECKOUT / ".github" / "workflows" / name)
     assert gate.name == "gate"
     needs = re.search(r"^    needs: \[([\w, -]+)\]$", gate.text, re.MULTILINE)
     assert needs is not None
@@ -180,10 +180,10 @@ def test_each_depth_that_ci_asks_for_exists() -> None:
 
 def test_the_runner_images_that_are_merged_are_those_that_measured() -> None:
     """A runner image that nobody merges would be missing in the report, and nobody would see it."""
-    shard = (ROOT / ".github" / "workflows" / "scenarios.yml").read_text(encoding="utf-8")
+    shard = (CHECKOUT / ".github" / "workflows" / "scenarios.yml").read_text(encoding="utf-8")
     measured = re.search(r"runner: \[([^\]]+)\]", shard)
     assert measured is not None
-    merge = (ROOT / ".github" / "actions" / "merge" / "action.yml").read_text(encoding="utf-8")
+    merge = (CHECKOUT / ".github" / "actions" / "merge" / "action.yml").read_text(encoding="utf-8")
     merged = re.findall(r"for runner in ([^;]+);", merge)
     assert merged == [measured[1].replace(",", "")] * len(merged)
     assert merged
@@ -191,14 +191,14 @@ def test_the_runner_images_that_are_merged_are_those_that_measured() -> None:
 
 def test_tox_has_an_environment_for_each_version_of_nginx() -> None:
     """``tox -e scenarios-nginx130`` proves the claims on nginx 1.30."""
-    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    text = (CHECKOUT / "tox.ini").read_text(encoding="utf-8")
     versions = re.findall(r"^    nginx(\d+): pytest tests/scenarios --nginx ([\d.]+) ", text, re.MULTILINE)
     assert versions == [(version.replace(".", ""), version) for version in SUITES]
 
 
 def test_what_lints_is_pinned_with_hashes() -> None:
     """Each tool in the list of wishes is in the lock, in that version, with at least one hash."""
-    folder = ROOT / ".ci" / "tools"
+    folder = CHECKOUT / ".ci" / "tools"
     wishes = (folder / "requirements.in").read_text(encoding="utf-8").split()
     lock = (folder / "requirements.lock").read_text(encoding="utf-8")
     pins = re.findall(r"^(\S+==\S+) \\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE)

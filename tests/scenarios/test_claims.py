@@ -1,0 +1,7 @@
+"""The product: every claim of the catalogue is a test."""
+
+from fixtures.claims import claims_of
+from tuneproof.catalogue import every_advice
+
+for advice in every_advice():
+    vars()[f"Test_{advice.name}"] = claims_of(advice)

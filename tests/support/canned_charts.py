@@ -1,0 +1,122 @@
+"""Cells and evidence for tests of charts, in the form that the loads record."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tuneproof.report.charts import Chart, charts
+from tuneproof.report.results.cells import Cell, Effect
+
+Json = dict[str, Any]
+
+
+def cell(
+    *,
+    arms: Mapping[str, Mapping[str, float | None]] | None = None,
+    unit: str = "ratio",
+    value: float = 4.0,
+    interval: tuple[float, float] = (2.5, 6.0),
+    threshold: float | None = 2.0,
+    form: str = "more",
+) -> Cell:
+    """Return a decided cell with these figures."""
+    return Cell(
+        id="stall/claim/nginx-1.22/bare",
+        scenario="stall",
+        claim="A claim.",
+        source="an article",
+        nginx="1.22",
+        network="bare",
+        verdict="holds",
+        expected="holds",
+        threshold=threshold,
+        effect=Effect(name="lag, a ÷ b", unit=unit, value=value, ci_low=interval[0], ci_high=interval[1], form=form),
+        arms=arms or {},
+        blocks=3,
+        void_blocks=0,
+        seconds=10.0,
+        measuring_seconds=5.0,
+        evidence=(),
+        reason="",
+    )
+
+
+def unsupported() -> Cell:
+    """Return a cell without an effect."""
+    return Cell.from_json(
+        cell().to_json() | {"verdict": "unsupported", "effect": None, "reason": "cannot be put here", "blocks": 0}
+    )
+
+
+def trial(arm: str, block: int, record: Mapping[str, Any], *void_reasons: str) -> Json:
+    """Return one line of samples.jsonl, as an object."""
+    return {"arm": arm, "block": block, "label": f"{arm}-b{block}", "void_reasons": list(void_reasons), "raw": record}
+
+
+def files(*trials: Json, effects: Sequence[Any] | None = None) -> dict[str, str]:
+    """Return the evidence folder's files."""
+    samples = "".join(f"{json.dumps(item)}\n" for item in trials)
+    of_effects = {} if effects is None else {"effects.json": json.dumps({"effect_per_block": list(effects)})}
+    return {"samples.jsonl": samples, **of_effects}
+
+
+def stall(*lags_ms: Sequence[float], fast_ms: Sequence[float] = (), bulk_bytes: Sequence[int] = ()) -> Json:
+    """Return the record of a trial of the stall: the loop lags of each worker, the fast requests, the bulk bytes."""
+    return {
+        "measure_s": 0.5,
+        "probe": [
+            {"at_ms": [10.0 * index for index in range(len(of_one))], "lag_ms": list(of_one), "missed_ticks": 3}
+            for of_one in lags_ms
+        ],
+        "bulk": {"worker_bytes": list(bulk_bytes)} if bulk_bytes else None,
+        "fast": [{"total_ms": total_ms, "complete": True} for total_ms in fast_ms],
+        "baseline": [],
+    }
+
+
+def storm(connect_ms: Sequence[float], *, connections: int, overflows: int = 0, queue_peak: int = 0) -> Json:
+    """Return the record of a storm of connects."""
+    return {
+        "connect_ms": list(connect_ms),
+        "connections": connections,
+        "queue_peak": queue_peak,
+        "counters": {"TcpExt.ListenOverflows": overflows, "TcpExt.ListenDrops": overflows},
+    }
+
+
+def http(*, connect: Mapping[str, float] | None, total: Mapping[str, float], drops: int = 0) -> Json:
+    """Return the record of a load whose generator tells percentiles."""
+    return {"connect_ms": connect, "total_ms": total, "counters": {"TcpExt.ListenDrops": drops}}
+
+
+def memory(*rss_bytes: Sequence[int], before: int = 1000, began_s: float = 500.0) -> Json:
+    """Return the record of slow readers: the workers' memory at each sample, a tenth of a second apart."""
+    samples = [{"at_s": began_s + index / 10, "rss_bytes": list(of_one)} for index, of_one in enumerate(rss_bytes)]
+    return {"rss_before_bytes": before, "rss_peak_bytes": max(map(sum, rss_bytes)), "rss_samples": samples}
+
+
+def named(name: str, of: Cell, evidence: Mapping[str, str]) -> Chart:
+    """Return the chart of this name, of which there must be one."""
+    (chart,) = [item for item in charts(of, evidence) if item.name == name]
+    return chart
+
+
+def names(of: Cell, evidence: Mapping[str, str]) -> list[str]:
+    """Return the names of all charts."""
+    return [item.name for item in charts(of, evidence)]
+
+
+def traces(chart: Chart, **wanted: Any) -> list[Json]:
+    """Return the traces of a figure with these attributes."""
+    return [trace for trace in chart.figure["data"] if all(trace.get(key) == value for key, value in wanted.items())]
+
+
+def rows(chart: Chart) -> list[tuple[Any, ...]]:
+    """Return the rows of a table."""
+    return list(chart.rows)
+
+
+def only(chart: Chart, **wanted: Any) -> Json:
+    """Return the trace with these attributes, of which there must be one."""
+    (trace,) = traces(chart, **wanted)
+    return trace

@@ -1,0 +1,299 @@
+"""Evidence of a healthy nginx, of every kind, and variants of it for what can be wrong."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary, summarise
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.held import HeldRequests
+from tuneproof.explain.parse.capture.records import Endpoint, Side
+from tuneproof.explain.parse.capture.services import ServiceSummary
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.softnet import SoftnetCpu, SoftnetSnapshot
+from tuneproof.explain.parse.figures import Distribution, distribution
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.processes.pidstat import PidstatSample
+from tuneproof.explain.parse.processes.schedstat import Schedstat
+from tuneproof.explain.parse.processes.status import ProcessStatus
+from tuneproof.explain.parse.sockets.table import SocketAddress, SocketEntry, SocketTable, Unread, socket_table
+
+FRONT: Final = Endpoint(address="10.0.0.2", port=8000)
+BACK: Final = Endpoint(address="10.0.1.3", port=9000)
+_REQUESTS: Final = 200
+
+
+def spread(
+    fast_s: float, slow_s: float | None = None, *, slow_share: float = 0.2, count: int = _REQUESTS
+) -> Distribution:
+    """Return times, a share of them slow."""
+    slow = round(slow_share * count)
+    made = distribution([fast_s] * (count - slow) + [fast_s if slow_s is None else slow_s] * slow)
+    assert made is not None
+    return made
+
+
+def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
+    """Return 200 connections with a request each, on a busy host with two cores, where nothing is wrong."""
+    healthy: dict[str, Any] = {
+        "server": server,
+        "flows": _REQUESTS,
+        "handshakes": {"complete": _REQUESTS},
+        "handshake_s": spread(0.0001, 0.02),
+        "syn_to_synack_s": spread(0.00005),
+        "synack_to_ack_s": spread(0.00005),
+        "from_client": Side(packets=4000, data_segments=_REQUESTS, duplicate_acks=3, fins=_REQUESTS, resets=10),
+        "from_server": Side(packets=8000, data_segments=6000, retransmitted_segments=2, out_of_order_segments=5),
+        "resets_by_client": 10,
+        "requests": _REQUESTS,
+        "response_s": spread(0.004, 0.03),
+        "transfer_s": spread(0.01),
+    }
+    return ServiceSummary(**{**healthy, **values})
+
+
+def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
+    """Return the fields of a service to which SYNs were sent again after a second."""
+    return {
+        "syn_retransmitted_flows": count,
+        "syn_retransmission_delay_s": spread(1.02, count=count),
+        "syn_retransmitted_then_complete": count,
+        **values,
+    }
+
+
+def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
+    """Return the fields of a service that loses data, and whose receivers notice."""
+    again = round(share * 6200)
+    return {
+        "from_client": Side(packets=4000, data_segments=200, duplicate_acks=3 * again),
+        "from_server": Side(packets=8000, data_segments=6000, retransmitted_segments=again),
+        **values,
+    }
+
+
+def held(request_s: Distribution | None = None, backend_s: Distribution | None = None, **values: Any) -> HeldRequests:
+    """Return both legs of 200 requests that nginx passes on at once."""
+    return HeldRequests(
+        **{
+            "front": FRONT,
+            "back": (BACK,),
+            "matched": _REQUESTS,
+            "request_held_s": request_s or spread(0.0004, 0.01),
+            "backend_s": backend_s or spread(0.003, 0.03),
+            "connected_held_s": spread(0.0001, 0.01),
+            "response_held_s": spread(0.0004, 0.01),
+            **values,
+        }
+    )
+
+
+def capture(*services: ServiceSummary, held: HeldRequests | None = None) -> CaptureSummary:
+    """Return a capture of these services."""
+    return CaptureSummary(
+        format="pcap",
+        packets=20_000,
+        tcp_segments=20_000,
+        duration_s=10.0,
+        flows=sum(each.flows for each in services),
+        services=services,
+        held=held,
+    )
+
+
+def both_legs(
+    front: Mapping[str, Any] | None = None, back: Mapping[str, Any] | None = None, **times: Any
+) -> EvidenceSet:
+    """Return a capture inside nginx's namespace."""
+    return evidence(captures=[capture(service(FRONT, **front or {}), service(BACK, **back or {}), held=held(**times))])
+
+
+def log(**values: Any) -> LogSummary:
+    """Return a log of 200 requests that were answered in time."""
+    healthy: dict[str, Any] = {
+        "requests": _REQUESTS,
+        "status_counts": {200: _REQUESTS},
+        "client_closed_499": 0,
+        "closed_499_without_time": 0,
+        "request_time_s": spread(0.01, 0.03),
+        "connect_time_s": spread(0.0, 0.004),
+        "header_time_s": spread(0.004, 0.02),
+        "response_time_s": spread(0.01, 0.03),
+        "header_minus_connect_s": spread(0.004, 0.02),
+        "client_time_s": spread(0.0),
+        "workers": (),
+    }
+    return replace(summarise((), format_name="main"), **{**healthy, **values})
+
+
+def worker(pid: int, connect_s: Distribution, header_s: Distribution | None = None) -> WorkerSummary:
+    """Return what a log says of one worker."""
+    return WorkerSummary(
+        worker_pid=pid,
+        requests=connect_s.count,
+        request_time_s=spread(0.01),
+        connect_time_s=connect_s,
+        header_time_s=header_s or connect_s,
+    )
+
+
+def readings(*numbers: Mapping[str, int], relative: bool = False) -> tuple[CounterSnapshot, ...]:
+    """Return readings of counters, each of which changes the one before."""
+    counters = dict(HEALTHY_BEFORE)
+    made = []
+    for each in numbers:
+        counters |= each
+        made.append(CounterSnapshot(source="proc", counters=dict(counters), relative=relative))
+    return tuple(made)
+
+
+def grown(**numbers: int) -> tuple[CounterSnapshot, ...]:
+    """Return two readings on a busy host, between which counters grow by so much; names without their group."""
+    full = {name.partition(".")[2]: name for name in HEALTHY_BEFORE}
+    later = {
+        name: value + HEALTHY_GROWTH.get(name, 0) + numbers.get(name.partition(".")[2], 0)
+        for name, value in HEALTHY_BEFORE.items()
+    }
+    assert numbers.keys() <= full.keys()
+    return readings({}, later)
+
+
+HEALTHY_BEFORE: Final[Mapping[str, int]] = {
+    "Tcp.OutSegs": 1_000_000,
+    "Tcp.RetransSegs": 100,
+    "Tcp.AttemptFails": 5,
+    "TcpExt.ListenOverflows": 0,
+    "TcpExt.ListenDrops": 0,
+    "TcpExt.TCPReqQFullDrop": 0,
+    "TcpExt.TCPReqQFullDoCookies": 0,
+    "TcpExt.SyncookiesSent": 0,
+    "TcpExt.TCPBacklogDrop": 0,
+    "TcpExt.TCPSynRetrans": 2,
+    "TcpExt.TCPSackRecovery": 0,
+    "TcpExt.TCPLostRetransmit": 0,
+    "TcpExt.TCPDSACKRecv": 0,
+    "TcpExt.TCPTimeouts": 0,
+}
+HEALTHY_GROWTH: Final[Mapping[str, int]] = {"Tcp.OutSegs": 20_000, "Tcp.RetransSegs": 3, "TcpExt.TCPTimeouts": 2}
+
+
+def listening(port: int = FRONT.port, *, queued: int = 0, backlog: int = 511) -> SocketEntry:
+    """Return a listening socket."""
+    return _socket("LISTEN", queued, backlog, port)
+
+
+def established(send_queue: int = 0, port: int = FRONT.port, **values: Any) -> SocketEntry:
+    """Return a connection at a port of this host, as ``ss -i`` shows it."""
+    return replace(_socket("ESTAB", 0, send_queue, port), **{"cwnd": 10, **values})
+
+
+def half_open(count: int) -> list[SocketEntry]:
+    """Return half-open connections."""
+    return [_socket("SYN-RECV", 0, 0, FRONT.port)] * count
+
+
+def table(*entries: SocketEntry) -> SocketTable:
+    """Return a table of sockets."""
+    return socket_table(entries, other_families={}, unread=Unread())
+
+
+def _socket(state: str, recv_queue: int, send_queue: int, port: int) -> SocketEntry:
+    return SocketEntry(
+        state=state,
+        recv_queue=recv_queue,
+        send_queue=send_queue,
+        local=SocketAddress(host="10.0.0.2", port=port),
+        peer=SocketAddress(host="10.0.0.9", port=40_000),
+    )
+
+
+def softnet(*dropped: int) -> tuple[SoftnetSnapshot, ...]:
+    """Return readings of one CPU that has dropped so much."""
+    return tuple(
+        SoftnetSnapshot(cpus=(SoftnetCpu(cpu=0, processed=1_000_000, dropped=each, squeezed=3),)) for each in dropped
+    )
+
+
+def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
+    """Return readings of a worker's memory."""
+    return tuple(
+        ProcessStatus(
+            name="nginx",
+            pid=pid,
+            parent_pid=1,
+            state="S (sleeping)",
+            size_bytes=None,
+            rss_bytes=(each << 20) + 4096,
+            rss_anon_bytes=each << 20,
+            rss_file_bytes=4096,
+            rss_shmem_bytes=0,
+            rss_peak_bytes=None,
+            swap_bytes=0,
+            threads=1,
+            voluntary_switches=1,
+            nonvoluntary_switches=1,
+            cpus_allowed="0",
+        )
+        for each in mib
+    )
+
+
+def scheduled(*run_and_wait_s: tuple[float, float]) -> tuple[Schedstat, ...]:
+    """Return readings of a worker's time on the CPU and before it."""
+    return tuple(Schedstat(run_s=run_s, wait_s=wait_s, slices=1) for run_s, wait_s in run_and_wait_s)
+
+
+def pidstat(column: str, *values: float) -> tuple[PidstatSample, ...]:
+    """Return samples of a worker."""
+    return tuple(
+        PidstatSample(
+            time="12:00:01", is_average=False, pid=7, thread_id=None, user="33", command="nginx", columns={column: each}
+        )
+        for each in values
+    )
+
+
+def load_run(**values: Any) -> LoadRun:
+    """Return a run of ab without errors."""
+    healthy: dict[str, Any] = {
+        "tool": "ab",
+        "requests": 1000,
+        "duration_s": 1.0,
+        "requests_per_s": 1000.0,
+        "good_per_s": 1000.0,
+        "latency_ms": {"p50": 5.0, "p99": 20.0, "max": 30.0},
+        "errors": {},
+        "non_2xx": 0,
+        "failed_share": 0.0,
+        "interrupted": False,
+        "notes": (),
+    }
+    return LoadRun(**{**healthy, **values})
+
+
+def evidence(**kinds: Iterable[Any]) -> EvidenceSet:
+    """Return an evidence set; every result gets the name of its kind and its number, such as "captures 1"."""
+    return EvidenceSet(
+        **{
+            kind: tuple(Named(name=f"{kind} {number}", content=each) for number, each in enumerate(contents, start=1))
+            for kind, contents in kinds.items()
+        }
+    )
+
+
+def healthy_evidence() -> EvidenceSet:
+    """Return evidence of every kind from a busy host where nothing is wrong."""
+    both = both_legs()
+    return replace(
+        evidence(
+            access_logs=[log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02))))],
+            counters=[grown()],
+            sockets=[table(listening(), listening(), *[established(20_000)] * 5, *half_open(3))],
+            softnet=[softnet(0, 2)],
+            processes=[memory(30, 35), scheduled((10.0, 1.0), (12.0, 1.1))],
+            pidstat=[pidstat("%wait", 1.4, 3.0)],
+            load_runs=[load_run()],
+        ),
+        captures=both.captures,
+    )

@@ -1,0 +1,171 @@
+"""One observation of every kind of load, and variants of them for the arms of a claim."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final, TypeVar
+
+from tests.support import canned_turns
+from tests.support.canned_trials import raw_trial
+from tuneproof.lab.load.accept_load import AcceptObservation
+from tuneproof.lab.load.base import TrialRecord
+from tuneproof.lab.load.connect_storm import StormObservation
+from tuneproof.lab.load.half_open import HalfOpenObservation
+from tuneproof.lab.load.held_connections import HeldObservation
+from tuneproof.lab.load.http_load import HttpObservation
+from tuneproof.lab.load.one_by_one import ProtocolObservation
+from tuneproof.lab.load.slow_readers import MemoryObservation
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.load.start_up import StartUpObservation
+from tuneproof.proof.scenario.claims import Claim
+
+_Obs = TypeVar("_Obs", bound=TrialRecord)
+# An observation per arm, in the order of a claim's arms.
+Block = Sequence[TrialRecord]
+
+_ANY: Final[dict[str, Any]] = {"trial": "a-b1", "steal_pct": 0.0, "measuring_s": 1.0}
+
+STORM: Final = StormObservation(
+    **_ANY,
+    connections=1000,
+    slow_share=0.0,
+    connected=1000,
+    queue_peak=1000,
+    listen_overflows=500,
+    listen_drops=500,
+    backlog_drops=0,
+)
+HALF_OPEN: Final = HalfOpenObservation(
+    **_ANY, syns=800, dropped_share=0.0, overflowed_share=0.0, cookies_share=0.0, half_open=800
+)
+HTTP: Final = HttpObservation(
+    **_ANY,
+    requests_per_s=1000.0,
+    completed=10_000,
+    failed_share=0.0,
+    slow_connect_share=0.0,
+    connect_p99_ms=1.0,
+    connect_max_ms=2.0,
+    total_p50_ms=3.0,
+    total_p99_ms=4.0,
+    upstream_connects_per_request=0.0,
+    time_wait=0,
+    listen_overflows=0,
+    listen_drops=0,
+    switches_per_request=1.0,
+    run_queue_wait_share=0.02,
+    worker_cpu_us_per_request=40.0,
+    worker_cpu_share=0.8,
+)
+ACCEPT: Final = AcceptObservation(**asdict(HTTP), empty_accepts_per_request=0.0)
+HELD: Final = HeldObservation(
+    **_ANY,
+    held=10_000,
+    failed=0,
+    worker_bytes_per_connection=1000.0,
+    kernel_bytes_per_connection=4000.0,
+    client_rss_bytes=100_000_000,
+)
+ROUND: Final = ProtocolObservation(
+    **_ANY,
+    requests=20,
+    timeout_share=0.0,
+    total_p50_ms=40.0,
+    slowest_tenth_ms=1000.0,
+    total_max_ms=1000.0,
+    bulk_bytes_per_s=1e9,
+)
+MEMORY: Final = MemoryObservation(
+    **_ANY,
+    readers=1,
+    readers_alive=1,
+    growth_bytes=0,
+    cgroup_growth_bytes=0,
+    cgroup_kernel_growth_bytes=0,
+    temp_file_bytes=0,
+    send_queue_bytes=0,
+    unread_bytes=0,
+    oom_kills=0,
+    others_ended=0,
+)
+# An nginx of one worker whose every connection costs 424 bytes, beside 1 MiB.
+STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
+# Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
+STALL: Final = StallObservation.from_json(raw_trial(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
+
+
+def by_arm(claim: Claim[Any], block: Block) -> dict[str, TrialRecord]:
+    """Return the observations of a block by the claim's arms."""
+    return dict(zip(claim.arms, block, strict=True))
+
+
+def per_arm(canned: _Obs, **values: Sequence[Any]) -> list[_Obs]:
+    """Return a canned observation once for each arm of a claim, with the arm's own values of some fields."""
+    rows = zip(*values.values(), strict=True)
+    return [replace(canned, **dict(zip(values, row, strict=True))) for row in rows]
+
+
+def rates(*requests_per_s: float) -> list[HttpObservation]:
+    """Return loads of these rates."""
+    return per_arm(HTTP, requests_per_s=requests_per_s)
+
+
+def turning(observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0) -> StallObservation:
+    """Return a trial whose loaded worker reads so much in each turn and takes so long; the idle one takes 1 ms."""
+    loaded, idle = observation.workers
+    return replace(
+        observation,
+        workers=(
+            replace(
+                loaded, turns=canned_turns.alike(loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms)
+            ),
+            replace(idle, turns=canned_turns.alike(idle.worker_pid, turn_bytes=100, turn_cpu_ms=1.0)),
+        ),
+    )
+
+
+def reads(*turn_bytes: int) -> list[StallObservation]:
+    """Return trials whose loaded workers read so much in each turn."""
+    return [turning(STALL, turn_bytes=each) for each in turn_bytes]
+
+
+def takes(*turn_cpu_ms: float) -> list[StallObservation]:
+    """Return trials whose loaded workers need so much CPU time for each turn."""
+    return [turning(STALL, turn_cpu_ms=each) for each in turn_cpu_ms]
+
+
+def slow(*of_ten: int) -> list[StallObservation]:
+    """Return trials in which so many of ten fast requests are slow."""
+    late = replace(STALL.fast[0], total_ms=900.0)
+    return per_arm(STALL, fast=[(*[late] * count, *STALL.fast[count:]) for count in of_ten])
+
+
+def fed(*of_ten: int) -> list[StallObservation]:
+    """Return trials in which so many of ten fast requests come to the loaded worker."""
+    elsewhere = replace(STALL.fast[0], worker_pid=STALL.workers[1].worker_pid)
+    return per_arm(STALL, fast=[(*STALL.fast[:count], *[elsewhere] * (10 - count)) for count in of_ten])
+
+
+def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
+    """Return rounds of the article's protocol whose slowest tenth takes so long."""
+    return per_arm(ROUND, slowest_tenth_ms=slowest_tenth_ms)
+
+
+def storms(*connected: int) -> list[StormObservation]:
+    """Return storms of 1000 connects, of which so many stood at once."""
+    return per_arm(STORM, connected=connected, slow_share=[1 - count / 1000 for count in connected])
+
+
+def held(worker_bytes: float, kernel_bytes: float) -> list[HeldObservation]:
+    """Return connections that cost so much each."""
+    return [replace(HELD, worker_bytes_per_connection=worker_bytes, kernel_bytes_per_connection=kernel_bytes)]
+
+
+def growths(*mib: float) -> list[MemoryObservation]:
+    """Return trials in which the workers' memory grows by so much."""
+    return per_arm(MEMORY, growth_bytes=[round(each * (1 << 20)) for each in mib])
+
+
+def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) -> list[StartUpObservation]:
+    """Return nginxes of so many workers and connections of them all, of which each costs so much."""
+    rows = [(workers, slots, round(workers * (1 << 20) + slots * slot_bytes)) for workers, slots in workers_and_slots]
+    return [replace(STARTED, workers=workers, slots=slots, rss_bytes=rss) for workers, slots, rss in rows]

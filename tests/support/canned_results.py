@@ -1,0 +1,196 @@
+"""Runs on disk for tests of the pages: a small one with everything that a reader may meet, and a large one."""
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.support.canned_charts import files, stall, trial
+from tuneproof.report.results.run_file import FILE_NAME, Results, load
+from tuneproof.report.results.slugs import slug
+
+HOST = {
+    "kernel": "6.1.0",
+    "architecture": "x86_64",
+    "operating_system": "Debian GNU/Linux 12",
+    "cpu_model": "A Processor",
+    "cpu_count": 2,
+    "memory_bytes": 8 << 30,
+    "engine": "26.1",
+    "sysctls": {"net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
+}
+HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single' {{ 7 * 7 }} \x1b[31m </script> \ud800"
+"""What a stranger may write where we print: markup, a template, an escape sequence, half of a surrogate pair."""
+_ARMS = {
+    "default": {"trials": 5, "lag_p50_ms": 56.52367250149837, "bulk_bytes_per_s": 192870586.6666667, "kept": None},
+    "small-rmem": {"trials": 5, "lag_p50_ms": 0.5707069994969061, "bulk_bytes_per_s": 270232640.0, "kept": None},
+}
+_CONFIG = "worker_processes 2;\nhttp {\n    server {\n        listen 80 reuseport;\n    }\n}\n"
+
+
+def cell(name: str, *, nginx: str = "1.22", network: str = "bare", **changes: Any) -> dict[str, Any]:
+    """Return one cell as results.json holds it: a claim that holds as expected, but for the changes."""
+    scenario = changes.pop("scenario", "reuseport_stall")
+    values = {
+        "id": f"{scenario}/{name}/nginx-{nginx}/{network}",
+        "scenario": scenario,
+        "claim": f"A loaded worker stalls ({name})",
+        "source": "An article (2023): requests jump between 38 ms and 1010 ms",
+        "nginx": nginx,
+        "network": network,
+        "verdict": "holds",
+        "expected": "holds",
+        "threshold": 5.0,
+        "effect": effect(80.12345678901234, 52.9, 112.0),
+        "arms": _ARMS,
+        "blocks": 5,
+        "void_blocks": 1,
+        "seconds": 12.345678901234567,
+        "measuring_seconds": 4.5,
+        "evidence": [],
+        "reason": "",
+        "links": [],
+    }
+    return values | changes
+
+
+def effect(value: float, low: float, high: float, unit: str = "ratio") -> dict[str, Any]:
+    """Return an effect as results.json holds it."""
+    return {"name": "median loop lag, default ÷ small", "unit": unit, "value": value, "ci_low": low, "ci_high": high}
+
+
+def document(cells: Iterable[Mapping[str, Any]], **changes: Any) -> dict[str, Any]:
+    """Return a finished run's document, but for the changes; None takes a field away."""
+    values = {
+        "schema": 1,
+        "started": "2026-11-20T19:05:40Z",
+        "host": HOST,
+        "seed": 83362795,
+        "options": {"nginx": ["1.22"], "network": ["bare"], "shaper": "auto", "depth": "quick"},
+        "seconds": 443.6,
+        "finished": True,
+        **changes,
+        "cells": list(cells),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def write(folder: Path, content: Mapping[str, Any]) -> Results:
+    """Write a document into a folder, and read it back as a report does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
+    return load(folder)
+
+
+def with_evidence(folder: Path, of: dict[str, Any], contents: Mapping[str, str]) -> dict[str, Any]:
+    """Write a cell's evidence, and return the cell with its paths."""
+    place = f"evidence/{slug(of['id'])}"
+    for name, text in contents.items():
+        (folder / place / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place / name).write_text(text, encoding="utf-8")
+    return of | {"evidence": [*of["evidence"], *(f"{place}/{name}" for name in contents)]}
+
+
+def stall_evidence(blocks: int = 5, *, probes: int = 20, seed: int = 1) -> dict[str, str]:
+    """Return the files of a stall's cell: two arms, whose workers' loop lags are drawn at random."""
+    dice = random.Random(seed)  # noqa: S311 - a test's data, no secret
+    lags_ms = {"default": 50.0, "small-rmem": 0.5}
+    trials = [
+        trial(arm, block, stall(*_drawn(dice, lag_ms, probes), bulk_bytes=(80_000_000, 0)))
+        for block in range(1, blocks + 1)
+        for arm, lag_ms in lags_ms.items()
+    ]
+    preconditions = {
+        "workers": 2,
+        "sysctls": {"net.core.somaxconn": "4096", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
+    }
+    small = {**preconditions, "sysctls": {**preconditions["sysctls"], "net.ipv4.tcp_rmem": "40960"}}  # type: ignore[dict-item]
+    return {
+        **files(*trials, effects=[dice.uniform(50, 110) for _ in range(blocks)]),
+        "host.json": json.dumps(HOST),
+        "default.nginx.conf": _CONFIG,
+        "default.preconditions.json": json.dumps(preconditions),
+        "default.access.log": "a line\n",
+        "default.access.json": "{}",
+        "small-rmem.nginx.conf": _CONFIG.replace(" reuseport", ""),
+        "small-rmem.preconditions.json": json.dumps(small),
+        "small-rmem.access.log": "a line\n",
+        "small-rmem.access.json": "{}",
+    }
+
+
+def write_small_run(folder: Path) -> Results:
+    """Write a run of everything: each verdict, gaps, a shaped link, lost and oddly named evidence, hostile texts."""
+    cells = [
+        with_evidence(folder, cell("restores_loop"), stall_evidence()),
+        cell("restores_loop", nginx="1.30", verdict="refuted", effect=effect(0.9, 0.7, 1.1)),
+        cell(
+            "herd",
+            nginx="1.30",
+            verdict="refuted",
+            expected="refuted",
+            effect=effect(-0.001, -0.02, 0.01, "share"),
+            threshold=0.1,
+            reason="expired since nginx 1.11.3: EPOLLEXCLUSIVE wakes one worker per connection",
+        ),
+        cell("twins", verdict="inconclusive", reason="after 9 blocks the interval still contains the threshold"),
+        with_evidence(
+            folder,
+            cell("over_a_link", scenario="network_quality", network="wan", expected=None, links=[_link()]),
+            {"100% odd #name?.log": "odd\n", "effects.json": "not JSON"},
+        ),
+        cell(
+            "steering",
+            scenario="softirq_steering",
+            verdict="unsupported",
+            effect=None,
+            arms={},
+            blocks=0,
+            reason="rps_cpus cannot be written here",
+            evidence=["evidence/gone/samples.jsonl"],
+        ),
+        with_evidence(
+            folder,
+            cell("hostile", scenario="hostile", claim=HOSTILE, source=HOSTILE, arms={HOSTILE: {HOSTILE: 1.5}})
+            | {"reason": HOSTILE, "id": f"hostile/{HOSTILE}"},
+            {"<b>.nginx.conf": HOSTILE.encode("utf-8", "replace").decode()},
+        ),
+    ]
+    (folder / "trials.jsonl").write_text("{}\n", encoding="utf-8")
+    return write(folder, document(cells))
+
+
+def write_large_run(folder: Path, *, cells: int) -> Results:
+    """Write a run of so many cells, each with the evidence of 12 blocks."""
+    columns = [(nginx, network) for nginx in ("1.18", "1.22", "1.26", "1.30") for network in ("bare", "wan")]
+    made = []
+    for index in range(cells):
+        nginx, network = columns[index % len(columns)]
+        claim = index // len(columns)
+        one = cell(
+            f"claim_{claim}", nginx=nginx, network=network, scenario=f"scenario_{claim // 6}", arms=_metrics(index)
+        )
+        made.append(with_evidence(folder, one, stall_evidence(12, seed=index)))
+    return write(folder, document(made))
+
+
+def _drawn(dice: random.Random, lag_ms: float, probes: int) -> Sequence[Sequence[float]]:
+    return [[dice.lognormvariate(0, 0.5) * scale for _ in range(probes)] for scale in (lag_ms, 0.2)]
+
+
+def _metrics(seed: int) -> dict[str, dict[str, float]]:
+    dice = random.Random(seed)  # noqa: S311 - a test's data, no secret
+    return {arm: {f"metric_{index}_p50_ms": dice.uniform(0, 100) for index in range(20)} for arm in _ARMS}
+
+
+def _link() -> dict[str, Any]:
+    return {
+        "network": "wan",
+        "link": "client",
+        "direction": "egress",
+        "shaper": "native",
+        "set": {"rtt_p50_ms": 20.0, "rate_mbit": None},
+        "measured": {"rtt_p50_ms": 20.4, "loss_pct": 0.0},
+        "tolerance": {"rtt_p50_ms": 2.0},
+    }

@@ -1,0 +1,79 @@
+"""Records of turns, made by hand."""
+
+import array
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from images.netadmin.netadmin import turns
+from tuneproof.lab.load.turns import WorkerTurns
+
+# A process that started a second after boot, and whose record began half a second later.
+STARTED_NS, CREATED_NS = 1_000_000_000, 1_500_000_000
+STAT = f"{{pid}} (nginx: (worker) 1) S 1 {' '.join('0' * 17)} {STARTED_NS // 10_000_000} 0 0\n"
+
+
+def content(
+    pid: int,
+    *,
+    begun: int = 0,
+    sequence: int = 0,
+    counters: Mapping[str, int] | None = None,
+    histograms: Mapping[str, Mapping[int, tuple[int, int]]] | None = None,
+    **header: Any,
+) -> bytes:
+    """Return a record's bytes as turns.c lays them out."""
+    fields: dict[str, Any] = {
+        "magic": b"TPTURNS\0",
+        "version": 1,
+        "pid": pid,
+        "created_ns": CREATED_NS,
+        "buckets": 320,
+        **header,
+    }
+    words = array.array("Q", [(counters or {}).get(name, 0) for name in turns.COUNTERS])
+    for name in turns.HISTOGRAMS:
+        buckets = (histograms or {}).get(name, {})
+        words.extend(buckets.get(bucket, (0, 0))[0] for bucket in range(320))
+        words.extend(buckets.get(bucket, (0, 0))[1] for bucket in range(320))
+    return struct.pack("=8s4Q2Q", *fields.values(), sequence, begun) + words.tobytes()
+
+
+def write(proc: Path, pid: int, record: bytes) -> Path:
+    """Put a record where a reader looks for it; a process that is in the table already gets its stat."""
+    folder = proc / str(pid)
+    shm = folder / "root/dev/shm"
+    shm.mkdir(parents=True, exist_ok=True)
+    (folder / "stat").write_text(STAT.format(pid=pid), encoding="ascii")
+    path = shm / f"tuneproof-turns.{pid}"
+    path.write_bytes(record)
+    return path
+
+
+def raw_worker(
+    pid: int, *, read: Sequence[Sequence[int]] = (), cpu: Sequence[Sequence[int]] = (), **changes: Any
+) -> dict[str, Any]:
+    """Return what the observer answers for one worker, but for what a test cares about."""
+    fields: dict[str, Any] = {
+        **dict.fromkeys(turns.COUNTERS, 0),
+        "pid": pid,
+        "turns": sum(count for _, count, _ in read),
+        "read_bytes": sum(total for _, _, total in read),
+        "unfinished": False,
+    }
+    histograms = {"read_bytes": list(read), "cpu_ns": list(cpu), "wall_ns": []}
+    return {**fields, "histograms": histograms, **changes}
+
+
+def bucket(value: int) -> int:
+    """Return the number of a value's bucket, as turns.c does."""
+    shift = max(value.bit_length() - 4, -1)
+    return value if shift < 0 else 8 * (shift + 1) + (value >> shift) - 8
+
+
+def alike(pid: int, *, turn_bytes: int, turn_cpu_ms: float, turns_made: int = 100) -> WorkerTurns:
+    """Return the turns of a worker of which each has read as much, and taken as much CPU time."""
+    cpu_ns = round(1e6 * turn_cpu_ms)
+    read, cpu = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns))
+    return WorkerTurns.from_json(raw_worker(pid, read=read, cpu=cpu, cpu_ns=turns_made * cpu_ns))

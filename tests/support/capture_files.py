@@ -1,0 +1,93 @@
+"""Capture files, byte by byte: what the formats' drafts say, and what a broken or hostile program writes."""
+
+import struct
+from collections.abc import Iterable, Iterator
+
+from tuneproof.explain.parse.capture.packets import Packet
+
+SECONDS = 1_700_000_000
+SECTION_HEADER, INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+TIME_RESOLUTION, TIME_OFFSET = 9, 14
+PCAP_HEADER_BYTES, RECORD_BYTES = 24, 16
+
+
+def chunks(content: bytes, size: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the content in pieces."""
+    return (content[start : start + size] for start in range(0, len(content), size))
+
+
+def packet(number: int, *, linktype: int = 1, size_bytes: int = 60, wire_bytes: int | None = None) -> Packet:
+    """Return the packet of a number: its bytes and its time are its own."""
+    data = bytes((number + at) % 256 for at in range(size_bytes))
+    return SECONDS * 10**9 + number * 1000, linktype, data, size_bytes if wire_bytes is None else wire_bytes
+
+
+def pcap(
+    packets: Iterable[Packet],
+    *,
+    order: str = "<",
+    nanoseconds: bool = False,
+    linktype: int = 1,
+    version: tuple[int, int] = (2, 4),
+) -> bytes:
+    """Return a pcap file."""
+    magic, unit_ns = (0xA1B23C4D, 1) if nanoseconds else (0xA1B2C3D4, 1000)
+    parts = [struct.pack(order + "IHHiIII", magic, *version, 0, 0, 262_144, linktype)]
+    for time_ns, _, data, wire_bytes in packets:
+        seconds, fraction_ns = divmod(time_ns, 10**9)
+        parts += [record(seconds, fraction_ns // unit_ns, len(data), wire_bytes, order=order), data]
+    return b"".join(parts)
+
+
+def record(seconds: int, fraction: int, captured_bytes: int, wire_bytes: int, *, order: str = "<") -> bytes:
+    """Return a record's header in pcap."""
+    return struct.pack(order + "IIII", seconds, fraction, captured_bytes, wire_bytes)
+
+
+def block(kind: int, body: bytes, *, order: str = "<") -> bytes:
+    """Return a block of pcapng, filled up to words."""
+    body += bytes(-len(body) % 4)
+    size = struct.pack(order + "I", len(body) + 12)
+    return struct.pack(order + "I", kind) + size + body + size
+
+
+def section(*, order: str = "<", major: int = 1) -> bytes:
+    """Return a section's header."""
+    return block(SECTION_HEADER, struct.pack(order + "IHHq", 0x1A2B3C4D, major, 0, -1), order=order)
+
+
+def interface(*options: tuple[int, bytes], linktype: int = 1, snap_bytes: int = 0, order: str = "<") -> bytes:
+    """Return an interface's description with options, a code and a value each."""
+    body = struct.pack(order + "HHI", linktype, 0, snap_bytes)
+    for code, value in options:
+        body += struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
+    if options:
+        body += bytes(4)
+    return block(INTERFACE, body, order=order)
+
+
+def enhanced(data: bytes, *, number: int = 0, ticks: int = 0, wire_bytes: int | None = None, order: str = "<") -> bytes:
+    """Return an enhanced packet block."""
+    wire = len(data) if wire_bytes is None else wire_bytes
+    head = struct.pack(order + "IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(data), wire)
+    return block(ENHANCED_PACKET, head + data, order=order)
+
+
+def old(data: bytes, *, number: int = 0, ticks: int = 0, order: str = "<") -> bytes:
+    """Return a packet block of the kind that enhanced ones replaced."""
+    head = struct.pack(order + "HHIIII", number, 3, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
+    return block(OLD_PACKET, head + data, order=order)
+
+
+def simple(data: bytes, *, wire_bytes: int, order: str = "<") -> bytes:
+    """Return a simple packet block."""
+    return block(SIMPLE_PACKET, struct.pack(order + "I", wire_bytes) + data, order=order)
+
+
+def pcapng(packets: Iterable[Packet], *, order: str = "<") -> bytes:
+    """Return a pcapng file of one section and one interface whose clock counts nanoseconds."""
+    parts = [section(order=order), interface((TIME_RESOLUTION, b"\x09"), order=order)]
+    parts += [
+        enhanced(data, ticks=time_ns, wire_bytes=wire_bytes, order=order) for time_ns, _, data, wire_bytes in packets
+    ]
+    return b"".join(parts)

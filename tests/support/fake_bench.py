@@ -1,0 +1,161 @@
+"""A lab that is not there: its trials are canned, and its clock goes on by what they are said to take."""
+
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.questions import Progress
+from tuneproof.proof.scenario import measurement
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.host_noise import Patience
+from tuneproof.proof.scenario.measurement import CellPlace, Measurement
+from tuneproof.report.results.run_file import ResultsWriter
+
+if TYPE_CHECKING:
+    from tuneproof.proof.scenario.bench import Bench
+
+PLACE = CellPlace(scenario="stall", nginx="1.22", network=BARE)
+SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
+TRIAL_SECONDS = 3.0
+
+Canned = Callable[[str, int], dict[str, Any]]
+
+
+class FakeBench:
+    """Answers as the bench of one subject.
+
+    Args:
+        canned: Gives the client's record for an arm and a trial's number within it, counted from 1; what it raises
+            ends the trial.
+        links: Links that were shaped and measured; None without any.
+    """
+
+    def __init__(self, canned: Canned, *, links: "FakeLinks | None" = None) -> None:
+        self._canned = canned
+        self.trials: list[str] = []
+        self.now_s = 1000.0
+        self.preconditions = {SUBJECT.name: {"nginx": "1.22", "workers": 2}}
+        self.log = ""
+        self.links = links
+
+    def run(self, arm: Arm[StallObservation], *, label: str) -> dict[str, Any]:
+        """Return what was canned."""
+        self.now_s += TRIAL_SECONDS
+        self.trials.append(arm.name)
+        self.log += access_line("/small.bin", label) + access_line("/bulk.bin", label, body_bytes=7)
+        return self._canned(arm.name, self.trials.count(arm.name))
+
+    def lost_cpu_pct(self) -> float:
+        """Return what the host took: nothing."""
+        return 0.0
+
+    def access_log(self, subject: str) -> str:
+        """Return the log so far."""
+        assert subject == SUBJECT.name
+        return self.log
+
+
+class FakeLinks:
+    """Answers as the links of a lab do; each of them has one record per direction.
+
+    Args:
+        default: What the links are like for an arm that does not say.
+    """
+
+    def __init__(self, *, default: NetworkProfile) -> None:
+        self._default = default
+
+    def records(self, networks: Sequence[NetworkProfile | None]) -> tuple[dict[str, Any], ...]:
+        """Return a record of each direction of each network's client link."""
+        names = dict.fromkeys((network or self._default).name for network in networks)
+        return tuple(
+            {
+                "network": name,
+                "link": "client",
+                "direction": direction,
+                "shaper": "wire",
+                "set": {"delay_ms": 20.0},
+                "measured": {"delay_ms": 20.1},
+                "tolerance": {"rtt_p50_ms": 2.0},
+            }
+            for name in names
+            for direction in DIRECTIONS
+        )
+
+    def notes(self, networks: Sequence[NetworkProfile | None]) -> list[str]:
+        """Return what became of the links: they are as they were asked for."""
+        assert networks
+        return []
+
+    def logs(self) -> dict[str, str]:
+        """Return the log of the one wire."""
+        return {"client": "Linux version\n"}
+
+
+def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
+    """Return one line of an access log."""
+    return (
+        f'172.18.0.3 [20/Nov/2025:10:00:00 +0000] "GET {path} HTTP/1.1" status=200 body_bytes_sent={body_bytes} '
+        f'rt=0.010 uct="0.000" uht="0.001" urt="0.010" pid=11 connection=1 trial="{trial}"\n'
+    )
+
+
+def arm(name: str, *, subject: Subject = SUBJECT) -> Arm[StallObservation]:
+    """An arm of the one subject, or of another one in its place."""
+    return Arm(name=name, subject=subject, plan=StallLoad())
+
+
+def claim(
+    name: str, *arms: str, control: Claim[StallObservation] | None = None, **changes: Any
+) -> Claim[StallObservation]:
+    """Claim that the loaded worker's median lag is more than 5 times the idle one's, in the first arm."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "sentence": f"{name} is so",
+        "source": "an article",
+        "arms": arms,
+        "effect": lambda block: block[arms[0]].workers[0].lag_p50_ms / block[arms[0]].workers[1].lag_p50_ms,
+        "effect_name": "median lag, loaded ÷ idle",
+        "scale": Scale.RATIO,
+        "threshold": 5.0,
+        "control": control,
+    }
+    return Claim(**{**fields, **changes})
+
+
+def measuring(
+    bench: FakeBench,
+    writer: ResultsWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    *claims: Claim[StallObservation],
+    setup_s: float = 0.0,
+    network: NetworkProfile = BARE,
+    subject: Subject = SUBJECT,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Measurement[StallObservation]:
+    """Return a measurement of claims on the bench, whose clock it reads."""
+    monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
+    names = {name for item in claims for name in item.needed_arms}
+    return Measurement(
+        bench=cast("Bench", bench),
+        arms=[arm(name, subject=subject) for name in sorted(names)],
+        claims=claims,
+        looks=Looks(blocks=(5, 8)),
+        seed=1,
+        place=replace(PLACE, network=network),
+        writer=writer,
+        progress=progress,
+        setup_s=setup_s,
+        patience=Patience(),
+    )

@@ -1,0 +1,239 @@
+"""A stage without a lab: readings in a given order, a client with canned answers, and a clock that only moves in sleep.
+
+All that a load does is kept in one list, in its order.
+"""
+
+import json
+import types
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import pytest
+
+from tuneproof.lab.load.observer import (
+    Counters,
+    ListenerFigures,
+    Observer,
+    SocketFigures,
+    SoftnetFigures,
+    WatchSample,
+    WorkerFigures,
+)
+from tuneproof.lab.load.stage import Programs, Stage
+
+if TYPE_CHECKING:
+    from tuneproof.errors import LabError
+    from tuneproof.lab.topology.container import LabContainer
+    from tuneproof.lab.topology.lab import Lab
+
+PORT = 8080
+ADDRESS = "172.18.0.4"
+BACKEND_ADDRESS = "172.18.0.5"
+MIB = 1 << 20
+_T = TypeVar("_T")
+
+
+class FakeClock:
+    """Stands in for the module ``time``."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def monotonic(self) -> float:
+        """Tell the time."""
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        """Let it pass."""
+        assert seconds > 0
+        self.now_s += seconds
+
+    def replace_in(self, monkeypatch: pytest.MonkeyPatch, *modules: types.ModuleType) -> None:
+        """Take the place of time in modules."""
+        for module in modules:
+            monkeypatch.setattr(module, "time", self)
+
+
+class FakeStage:
+    """What surrounds one subject; a reading is the next of its list, and the last one stays.
+
+    Attributes:
+        clock: Goes on when a load sleeps, and while a job is done.
+        did: What was asked of observer, client, neighbours and subject, in order.
+        workers: Readings of the workers.
+        counters: Readings of the kernel's counters.
+        sockets: Readings of the sockets.
+        cgroups: Readings of the subject's cgroup, as text.
+        samples: What a watch returns.
+        answers: The client's answers by job, beside its time and the machine's figures.
+        failing: What fails, by its entry in :attr:`did`, and how.
+        jobs: What the client was asked, in order.
+        timeouts_s: How long each of these answers may take.
+        bursts: What the neighbours were asked, as (role, address, port, count).
+        steered: To which CPUs received packets were steered, as (role, CPUs).
+    """
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.did: list[str] = []
+        self.workers: list[tuple[WorkerFigures, ...]] = [(worker(11), worker(12))]
+        self.counters: list[Counters] = [counters()]
+        self.sockets: list[SocketFigures] = [sockets()]
+        self.cgroups: list[str] = [cgroup()]
+        self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.failing: dict[str, LabError] = {}
+        self.jobs: list[dict[str, Any]] = []
+        self.timeouts_s: list[float] = []
+        self.bursts: list[tuple[str, str, int, int]] = []
+        self.steered: list[tuple[str, tuple[int, ...]]] = []
+
+    @property
+    def stage(self) -> Stage:
+        """The stage itself, which only asks what this class answers."""
+        observer = cast("Observer", _FakeObserver(self))
+        programs = types.SimpleNamespace(
+            jobs=types.SimpleNamespace(ask=self._ask),
+            observer=lambda name: {"subject": observer}[name],
+            agent=lambda role: types.SimpleNamespace(
+                half_open=lambda address, port, count: self._half_open(role, address, port, count),
+                steer_receive=lambda cpus: self._steer_receive(role, cpus),
+            ),
+        )
+        container = types.SimpleNamespace(run=self._run, log_tail=lambda: "the subject's last words")
+        return Stage(
+            lab=cast("Lab", {"subject": cast("LabContainer", container)}),
+            programs=cast("Programs", programs),
+            subject_name="subject",
+            port=PORT,
+            addresses={"subject": ADDRESS, "backend": BACKEND_ADDRESS},
+        )
+
+    def do(self, what: str) -> None:
+        """Keep that it was asked for, or fail."""
+        self.did.append(what)
+        if what in self.failing:
+            raise self.failing[what]
+
+    def _ask(self, question: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+        arguments = json.loads(json.dumps(question))
+        self.jobs.append(dict(arguments))
+        self.timeouts_s.append(timeout_s)
+        name = arguments["job"]
+        self.do(name)
+        self.clock.now_s += 1.0
+        answer = {**self.answers.get(name, {}), "took_s": 1.0, "machine": {"busy_pct": 50.0, "steal_pct": 1.5}}
+        told: dict[str, Any] = json.loads(json.dumps(answer))
+        return told
+
+    def _half_open(self, role: str, address: str, port: int, count: int) -> dict[str, Any]:
+        self.do("half_open")
+        self.bursts.append((role, address, port, count))
+        self.clock.now_s += 0.25
+        return {"sent": count, "seconds": 0.1, "sources": ["172.18.255.254", "172.18.255.191"]}
+
+    def _steer_receive(self, role: str, cpus: Sequence[int]) -> dict[str, Any]:
+        self.do("steer_receive")
+        self.steered.append((role, tuple(cpus)))
+        return {"rps_cpus": {"rx-0": list(cpus)}}
+
+    def _run(self, command: list[str]) -> bytes:
+        assert command[:2] == ["sh", "-c"]
+        self.do("cgroup")
+        return following(self.cgroups).encode()
+
+
+class _FakeObserver:
+    def __init__(self, fake: FakeStage) -> None:
+        self._fake = fake
+
+    def counters(self) -> Counters:
+        self._fake.do("counters")
+        return following(self._fake.counters)
+
+    def workers(self) -> tuple[WorkerFigures, ...]:
+        self._fake.do("workers")
+        return following(self._fake.workers)
+
+    def sockets(self, port: int) -> SocketFigures:
+        assert port == PORT
+        self._fake.do("sockets")
+        return following(self._fake.sockets)
+
+    def watch(self, port: int) -> None:
+        assert port == PORT
+        self._fake.do("watch")
+
+    def watched(self) -> tuple[WatchSample, ...]:
+        self._fake.do("watched")
+        return self._fake.samples
+
+    def stop_workers(self) -> None:
+        self._fake.do("stop_workers")
+
+    def continue_workers(self) -> None:
+        self._fake.do("continue_workers")
+
+    def reload(self) -> None:
+        self._fake.do("reload")
+
+
+def following(readings: list[_T]) -> _T:
+    """Return the next reading; the last one stays."""
+    return readings.pop(0) if len(readings) > 1 else readings[0]
+
+
+def about(value: float) -> Any:
+    """Return what equals a number but for rounding, where a type checker wants a number."""
+    return pytest.approx(value)
+
+
+def worker(pid: int, **changes: Any) -> WorkerFigures:
+    """Return a worker's figures, but for what a test cares about."""
+    figures: dict[str, Any] = {
+        "rss_bytes": 2 * MIB,
+        "rss_anon_bytes": MIB,
+        "voluntary_switches": 0,
+        "nonvoluntary_switches": 0,
+        "run_s": 0.0,
+        "wait_s": 0.0,
+        "write_bytes": 0,
+        "at_s": 0.0,
+    }
+    return WorkerFigures(pid=pid, **{**figures, **changes})
+
+
+def counters(**values: int) -> Counters:
+    """Return a reading; two underscores stand for the point in a name. All that a load looks at has counted to 100."""
+    names = (
+        "Tcp.ActiveOpens",
+        "TcpExt.ListenOverflows",
+        "TcpExt.ListenDrops",
+        "TcpExt.TCPBacklogDrop",
+        "TcpExt.SyncookiesSent",
+    )
+    given = {name.replace("__", "."): value for name, value in values.items()}
+    cpu = SoftnetFigures(processed=1, dropped=0, squeezed=0)
+    return Counters(counters={**dict.fromkeys(names, 100), **given}, softnet=(cpu,), at_s=0.0)
+
+
+def sockets(
+    *, queued: tuple[int, ...] = (0,), send_queue_bytes: int = 0, others: Mapping[str, int] | None = None, **local: int
+) -> SocketFigures:
+    """Return a reading; an underscore stands for the hyphen in a state's name."""
+    return SocketFigures(
+        listeners=tuple(ListenerFigures(queued=each, backlog=511) for each in queued),
+        local={"LISTEN": len(queued), **{name.replace("_", "-"): count for name, count in local.items()}},
+        others=others or {},
+        send_queue_bytes=send_queue_bytes,
+    )
+
+
+def sample(at_s: float, *rss_bytes: int, queued: int = 0) -> WatchSample:
+    """Return one sample of a watch."""
+    return WatchSample(at_s=at_s, rss_bytes=rss_bytes, queued=queued)
+
+
+def cgroup(*, usage: int = 10 * MIB, anon: int = 4 * MIB, file: int = MIB, oom_kills: int = 0) -> str:
+    """Return what the kernel says of a container's memory, with cgroup v2."""
+    return f"{usage}\nanon {anon}\nfile {file}\nkernel 9\nlow 0\nhigh 0\nmax 3\noom 2\noom_kill {oom_kills}\n"

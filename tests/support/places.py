@@ -1,0 +1,7 @@
+"""Where the checkout is."""
+
+from pathlib import Path
+from typing import Final
+
+CHECKOUT: Final = Path(__file__).parents[2]
+CAPTURES: Final = CHECKOUT / "tests/captures"

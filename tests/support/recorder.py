@@ -1,0 +1,73 @@
+"""The recorder of turns, built by this machine's compiler, and programs that run under it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tuneproof.lab.engine.images import IMAGES_FOLDER
+
+FOLDER = IMAGES_FOLDER / "subject/turns"
+
+
+def build(into: Path) -> Path:
+    """Return the library, as the image builds it; skip where this machine cannot."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler here (cc)")
+    library = into / "turns.so"
+    subprocess.run(["sh", str(FOLDER / "build.sh"), str(library)], check=True)
+    return library
+
+
+def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
+    """Run a Python program under the recorder and return what it prints.
+
+    Args:
+        library: The recorder.
+        program: The program. It finds a module ``netadmin.turns`` and, in ``PROC``, a process table whose processes
+            have their files where the recorder puts them.
+        folder: Where the recorder puts its files.
+        proc: An empty folder, for that process table.
+    """
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "TUNEPROOF_TURNS_FOLDER": str(folder),
+        "PYTHONPATH": str(IMAGES_FOLDER / "netadmin"),
+    }
+    prologue = _PROLOGUE.format(proc=str(proc), folder=str(folder))
+    done = subprocess.run(
+        [sys.executable, "-c", f"{prologue}\n{program}"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# What a reader in a container sees below /proc/PID: the process's stat, and its own root folder.
+_PROLOGUE = """\
+import json, os, pathlib, select, socket, tempfile, threading, time
+from netadmin import turns
+
+PROC, FOLDER = pathlib.Path({proc!r}), pathlib.Path({folder!r})
+
+def entry():
+    place = PROC / str(os.getpid())
+    (place / "root/dev").mkdir(parents=True)
+    (place / "root/dev/shm").symlink_to(FOLDER)
+    (place / "stat").symlink_to(f"/proc/{{os.getpid()}}/stat")
+
+def read(pid=None):
+    reader = turns.Reader(pid or os.getpid(), proc=PROC)
+    record = reader.read()
+    reader.close()
+    return record
+
+def tell(record):
+    print(json.dumps({{"begun": record.begun, **record.to_json()}}))
+
+entry()
+poller = select.epoll()
+"""

@@ -1,0 +1,117 @@
+"""Conversations of two TCP ends, built segment by segment: each test says who sends what and when."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.records import FlowRecord
+
+START_NS: Final = 1_700_000_000_000_000_000
+MODULUS: Final = 2**32
+WINDOW: Final = 64_000
+
+
+def end(address: str, port: int) -> bytes:
+    """Return an IPv4 address and a port, as segments have them."""
+    return bytes(int(part) for part in address.split(".")) + port.to_bytes(2)
+
+
+CLIENT: Final = end("10.0.0.1", 40_000)
+SERVER: Final = end("10.0.0.2", 80)
+
+
+class Conversation:
+    """Two ends; segments go to a list, in order.
+
+    Attributes:
+        segments: All so far; several conversations may share the list.
+        now_s: The time, seconds since the first segment.
+        seq: The next sequence number of each end.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: bytes = CLIENT,
+        server: bytes = SERVER,
+        seqs: tuple[int, int] = (1_000, 500_000),
+        segments: list[Segment] | None = None,
+        now_s: float = 0.0,
+    ) -> None:
+        self.client, self.server = client, server
+        self.seq = {client: seqs[0], server: seqs[1]}
+        self.segments: list[Segment] = [] if segments is None else segments
+        self.now_s = now_s
+
+    def send(
+        self,
+        source: bytes,
+        payload: bytes = b"",
+        *,
+        flags: int = ACK,
+        after_s: float = 0.001,
+        seq: int | None = None,
+        ack: int | None = None,
+        window: int = WINDOW,
+        captured: bool = True,
+    ) -> None:
+        """Send one segment, by default at the next sequence number and acknowledging all that the other end sent."""
+        self.now_s += after_s
+        peer = self.server if source == self.client else self.client
+        at = self.seq[source] if seq is None else seq % MODULUS
+        acked = self.seq[peer] if ack is None else ack % MODULUS
+        if captured:
+            self.segments.append(
+                (
+                    START_NS + round(self.now_s * 1e9),
+                    source,
+                    peer,
+                    at,
+                    acked if flags & ACK else 0,
+                    flags,
+                    window,
+                    len(payload),
+                    payload,
+                    b"",
+                )
+            )
+        if seq is None and not flags & RST:
+            self.seq[source] = (at + len(payload) + bool(flags & (SYN | FIN))) % MODULUS
+
+    def handshake(self, *, there_s: float = 0.010, back_s: float = 0.002) -> None:
+        """Open the connection; the answer takes one time, its acknowledgement the other."""
+        self.send(self.client, flags=SYN)
+        self.send(self.server, flags=SYN | ACK, after_s=there_s)
+        self.send(self.client, after_s=back_s)
+
+    def close(self) -> None:
+        """Close the connection, the server first."""
+        self.send(self.server, flags=FIN | ACK)
+        self.send(self.client, flags=FIN | ACK)
+        self.send(self.server)
+
+    def record(self) -> FlowRecord:
+        """Return the one flow that these segments are."""
+        return only(self.segments)
+
+
+def records(segments: Iterable[Segment]) -> list[FlowRecord]:
+    """Return the flows of segments."""
+    return list(flows(segments))
+
+
+def only(segments: Sequence[Segment]) -> FlowRecord:
+    """Return the one flow of segments."""
+    [record] = records(segments)
+    return record
+
+
+def get(path: str = "/", *, version: str = "1.1") -> bytes:
+    """Return a request."""
+    return f"GET {path} HTTP/{version}\r\nHost: h\r\n\r\n".encode()
+
+
+def ok(body: bytes = b"hello", *, length: int | None = None) -> bytes:
+    """Return a response; its header may promise more than there is."""
+    return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body) if length is None else length}\r\n\r\n".encode() + body

@@ -1,0 +1,146 @@
+"""Links that are not there: probes travel over them by random numbers, and are told as a leading agent tells them.
+
+The host that they run on may be busy: it then stops everything on the CPU of the sender and the shaper for a while.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.path import PROBE_HEADERS_BYTES
+
+PAYLOAD_BYTES = 64
+FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES
+_INTERVAL_MS = 2.0
+# What the hosts at both ends take for a probe, each way.
+_HOST_MS = 0.05
+_LOAD_MS = 400.0
+_LOADED_FRAME_BYTES = 1514
+_QUEUE_FRAMES = 200
+
+Times = NDArray[np.float64]
+
+
+class Gaps:
+    """When the host's CPU is somebody else's: in gaps of log-normal length, in between for exponential times.
+
+    Args:
+        rng: Random numbers.
+        share: Share of the time that is lost.
+        median_ms: Median length of a gap.
+        within_ms: How long there are gaps.
+    """
+
+    def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3, within_ms: float = 8000) -> None:
+        if not share:
+            self._begins = self._ends = np.array([np.inf])
+            return
+        lengths = rng.lognormal(np.log(median_ms), 0.8, int(2 * within_ms / median_ms))
+        pauses = rng.exponential(lengths.mean() * (1 - share) / share, len(lengths))
+        self._ends = np.cumsum(pauses + lengths)
+        self._begins = self._ends - lengths
+
+    def after(self, at_ms: Times) -> Times:
+        """Return when the CPU is there for what is due at these times."""
+        index = np.minimum(np.searchsorted(self._ends, at_ms, side="right"), len(self._ends) - 1)
+        return np.where(self._begins[index] <= at_ms, self._ends[index], at_ms)
+
+
+QUIET = (0.0, 1.3)
+"""Share of the time lost, and median length of a gap in ms."""
+
+
+def measured(
+    profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET
+) -> dict[str, Any]:
+    """Return what a leading agent says of a link that does exactly what its profile says.
+
+    Args:
+        profile: What it does.
+        rng: Random numbers.
+        packets: Probes.
+        noise: How busy the host is.
+    """
+    share, median_ms = noise
+    gaps = Gaps(rng, share=share, median_ms=median_ms)
+    planned_ms = np.arange(packets, dtype=np.float64) * np.float64(_INTERVAL_MS)
+    sent_ms = gaps.after(planned_ms)
+    there, there_ms = _travel(sent_ms, profile.egress, rng, gaps)
+    back, back_ms = _travel(there_ms, profile.ingress, rng, gaps)
+    numbers = there[back]
+    return {
+        "sent": packets,
+        "late": [_us(late_ms) for late_ms in sent_ms - planned_ms],
+        "there": [[int(number), _us(at - sent_ms[number])] for number, at in zip(there, there_ms, strict=True)],
+        "back": [
+            [int(number), _us(at - there_ms[index]), _us(at - sent_ms[number])]
+            for number, index, at in zip(numbers, back, back_ms, strict=True)
+        ],
+        "loads": {
+            name: loaded(way.rate_mbit, Gaps(rng, share=share, median_ms=median_ms), delay_ms=way.delay_ms)
+            for name, way in profile.directions.items()
+            if way.rate_mbit
+        },
+    }
+
+
+def loaded(
+    rate_mbit: float, gaps: Gaps, *, delay_ms: float = 0.0, host_mbit: float = float("inf"), offered: float = 1.1
+) -> list[list[int]]:
+    """Return what had arrived when over a link with this rate, as load_path.py tells it.
+
+    Args:
+        rate_mbit: The link's rate.
+        gaps: When neither the sender nor the link's shaper has a CPU; the reader has one of its own.
+        delay_ms: The link's delay.
+        host_mbit: What the host passes on at most.
+        offered: What is sent, of the rate; of the rest, what the queue does not hold is dropped. In the beginning it
+            is full, unless less is offered than passes.
+    """
+    frame_ms, slowest_ms = (_LOADED_FRAME_BYTES * 8 / (mbit * 1000) for mbit in (rate_mbit, min(rate_mbit, host_mbit)))
+    frames = int(1.5 * _LOAD_MS * offered / frame_ms) + 2 * _QUEUE_FRAMES
+    first = _QUEUE_FRAMES if offered > 1 else 0
+    sent_ms = gaps.after(np.maximum(0, np.arange(frames) - first) * (frame_ms / offered))
+    due_ms: list[float] = []
+    for at_ms in sent_ms:
+        last_ms = due_ms[-1] if due_ms else 0.0
+        if last_ms - at_ms < _QUEUE_FRAMES * slowest_ms:
+            due_ms.append(max(at_ms, last_ms) + slowest_ms)
+    arrived_ms = gaps.after(np.array(due_ms) + delay_ms) + _HOST_MS
+    reads_ms = np.arange(100.0, 100.0 + _LOAD_MS, 0.7)
+    counts = np.searchsorted(np.sort(arrived_ms), reads_ms, side="right")
+    points = [
+        [at_ms, count] for at_ms, before, count in zip(reads_ms[1:], counts, counts[1:], strict=False) if count > before
+    ]
+    first_ms, before = points[0]
+    return [[_us(at_ms - first_ms), int(count - before) * _LOADED_FRAME_BYTES] for at_ms, count in points]
+
+
+def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:
+    """Return which packets arrive and when, in order of arrival; each copy of a packet meets its own fate.
+
+    The shaper takes a packet when it has a CPU, and lets it go when it has one again.
+    """
+    copies = 1 + (rng.random(len(sent_ms)) < way.duplicate_pct / 100)
+    index = np.repeat(np.arange(len(sent_ms)), copies)
+    index = index[rng.random(len(index)) >= way.loss_pct / 100]
+    index = index[rng.random(len(index)) >= way.corrupt_pct / 100]
+    delay_ms = way.delay_ms + rng.uniform(-1, 1, len(index)) * way.jitter_ms
+    delay_ms[rng.random(len(index)) < way.reorder_pct / 100] = 0
+    due_ms = gaps.after(sent_ms[index]) + delay_ms
+    if way.rate_mbit:
+        frame_ms = FRAME_BYTES * 8 / (way.rate_mbit * 1000)
+        # One after the other; packets that wait for their turn keep their order.
+        due_ms = np.array([*itertools.accumulate(due_ms, lambda last, due: max(last, due) + frame_ms, initial=0.0)][1:])
+    arrived_ms = gaps.after(due_ms) + _HOST_MS
+    order = np.argsort(arrived_ms, kind="stable")
+    return index[order], arrived_ms[order]
+
+
+def _us(duration_ms: float) -> int:
+    return int(duration_ms * 1000)

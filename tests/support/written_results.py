@@ -1,0 +1,93 @@
+"""Results folders of invented runs, as ``./lab run`` leaves them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.run_file import load
+
+HOST: dict[str, Any] = {
+    "kernel": "6.1.0-18",
+    "cpu_model": "A processor",
+    "cpu_count": 2,
+    "memory_bytes": 8 << 30,
+    "engine": "27.1",
+    "sysctls": {"net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
+}
+OPTIONS: dict[str, Any] = {
+    "nginx": ["1.22"],
+    "network": ["bare"],
+    "shaper": "auto",
+    "depth": "quick",
+    "strict_evidence": False,
+}
+
+
+def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effect:
+    """Return an effect."""
+    return Effect(name="lag, loaded ÷ idle", unit="ratio", value=value, ci_low=low, ci_high=high)
+
+
+def a_cell(claim: str = "stalls", *, scenario: str = "stall", nginx: str = "1.22", **changes: Any) -> Cell:
+    """Return a cell of a claim by its short name, with an id as a run makes it; it holds, but for the changes."""
+    values: dict[str, Any] = {
+        "id": f"{scenario}/{claim}/nginx-{nginx}/bare",
+        "scenario": scenario,
+        "claim": f"The claim {claim}",
+        "source": "an article",
+        "nginx": nginx,
+        "network": "bare",
+        "verdict": "holds",
+        "expected": "holds",
+        "threshold": 10.0,
+        "effect": ratio(),
+        "arms": {"loaded": {"trials": 6}},
+        "blocks": 6,
+        "void_blocks": 0,
+        "seconds": 12.0,
+        "measuring_seconds": 9.0,
+        "evidence": (),
+        "reason": "",
+    }
+    return Cell(**(values | changes))
+
+
+def unsupported(claim: str = "stalls", **changes: Any) -> Cell:
+    """Return a cell that could not be measured on its host."""
+    values: dict[str, Any] = {
+        "verdict": "unsupported",
+        "effect": None,
+        "blocks": 0,
+        "seconds": 0.0,
+        "reason": "one CPU",
+    }
+    return a_cell(claim, **(values | changes))
+
+
+def write(folder: Path, *cells: Cell, **changes: Any) -> Path:
+    """Write a run that ended, with a file for each piece of evidence; a change to None leaves a key out."""
+    document = {
+        "schema": 1,
+        "started": "2026-11-20T09:36:16Z",
+        "host": HOST,
+        "seed": 7,
+        "options": OPTIONS,
+        "seconds": 60.0,
+        "finished": True,
+        **changes,
+        "cells": [cell.to_json() for cell in cells],
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    given = {name: value for name, value in document.items() if value is not None}
+    (folder / "results.json").write_text(json.dumps(given), encoding="utf-8")
+    for path in {path for cell in cells for path in cell.evidence}:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f"{folder.name}: {path}", encoding="utf-8")
+    return folder
+
+
+def written(folder: Path, *cells: Cell, **changes: Any) -> Results:
+    """Write a run, and read it back."""
+    return load(write(folder, *cells, **changes))

@@ -1,0 +1,133 @@
+"""A recorded load: what is written down, in which order, and that the files alone are what is diagnosed."""
+
+import gzip
+import types
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from tuneproof.catalogue.recorded import CAPTURE_FILE, Recorded
+from tuneproof.errors import LabError
+from tuneproof.lab.load.base import Load, TrialRecord
+
+if TYPE_CHECKING:
+    from tuneproof.lab.load.stage import Stage
+
+PCAP = bytes.fromhex("4d3cb2a1020004000000000000000000ff00000001000000")
+NAMES = "TcpExt: ListenDrops ListenOverflows"
+LOG_LINE = (
+    '172.18.0.3 [20/Nov/2025:10:00:00 +0000] "GET /{} HTTP/1.1" status=200 body_bytes_sent=2 '
+    'rt=0.010 uct="0.000" uht="0.001" urt="0.010" pid=11 connection=1 trial="b1"\n'
+)
+
+
+class Inner(Load[TrialRecord]):
+    """A load that does nothing but be noticed, and fails when told to."""
+
+    def __init__(self, did: list[str], error: LabError | None = None) -> None:
+        self._did = did
+        self._error = error
+
+    def run(self, stage: "Stage", *, label: str) -> dict[str, Any]:
+        """Take part in the order of things."""
+        del stage
+        self._did.append("load")
+        if self._error:
+            raise self._error
+        return {"trial": label}
+
+    def observe(self, raw: Mapping[str, Any]) -> TrialRecord:
+        """Tell a measuring time."""
+        return TrialRecord(trial=raw["trial"], measuring_s=0.7)
+
+
+class Around:
+    """Agent, netadmin container and subject of a stage, as far as a recording asks them.
+
+    Attributes:
+        did: What was asked of them, in order.
+    """
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+        self._drops = iter((100, 400))
+        self._logs = iter((LOG_LINE.format("old"), LOG_LINE.format("old") + LOG_LINE.format("new")))
+
+    @property
+    def stage(self) -> "Stage":
+        """The stage."""
+        agent = types.SimpleNamespace(start_capture=self._start_capture, stop_capture=self._stop_capture)
+        beside = types.SimpleNamespace(run=self._run)
+        stage = types.SimpleNamespace(
+            programs=types.SimpleNamespace(agent=lambda _: agent, beside=lambda _: beside),
+            subject_name="subject",
+            subject=types.SimpleNamespace(fetch=lambda _: next(self._logs).encode()),
+            address="172.18.0.4",
+            port=8000,
+        )
+        return cast("Stage", stage)
+
+    def _start_capture(self, filter_: str, *, snap_bytes: int) -> None:
+        assert filter_ == "tcp"
+        assert snap_bytes > 0
+        self.did.append("start")
+
+    def _stop_capture(self) -> bytes:
+        self.did.append("stop")
+        return PCAP
+
+    def _run(self, command: list[str]) -> bytes:
+        if "ss " in command[2]:
+            return (
+                b"State Recv-Q Send-Q Local Address:Port Peer Address:Port\n\n-- cut here --\nName:\tnginx\nPid:\t7\n"
+            )
+        self.did.append("counters")
+        return f"{NAMES}\nTcpExt: {next(self._drops)} 0\n".encode()
+
+
+def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() -> None:
+    """What is written down is the load's own."""
+    around = Around()
+    Recorded(load=Inner(around.did)).run(around.stage, label="a-b1")
+    assert (set(around.did[:2]), around.did[2], set(around.did[3:])) == (
+        {"counters", "start"},
+        "load",
+        {"stop", "counters"},
+    )
+
+
+def test_every_file_is_what_an_engineer_would_have_collected() -> None:
+    """The log's new lines only; sockets and processes apart, though one command printed both."""
+    around = Around()
+    files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1")["files"]
+    assert sorted(files) == ["access.log", "netstat.1-before", "netstat.2-after", CAPTURE_FILE, "processes", "sockets"]
+    assert gzip.decompress(files[CAPTURE_FILE]) == PCAP
+    assert files["access.log"].decode() == LOG_LINE.format("new")
+    assert files["processes"] == b"Name:\tnginx\nPid:\t7\n"
+
+
+def test_a_subject_without_a_log_has_none() -> None:
+    """Nothing is fetched that is not there."""
+    around = Around()
+    files = Recorded(load=Inner(around.did), access_log=False).run(around.stage, label="a-b1")["files"]
+    assert "access.log" not in files
+
+
+def test_the_observation_is_what_the_files_say() -> None:
+    """Here: drops without overflows, which another file would have to decide."""
+    around = Around()
+    plan = Recorded(load=Inner(around.did))
+    observation = plan.observe(plan.run(around.stage, label="a-b1"))
+    assert observation.found == ()
+    assert observation.possible == ("SYN-queue drop",)
+    assert (observation.listen_drops, observation.listen_overflows) == (300, 0)
+    assert (observation.trial, observation.measuring_s) == ("a-b1", 0.7)
+
+
+def test_after_a_load_that_failed_the_capture_is_ended_all_the_same() -> None:
+    """The next trial starts one, too."""
+    around = Around()
+    with pytest.raises(LabError, match="no connection"):
+        Recorded(load=Inner(around.did, LabError("no connection"))).run(around.stage, label="a-b1")
+    assert around.did[-2:] == ["load", "stop"]

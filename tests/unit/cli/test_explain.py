@@ -1,0 +1,144 @@
+"""``./lab explain`` from the outside: what it prints, its exit status, and what it does without."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tuneproof.cli.explain import CALLED_FROM
+from tuneproof.cli.main import main
+
+COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"\n'
+BEFORE = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 5 5\n"
+AFTER = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 905 905\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with counters before and after, a log, and something else."""
+    monkeypatch.chdir(tmp_path)
+    # Also where these tests themselves were started by ./lab.
+    monkeypatch.delenv(CALLED_FROM, raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "before").write_text(BEFORE)
+    (tmp_path / "after").write_text(AFTER)
+    (tmp_path / "log").write_text(COMBINED)
+    (tmp_path / "other").write_text("hello\n")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_files_are_told_in_their_order_and_the_diagnosis_last(capsys: pytest.CaptureFixture[str]) -> None:
+    """900 overflows between two readings are an accept queue that overflows, whatever else is given."""
+    assert main(["explain", "log", "before", "after"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    headings = [line for line in out.splitlines() if line and not line.startswith(" ")]
+    assert headings == [
+        "log: access log",
+        "before: counters (/proc/net)",
+        "after: counters (/proc/net)",
+        "before -> after: counters (/proc/net)",
+        "Diagnosis",
+    ]
+    assert "Found: The accept queue overflows." in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_same_files_give_the_same_report(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twice the same words."""
+    main(["explain", "log", "before", "after", "other"])
+    first = capsys.readouterr().out
+    main(["explain", "log", "before", "after", "other"])
+    assert capsys.readouterr().out == first
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    """Printing checks the document against tuneproof/explain/schema.json."""
+    assert main(["explain", "--json", "before", "after", "other"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["schema"] == 1
+    assert [(file["name"], file["kind"], file["error"] is None) for file in told["files"]] == [
+        ("before", "counters (/proc/net)", True),
+        ("after", "counters (/proc/net)", True),
+        ("other", None, False),
+        ("before -> after", "counters (/proc/net)", True),
+    ]
+    assert {"name": "dropped for a full accept queue (TcpExt.ListenOverflows)", "value": 900, "unit": ""} in told[
+        "files"
+    ][3]["figures"]
+    assert told["diagnosis"]["found"] == ["accept-queue overflow"]
+    assert told["diagnosis"]["healthy"] is False
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_wrong_is_said_of_what_was_given_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """A healthy log proves nothing about what was not given."""
+    assert main(["explain", "log"]) == 0
+    assert "Nothing is wrong in what was given." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("names", "status"), [(["other"], 2), (["other", "log"], 0)])
+def test_the_status_is_2_when_nothing_was_read(
+    names: list[str], status: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown file beside one that was read is no failure; both are told."""
+    assert folder.exists()
+    assert main(["explain", *names]) == status
+    assert "error: not recognised: first line 'hello'" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_missing_file_is_bad_input_before_anything_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    """One message, and no half of a report."""
+    assert main(["explain", "log", "no such file"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "No such file or directory" in err
+    assert "where: no such file" in err
+
+
+def test_without_files_the_usage_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Standard input is read only where it is asked for."""
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["explain"])
+    assert "usage: ./lab explain" in capsys.readouterr().err
+
+
+def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path) -> None:
+    """A program of its own, whose imports are looked at when it is done; docker would not even be needed on disk."""
+    script = (
+        "import sys\n"
+        "from tuneproof.cli.main import main\n"
+        "status = main(['explain', '--log-format', '$remote_addr $status', '-'])\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(loaded & {'docker', 'testcontainers', 'pytest', '_pytest', 'requests', 'scapy'}))\n"
+        "sys.exit(status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=CHECKOUT, input=BEFORE + AFTER, capture_output=True, text=True, check=False
+    )
+    assert folder.exists()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "standard input: counters (/proc/net)"
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pipe_is_read_once_and_whole() -> None:
+    """Bash's <(command) is a pipe: it can be neither sought in nor opened again."""
+    command = f"{sys.executable} -m tuneproof.cli explain <(printf '{BEFORE}') <(printf '{AFTER}') --json"
+    done = subprocess.run(["bash", "-c", command], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["diagnosis"]["found"] == ["accept-queue overflow"]
+
+
+def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes to its checkout before it starts us, and the user's files are not there."""
+    monkeypatch.chdir(CHECKOUT)
+    monkeypatch.setenv(CALLED_FROM, str(folder))
+    assert main(["explain", "log"]) == 0

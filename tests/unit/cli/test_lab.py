@@ -1,0 +1,229 @@
+"""The shell bootstrap, tried in a folder of its own with a Python that only notes what it is asked to do."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import CHECKOUT
+
+# Notes each call. `-m venv` makes an environment whose python is this same script; pip fails while `broken` exists.
+FAKE_PYTHON = """#!/bin/sh
+case "$1" in
+-c) exec {python} "$@" ;;
+esac
+echo "$@" >>{folder}/calls
+case "$2" in
+venv) rm -rf .venv; mkdir -p .venv/bin; ln -s "$(readlink -f "$0")" .venv/bin/python ;;
+pip) sleep 0.2; if [ -e {folder}/broken ]; then echo "no such package"; exit 1; fi ;;
+esac
+"""
+
+USAGE = "-m tuneproof.cli"
+SET_UP = [
+    "-m venv --clear .venv",
+    "-m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements.lock",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkout:
+    """A checkout that holds only what the bootstrap touches.
+
+    Args:
+        folder: Where it is.
+        programs: The folder that PATH begins with; it holds the noting python3.
+    """
+
+    folder: Path
+    programs: Path
+
+    def command(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start ``./lab`` from another folder."""
+        return subprocess.Popen(
+            [self.folder / "lab", *arguments],
+            cwd="/",
+            env={"PATH": f"{self.programs}:/usr/bin:/bin"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Run ``./lab`` to its end; return its status and what it said about its work."""
+        with self.command(*arguments) as process:
+            _, err = process.communicate(timeout=30)
+        return process.returncode, err
+
+    def calls(self) -> list[str]:
+        """Return what Python was asked to do since the last question."""
+        notes = self.folder / "calls"
+        lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+        notes.unlink(missing_ok=True)
+        return lines
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """Return a checkout without an environment, below a folder whose name has a space."""
+    folder = tmp_path / "a checkout"
+    programs = tmp_path / "programs"
+    folder.mkdir()
+    programs.mkdir()
+    shutil.copy(CHECKOUT / "lab", folder)
+    (folder / "requirements.lock").write_text("rich==1\n", encoding="utf-8")
+    python = programs / "python3"
+    python.write_text(FAKE_PYTHON.format(folder=f"'{folder}'", python=sys.executable), encoding="utf-8")
+    python.chmod(0o755)
+    return Checkout(folder=folder, programs=programs)
+
+
+def test_the_first_call_makes_the_environment_and_passes_the_arguments_on(checkout: Checkout) -> None:
+    """Everything is installed by hash, and one line says what takes the time."""
+    status, err = checkout.run("run", "-k", "x")
+    assert status == 0
+    assert err == "lab: setting up .venv (once, and when requirements.lock changes)\n"
+    assert checkout.calls() == [*SET_UP, f"{USAGE} run -k x"]
+
+
+def test_a_warm_call_starts_nothing_but_the_command(checkout: Checkout) -> None:
+    """Neither venv nor pip is asked, and nothing is said."""
+    checkout.run("doctor")
+    checkout.calls()
+    assert checkout.run("doctor") == (0, "")
+    assert checkout.calls() == [f"{USAGE} doctor"]
+
+
+def test_a_changed_lock_makes_the_environment_anew(checkout: Checkout) -> None:
+    """The environment holds exactly what the lock says."""
+    checkout.run("doctor")
+    checkout.calls()
+    (checkout.folder / "requirements.lock").write_text("rich==2\n", encoding="utf-8")
+    assert checkout.run("doctor")[0] == 0
+    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
+
+
+@pytest.mark.parametrize("damage", ["bin/python", "interpreter", "requirements.lock"])
+def test_a_half_made_environment_heals(damage: str, checkout: Checkout) -> None:
+    """A set-up that was interrupted, or an interpreter that vanished, costs a set-up and nothing else."""
+    checkout.run("doctor")
+    checkout.calls()
+    (checkout.folder / ".venv" / damage).unlink()
+    assert checkout.run("doctor")[0] == 0
+    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
+
+
+def test_another_interpreter_under_the_same_name_makes_the_environment_anew(checkout: Checkout) -> None:
+    """After an upgrade of the system's Python the packages of the old one are out of sight."""
+    checkout.run("doctor")
+    checkout.calls()
+    upgraded = checkout.programs / "python3.99"
+    shutil.copy(checkout.programs / "python3", upgraded)
+    link = checkout.folder / ".venv/bin/python"
+    link.unlink()
+    link.symlink_to(upgraded)
+    assert checkout.run("doctor")[0] == 0
+    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
+
+
+def test_a_failed_installation_shows_pips_words_and_heals(checkout: Checkout) -> None:
+    """Pip is silent only while it succeeds; the next call tries again."""
+    (checkout.folder / "broken").touch()
+    status, err = checkout.run("doctor")
+    assert status == 3
+    assert "no such package\nlab: the packages of requirements.lock could not be installed" in err
+    assert checkout.calls() == SET_UP
+    (checkout.folder / "broken").unlink()
+    assert checkout.run("doctor")[0] == 0
+    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
+
+
+def test_two_calls_at_once_set_up_once(checkout: Checkout) -> None:
+    """The second waits for the first, and uses its work."""
+    with checkout.command("doctor") as first, checkout.command("doctor") as second:
+        first.communicate(timeout=30)
+        second.communicate(timeout=30)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor", f"{USAGE} doctor"]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",)])
+def test_the_usage_installs_nothing(arguments: tuple[str, ...], checkout: Checkout) -> None:
+    """Who asks what there is does not wait for a download."""
+    assert checkout.run(*arguments) == (0, "")
+    assert checkout.calls() == [" ".join([USAGE, *arguments])]
+
+
+def test_a_link_to_it_works_from_anywhere(checkout: Checkout, tmp_path: Path) -> None:
+    """The checkout is found behind symbolic links."""
+    link = tmp_path / "programs" / "tuneproof"
+    link.symlink_to(checkout.folder / "lab")
+    done = subprocess.run(
+        [link, "doctor"], cwd="/", env={"PATH": f"{checkout.programs}:/usr/bin:/bin"}, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert checkout.calls()[-1] == f"{USAGE} doctor"
+
+
+def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
+    """The message says what is needed and what was found, and nothing is made."""
+    programs = checkout.programs / "old"
+    programs.mkdir()
+    for name in ("sh", "readlink", "dirname", "cmp"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    python = programs / "python3"
+    python.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n', encoding="utf-8")
+    python.chmod(0o755)
+    done = subprocess.run(
+        [checkout.folder / "lab", "run"], env={"PATH": str(programs)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert done.stderr.startswith("lab: needs Python 3.11 or later; found: Python 3.9.2.")
+    assert not (checkout.folder / ".venv").exists()
+
+
+@pytest.fixture
+def bare_python(checkout: Checkout) -> Path:
+    """Make the noting Python lack ensurepip until ``apt-get install`` has run, which is noted, too; return ``id``."""
+    complete = checkout.programs / "complete"
+    python = checkout.programs / "python3"
+    lines = python.read_text(encoding="utf-8").splitlines()
+    lines.insert(1, f"case \"$2\" in *ensurepip*) [ -e '{complete}' ]; exit ;; esac")
+    python.write_text("\n".join(lines), encoding="utf-8")
+    apt_get = checkout.programs / "apt-get"
+    # The first installation fails, as on a machine without package lists.
+    apt_get.write_text(
+        f"#!/bin/sh\necho apt-get \"$@\" >>'{checkout.folder}/calls'\n"
+        f"case \"$1\" in update) touch '{complete}.lists' ;;\n"
+        f"*) [ -e '{complete}.lists' ] && touch '{complete}' ;; esac\n",
+        encoding="utf-8",
+    )
+    apt_get.chmod(0o755)
+    identity = checkout.programs / "id"
+    identity.write_text("#!/bin/sh\necho 0\n", encoding="utf-8")
+    identity.chmod(0o755)
+    return identity
+
+
+@pytest.mark.usefixtures("bare_python")
+def test_root_on_debian_gets_the_missing_part_of_python(checkout: Checkout) -> None:
+    """The package carries the version of the Python that is used; the package lists are fetched when needed."""
+    status, err = checkout.run("doctor")
+    package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+    assert (status, err.splitlines()[0]) == (0, f"lab: installing {package}")
+    install = f"apt-get install -qq -y --no-install-recommends {package}"
+    assert checkout.calls() == [install, "apt-get update -qq", install, *SET_UP, f"{USAGE} doctor"]
+
+
+def test_an_ordinary_user_is_told_which_part_of_python_is_missing(checkout: Checkout, bare_python: Path) -> None:
+    """The message has the command, and nothing is tried."""
+    bare_python.write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
+    status, err = checkout.run("doctor")
+    assert status == 3
+    assert err.startswith(
+        "lab: python3 cannot make virtual environments; on Debian or Ubuntu, as root: apt-get install"
+    )
+    assert checkout.calls() == []

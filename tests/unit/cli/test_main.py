@@ -1,0 +1,140 @@
+"""The command line's frame: usage, exit statuses, and messages instead of tracebacks."""
+
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tuneproof.cli import main as cli
+from tuneproof.errors import BadInputError, CannotRunHereError, LabError, TuneproofError
+
+Command = Callable[[Sequence[str]], int]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Command], None]:
+    """Put a function in the place of ``./lab doctor``."""
+
+    def install(function: Command) -> None:
+        module = types.ModuleType("tuneproof.cli.doctor")
+        module.__dict__["main"] = function
+        monkeypatch.setitem(sys.modules, "tuneproof.cli.doctor", module)
+
+    return install
+
+
+def test_without_arguments_the_usage_is_printed_and_the_status_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing to do is bad input, and nothing of it is a result."""
+    assert cli.main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: ./lab COMMAND")
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """``./lab --help`` succeeds, and lists what there is."""
+    with pytest.raises(SystemExit, match=r"^0$"):
+        cli.main(["--help"])
+    out = capsys.readouterr().out
+    assert [
+        line.split()[0] for line in out.splitlines() if line.startswith("  ") and line.split()[0] in cli.COMMANDS
+    ] == [
+        "run",
+        "test",
+        "doctor",
+        "report",
+        "compare",
+        "matrix",
+        "explain",
+        "clean",
+    ]
+
+
+@pytest.mark.parametrize("word", ["prove", "-k", "tests/unit"])
+def test_an_unknown_command_gives_the_usage_and_status_2(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A word that is no command is refused before anything is set up."""
+    with pytest.raises(SystemExit, match=r"^2$"):
+        cli.main([word])
+    assert "usage: ./lab COMMAND" in capsys.readouterr().err
+
+
+def test_the_usage_needs_only_the_standard_library() -> None:
+    """``./lab --help`` works before any package is installed: -S hides the virtual environment's packages."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "tuneproof.cli", "--help"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_command_gets_its_arguments_unread_and_decides_the_status(
+    command: Callable[[Command], None],
+) -> None:
+    """What follows the command's name is the command's own."""
+    seen: list[Sequence[str]] = []
+
+    def remember(arguments: Sequence[str]) -> int:
+        seen.append(arguments)
+        return 7
+
+    command(remember)
+    assert cli.main(["doctor", "--help", "-k", "x y"]) == 7
+    assert seen == [["--help", "-k", "x y"]]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(TuneproofError, 1), (LabError, 1), (BadInputError, 2), (CannotRunHereError, 3)],
+)
+def test_an_expected_failure_is_one_message_with_its_status(
+    error: type[TuneproofError],
+    status: int,
+    command: Callable[[Command], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What, where and what to do appear on standard error, and no traceback."""
+
+    def fail(_: Sequence[str]) -> int:
+        raise error("it broke", where="there", remedy="mend it")
+
+    command(fail)
+    assert cli.main(["doctor"]) == status
+    assert capsys.readouterr() == ("", "lab: it broke\n  where: there\n  to do: mend it\n")
+
+
+def test_ctrl_c_is_reported_in_one_word(command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]) -> None:
+    """An interrupted command ends with 130, as a shell expects."""
+
+    def interrupt(_: Sequence[str]) -> int:
+        raise KeyboardInterrupt
+
+    command(interrupt)
+    assert cli.main(["doctor"]) == 130
+    assert capsys.readouterr().err == "lab: interrupted\n"
+
+
+def test_a_reader_that_stops_early_causes_no_complaint() -> None:
+    """``./lab report | head -1`` ends quietly when head has seen enough."""
+    script = (
+        "import sys, types\n"
+        "module = types.ModuleType('tuneproof.cli.report')\n"
+        "module.main = lambda _: print('row\\n' * 100_000) or 0\n"
+        "sys.modules['tuneproof.cli.report'] = module\n"
+        "from tuneproof.cli.main import main\n"
+        "sys.exit(main(['report']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"row\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

@@ -1,0 +1,173 @@
+"""``./lab run`` and ``./lab test`` hand over to pytest."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tuneproof.cli import main as cli
+from tuneproof.cli import suite
+from tuneproof.cli.output import say
+from tuneproof.errors import EngineUnavailableError
+
+
+class ReplacedError(Exception):
+    """Stands for the moment after which this process would be pytest."""
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str | list[str]]:
+    """Record, in order, the engine's set-up and the command line that the process would become."""
+    seen: list[str | list[str]] = []
+
+    def execv(program: str, command: list[str]) -> None:
+        assert program == sys.executable
+        seen.append(command)
+        raise ReplacedError
+
+    def ensure_engine(*, report: Callable[[str], None]) -> None:
+        assert report is say
+        seen.append("engine")
+
+    monkeypatch.setattr(os, "execv", execv)
+    monkeypatch.setattr(suite, "ensure_engine", ensure_engine)
+    return seen
+
+
+PYTEST = [sys.executable, "-m", "pytest"]
+PLAIN = suite.WITHOUT_HYPOTHESIS
+
+
+def test_run_sets_up_the_engine_and_then_proves_the_scenarios(steps: list[str | list[str]]) -> None:
+    """Arguments that look like options of ``./lab`` belong to pytest all the same."""
+    with pytest.raises(ReplacedError):
+        cli.main(["run", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"])
+    assert steps == [
+        "engine",
+        [*PYTEST, "tests/scenarios", *PLAIN, "-k", "reuseport_stall", "--nginx", "all", "--", "x y"],
+    ]
+
+
+@pytest.fixture
+def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Statuses with which the next pytests end; what they were asked for is recorded like a replacement."""
+    given: list[int] = []
+
+    def run(command: list[str]) -> int:
+        steps.append(command)
+        return given.pop(0)
+
+    monkeypatch.setattr(suite, "_run", run)
+    return given
+
+
+PARALLEL = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
+UNIT = [*PARALLEL, "-m", "not slow"]
+LAB = [*PYTEST, "tests/lab", *PLAIN, "-m", "not slow"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "lab", "together"),
+    [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 5, 1), (5, 0, 0), (0, 5, 0), (5, 5, 5), (0, 2, 2)],
+)
+def test_test_runs_the_cheapest_tests_first(
+    unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
+) -> None:
+    """Unit tests on all CPUs, then the lab's own, whatever the first said; one status for both."""
+    statuses += [unit, lab]
+    assert cli.main(["test", "-k", "x"]) == together
+    assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
+
+
+def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | list[str]], statuses: list[int]) -> None:
+    """Two expressions would not be joined: the last one counts."""
+    statuses += [0, 0]
+    assert cli.main(["test", "-m", "engine"]) == 0
+    assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*PYTEST, "tests/lab", *PLAIN, "-m", "engine"]]
+
+
+@pytest.mark.parametrize("status", [2, 3, 4, 130, 143])
+def test_tests_that_did_not_come_to_their_end_are_the_last(
+    status: int, steps: list[str | list[str]], statuses: list[int]
+) -> None:
+    """Interrupted, broken or misused: the next part would not be what the user wants."""
+    statuses += [status]
+    assert cli.main(["test"]) == status
+    assert steps == ["engine", UNIT]
+
+
+def test_a_named_test_runs_alone(steps: list[str | list[str]]) -> None:
+    """No worker has to be started for it."""
+    with pytest.raises(ReplacedError):
+        cli.main(["test", "tests/unit/test_a.py", "-x"])
+    assert steps == ["engine", [*PYTEST, "tests/unit/test_a.py", "-x"]]
+
+
+def test_what_only_prints_prints_once(steps: list[str | list[str]]) -> None:
+    """Both directories in one list, by one pytest."""
+    with pytest.raises(ReplacedError):
+        cli.main(["test", "--collect-only"])
+    assert steps == [[*PYTEST, "tests/unit", "tests/lab", "--collect-only"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
+)
+def test_the_status_of_a_part_is_told_as_a_shell_tells_it(body: str, status: int) -> None:
+    """A signal is 128 and its number."""
+    assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
+
+
+_TELLS_WHAT_IT_GETS = """
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.{name}}})
+os.kill(os.getppid(), signal.{name})
+raise SystemExit(7 if signal.sigtimedwait({{signal.{name}}}, {patience_s}) else 9)
+"""
+
+
+@pytest.mark.parametrize(("name", "patience_s", "status"), [("SIGTERM", 60, 7), ("SIGINT", 0.1, 9)])
+def test_a_part_gets_the_signals_that_it_would_not_get_by_itself(name: str, patience_s: float, status: int) -> None:
+    """SIGTERM is passed on. Ctrl-C reaches it from the terminal: once is enough, and nobody leaves before it."""
+    assert suite._run([sys.executable, "-c", _TELLS_WHAT_IT_GETS.format(name=name, patience_s=patience_s)]) == status
+
+
+def test_handlers_are_those_of_before_when_a_part_has_ended() -> None:
+    """Also of a part that could not be started."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with pytest.raises(FileNotFoundError):
+        suite._run(["/nowhere/to/be/found"])
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+@pytest.mark.parametrize("place", ["tests/unit", "tests/scenarios/test_a.py::test_b"])
+def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | list[str]]) -> None:
+    """One test can be run by its place."""
+    with pytest.raises(ReplacedError):
+        cli.main(["run", "-v", place])
+    assert steps == ["engine", [*PYTEST, *PLAIN, "-v", place]]
+
+
+@pytest.mark.parametrize("option", ["--help", "--collect-only"])
+def test_what_runs_no_test_needs_no_engine(option: str, steps: list[str | list[str]]) -> None:
+    """Asking for help installs nothing."""
+    with pytest.raises(ReplacedError):
+        cli.main(["run", option])
+    assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, option]]
+
+
+def test_without_an_engine_pytest_is_never_started(
+    steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The failure is one message with status 3."""
+
+    def ensure_engine(*, report: Callable[[str], None]) -> None:
+        report("starting the Docker engine")
+        raise EngineUnavailableError("No engine.")
+
+    monkeypatch.setattr(suite, "ensure_engine", ensure_engine)
+    assert cli.main(["run"]) == 3
+    assert steps == []
+    assert capsys.readouterr().err == "lab: starting the Docker engine\nlab: No engine.\n"

@@ -1,0 +1,58 @@
+"""Where a capture was taken, and what its handshakes tell."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.canned_evidence import both_legs, capture, evidence, service, spread
+from tests.support.canned_evidence import repeated_syns as syns_again
+from tuneproof.explain.diagnosis.signs.handshakes import Viewpoint, no_repeated_syns, repeated_syns, viewpoint
+from tuneproof.explain.diagnosis.signs.legs import captured_services
+
+
+@pytest.mark.parametrize(
+    ("behind_s", "before_s", "expected"),
+    [
+        (0.0001, 0.0006, Viewpoint.SERVER),
+        (0.0001, 0.0004, Viewpoint.UNKNOWN),
+        (0.0004, 0.0001, Viewpoint.UNKNOWN),
+        (0.0006, 0.0001, Viewpoint.CLIENT),
+    ],
+    ids=["a sixth", "a quarter", "four times", "six times"],
+)
+def test_an_end_that_answers_in_a_fifth_of_the_time_is_close(
+    behind_s: float, before_s: float, expected: Viewpoint
+) -> None:
+    """What lies behind the capture point answers at once."""
+    given = capture(service(syn_to_synack_s=spread(behind_s), synack_to_ack_s=spread(before_s)))
+    [where] = captured_services(evidence(captures=[given]))
+    assert viewpoint(where) is expected
+
+
+def test_a_service_without_handshakes_was_captured_anywhere() -> None:
+    """One direction may be missing."""
+    [where] = captured_services(evidence(captures=[capture(service(synack_to_ack_s=None))]))
+    assert viewpoint(where) is Viewpoint.UNKNOWN
+
+
+def test_inside_nginx_namespace_the_front_is_seen_from_its_server_and_the_back_from_its_client() -> None:
+    """Whatever the times say."""
+    front, back = captured_services(both_legs())
+    assert (viewpoint(front), viewpoint(back)) == (Viewpoint.SERVER, Viewpoint.CLIENT)
+
+
+def test_three_repeated_syns_are_a_pattern() -> None:
+    """Two are not."""
+    three, two = (evidence(captures=[capture(service(**syns_again(count)))]) for count in (3, 2))
+    assert [each.where.label for each in repeated_syns(three)] == ["10.0.0.2:8000"]
+    assert list(repeated_syns(two)) == []
+
+
+def test_twenty_handshakes_at_once_are_enough() -> None:
+    """Nineteen are not, nor are any number beside one that had no answer."""
+    enough, few = (evidence(captures=[capture(service(handshakes={"complete": count}))]) for count in (20, 19))
+    assert len(list(no_repeated_syns(enough))) == 1
+    assert list(no_repeated_syns(few)) == []
+    trouble: Any
+    for trouble in ({"syn_retransmitted_flows": 1}, {"unanswered": 1}, {"synack_retransmitted_flows": 1}):
+        assert list(no_repeated_syns(evidence(captures=[capture(service(**trouble))]))) == []

@@ -1,0 +1,48 @@
+"""Upstream connect times, at the edges."""
+
+import pytest
+
+from tests.support.canned_evidence import both_legs, log, repeated_syns, spread, worker
+from tuneproof.explain.diagnosis.signs.late_connects import (
+    captured_connects_s,
+    late_connects,
+    lost_syns,
+    uneven_workers,
+)
+
+
+@pytest.mark.parametrize(
+    ("slow_s", "is_timer"), [(0.94, False), (0.96, True), (1.14, True), (1.16, False), (7.1, True)], ids=str
+)
+def test_a_timer_fires_a_little_late(slow_s: float, is_timer: bool) -> None:  # noqa: FBT001  # a parameter of the test
+    """By a round trip and its own jitter; the log's clock may be early."""
+    assert (lost_syns(log(connect_time_s=spread(0.001, slow_s))) is not None) is is_timer
+
+
+def test_late_connects_stand_out_from_the_fastest() -> None:
+    """Five times; twenty of them are enough."""
+    assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=20)))
+    assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=19))) is None
+    assert late_connects(log(connect_time_s=spread(0.021, 0.1))) is None
+    assert late_connects(log(connect_time_s=None)) is None
+
+
+def test_workers_with_few_connects_are_not_compared() -> None:
+    """Neither as slow nor as fast ones."""
+    assert len(list(uneven_workers((worker(1, spread(0.001, count=20)), worker(2, spread(0.3, count=20)))))) == 1
+    assert list(uneven_workers((worker(1, spread(0.001, count=19)), worker(2, spread(0.3))))) == []
+    assert list(uneven_workers((worker(1, spread(0.001)), worker(2, spread(0.3, count=19))))) == []
+
+
+def test_the_wire_is_told_by_enough_handshakes_at_the_first_attempt() -> None:
+    """Not by a few, nor by those that had to be repeated, nor by a capture with every packet twice."""
+    told = captured_connects_s(both_legs())
+    assert told is not None
+    assert told.p90_s == 0.02
+    for back in (
+        {"handshake_s": None},
+        {"handshake_s": spread(0.001, count=19)},
+        {"syn_retransmission_delay_s": spread(0.0001)},
+        repeated_syns(),
+    ):
+        assert captured_connects_s(both_legs(back=back)) is None

@@ -1,0 +1,82 @@
+"""What was sent again and why, at the edges."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.canned_evidence import capture, evidence, service, spread
+from tuneproof.explain.diagnosis.causes.path_loss import assess
+from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.diagnosis.signs.handshakes import Viewpoint
+from tuneproof.explain.diagnosis.signs.legs import CapturedService, Leg, captured_twice
+from tuneproof.explain.diagnosis.signs.loss import data_loss, loses_data
+from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.capture.services import ServiceSummary
+
+
+def _again(client: int = 0, server: int = 0, *, segments: int = 1000, **values: Any) -> Any:
+    return service(
+        from_client=Side(data_segments=segments, retransmitted_segments=client, duplicate_acks=values.pop("acks", 0)),
+        from_server=Side(data_segments=segments, retransmitted_segments=server),
+        **values,
+    )
+
+
+def _where(again: ServiceSummary) -> CapturedService:
+    return CapturedService(file="a", capture=capture(again), service=again, leg=Leg.UNKNOWN, label="a")
+
+
+@pytest.mark.parametrize(("taken_at", "lost"), [(Viewpoint.CLIENT, 2), (Viewpoint.SERVER, 30), (Viewpoint.UNKNOWN, 30)])
+def test_what_had_arrived_at_the_capture_was_not_lost_before_it(taken_at: Viewpoint, lost: int) -> None:
+    """At its receiver it was overtaken, or dropped for want of room; at its sender nobody knows."""
+    resent = service(
+        from_client=Side(data_segments=100),
+        from_server=Side(data_segments=3000, retransmitted_segments=30, resent_arrived_segments=28),
+    )
+    assert data_loss(resent, taken_at).segments == lost
+
+
+def test_ten_segments_matter_and_nine_do_not() -> None:
+    """Whatever their share."""
+    assert loses_data(_where(_again(server=10)))
+    assert not loses_data(_where(_again(server=9, segments=100)))
+
+
+@pytest.mark.parametrize(
+    ("server", "unheard", "lost"), [(9, 3, 9), (9, 2, 49), (10, 3, 50)], ids=["unheard", "heard", "lost as well"]
+)
+def test_what_clients_send_again_to_a_server_without_room_is_not_lost(server: int, unheard: int, lost: int) -> None:
+    """Three repeated SYN/ACKs tell that, unless the server's data is lost, too."""
+    assert data_loss(_again(40, server, synack_retransmitted_flows=unheard)).segments == lost
+
+
+def test_one_echo_for_four_segments_is_a_hole() -> None:
+    """Fewer leave it open."""
+    assert assess(evidence(captures=[capture(_again(server=40, acks=10))])).verdict is CauseVerdict.FOUND
+    assert assess(evidence(captures=[capture(_again(server=40, acks=9))])).verdict is CauseVerdict.POSSIBLE
+
+
+@pytest.mark.parametrize(
+    ("server", "segments", "verdict"),
+    [
+        (0, 500, CauseVerdict.RULED_OUT),
+        (0, 499, CauseVerdict.NOT_SEEN),
+        (1, 501, CauseVerdict.RULED_OUT),
+        (2, 999, CauseVerdict.NOT_SEEN),
+    ],
+    ids=["1000 segments", "998 segments", "below 0.1 %", "above 0.1 %"],
+)
+def test_a_thousand_segments_almost_all_of_them_new_rule_it_out(
+    server: int, segments: int, verdict: CauseVerdict
+) -> None:
+    """Fewer tell nothing."""
+    assert assess(evidence(captures=[capture(_again(server=server, segments=segments))])).verdict is verdict
+
+
+def test_only_what_no_timer_could_send_is_the_same_packet() -> None:
+    """Ten milliseconds are the limit, or half of what was sent again within one."""
+    assert captured_twice(service(syn_retransmission_delay_s=spread(0.009)))
+    assert not captured_twice(service(syn_retransmission_delay_s=spread(0.011)))
+    for copies, is_twice in ((5, True), (4, False)):
+        side = Side(data_segments=100, retransmitted_segments=10, suspected_copies=copies)
+        assert captured_twice(service(from_server=side)) is is_twice

@@ -1,0 +1,163 @@
+"""All causes together: what is found, in which order, and what is told."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.support.canned_evidence import (
+    both_legs,
+    capture,
+    evidence,
+    grown,
+    healthy_evidence,
+    load_run,
+    log,
+    lossy,
+    repeated_syns,
+    service,
+    spread,
+)
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
+from tuneproof.explain.diagnosis.render import lines, to_json
+
+
+def _causes(diagnosis: Diagnosis) -> list[Cause]:
+    return [each.cause for each in diagnosis.found]
+
+
+def _verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
+    return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
+
+
+def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
+    """Gaps, overtaken segments, time-outs and RSTs of a load tool are noise."""
+    diagnosis = diagnose(healthy_evidence())
+    assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
+        (cause, CauseVerdict.RULED_OUT) for cause in Cause
+    ]
+    assert diagnosis.healthy
+    assert (diagnosis.found, diagnosis.consequences) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "kind", ["captures", "access_logs", "counters", "sockets", "processes", "pidstat", "load_runs"]
+)
+def test_each_kind_of_healthy_evidence_alone_is_healthy(kind: str) -> None:
+    """Less evidence makes no finding."""
+    diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
+    assert diagnosis.healthy
+    assert diagnosis.found == ()
+
+
+def test_nothing_given_is_not_healthy() -> None:
+    """Nobody knows, and the text says so."""
+    diagnosis = diagnose(EvidenceSet())
+    assert not diagnosis.healthy
+    assert {each.verdict for each in diagnosis.assessments} == {CauseVerdict.NOT_SEEN}
+    assert list(lines(diagnosis, EvidenceSet())) == ["Nothing was given that could be judged."]
+
+
+def test_every_cause_is_assessed_once_in_the_order_of_precedence() -> None:
+    """The order is part of the format."""
+    assert [each.cause for each in diagnose(EvidenceSet()).assessments] == list(Cause)
+
+
+def test_the_first_by_precedence_is_primary() -> None:
+    """Lost packets delay also what a slow backend answers."""
+    found = diagnose(both_legs(front=lossy(), backend_s=spread(0.3)))
+    assert _causes(found) == [Cause.PATH_LOSS, Cause.BACKEND_SLOW]
+
+
+def test_an_overflow_during_a_stall_follows_from_it() -> None:
+    """Late workers accept late."""
+    given = replace(
+        both_legs(request_s=spread(0.05, 0.4)),
+        counters=evidence(counters=[grown(ListenOverflows=9, ListenDrops=9)]).counters,
+    )
+    diagnosis = diagnose(given)
+    assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW]
+    assert [(each.cause, each.of) for each in diagnosis.consequences] == [
+        (Cause.ACCEPT_QUEUE_OVERFLOW, Cause.EVENT_LOOP_STALL)
+    ]
+
+
+def test_a_full_syn_queue_behind_a_full_accept_queue_follows_from_it() -> None:
+    """If most drops are overflows; otherwise the SYN queue comes first."""
+    both = evidence(counters=[grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100)])
+    assert _causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
+    flood = evidence(counters=[grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900)])
+    assert _causes(diagnose(flood)) == [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW]
+    assert diagnose(flood).consequences == ()
+
+
+def test_all_three_queues_and_a_stall_come_in_the_order_of_their_origin() -> None:
+    """The stall, then the queue that it fills, then the queue before that."""
+    counters = evidence(counters=[grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100)]).counters
+    found = diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), counters=counters))
+    assert _causes(found) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
+
+
+def test_clients_that_leave_a_stall_are_among_its_reasons() -> None:
+    """They are no cause of their own."""
+    logs = evidence(access_logs=[log(client_closed_499=40, closed_499_without_time=30)]).access_logs
+    diagnosis = diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs))
+    assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
+    assert diagnosis.found[0].for_[-1].text == "Clients gave up 40 of 200 requests (499, 20 %): a consequence."
+    assert diagnosis.found[0] in diagnosis.assessments
+    assert _verdict(diagnosis, Cause.CLIENT_GONE) is CauseVerdict.POSSIBLE
+    assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
+
+
+def test_a_possible_cause_is_not_healthy() -> None:
+    """Something may be wrong, and the text says what would decide."""
+    given = evidence(captures=[capture(service(**repeated_syns()))])
+    diagnosis = diagnose(given)
+    assert not diagnosis.healthy
+    assert diagnosis.found == ()
+    text = "\n".join(lines(diagnosis, given))
+    assert "Possible: The accept queue overflows." in text
+    assert "  Would decide: " in text
+    assert "Nothing is wrong" not in text
+
+
+def test_the_text_of_a_healthy_host_promises_no_more_than_was_given() -> None:
+    """What was not given may be wrong."""
+    given = evidence(counters=[grown()])
+    text = list(lines(diagnose(given), given))
+    assert text[0] == "Nothing is wrong in what was given. What was not given may still be."
+    assert text[-1] == (
+        "Not seen, since nothing that was given would show it: refused, event-loop stall, slow-reader buffering, "
+        "backend slow, client gone."
+    )
+    assert "Ruled out: accept-queue overflow. No accept queue overflowed (ListenOverflows + 0). (counters 1)" in text
+
+
+def test_the_text_tells_the_primary_finding_first_and_what_follows_from_it() -> None:
+    """With every figure and its file."""
+    logs = evidence(access_logs=[log(client_closed_499=40)]).access_logs
+    given = replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs)
+    text = list(lines(diagnose(given), given))
+    assert text[0] == "Found: nginx's event loop stalls."
+    assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
+    assert text[1].endswith("(captures 1)")
+    assert "Clients leave: follows from event-loop stall. Clients leave when they have waited for too long." in text
+
+
+def test_foreign_words_do_not_reach_a_terminal_as_they_are() -> None:
+    """A load tool's words come from a file that a stranger may have written."""
+    given = evidence(load_runs=[load_run(notes=("\x1b[2J Connection refused",))])
+    assert not any("\x1b" in line for line in lines(diagnose(given), given))
+
+
+def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
+    """A program reads the same as a person."""
+    given = evidence(counters=[grown(ListenOverflows=9, ListenDrops=9)])
+    made = json.loads(json.dumps(to_json(diagnose(given))))
+    assert (made["healthy"], made["found"], made["consequences"]) == (False, ["accept-queue overflow"], [])
+    assert [each["verdict"] for each in made["assessments"]].count("found") == 1
+    assert made["assessments"][2]["for"] == [
+        {"text": "9 connections met a full accept queue (ListenOverflows grew).", "file": "counters 1"}
+    ]

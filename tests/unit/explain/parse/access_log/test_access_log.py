@@ -1,0 +1,356 @@
+"""The access log of the source article, and of the lab, become records and figures; nothing is dropped."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from tuneproof.explain.parse.access_log.figures import figures
+from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
+from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
+from tuneproof.explain.parse.access_log.sample import Sample
+from tuneproof.explain.parse.access_log.seconds import Seconds
+from tuneproof.explain.parse.access_log.short_bodies import ShortBodies
+from tuneproof.explain.parse.figures import distribution
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+# Recorded by the source article during the stall, with reuseport and the host's default tcp_rmem.
+STALLED = """\
+172.31.91.109 [31/May/2023:08:27:49 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=102195 rt=0.790 uct="0.413" uht="0.592" urt="0.791"
+172.31.91.109 [31/May/2023:08:27:50 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.058 uct="0.000" uht="0.002" urt="0.053"
+172.31.91.109 [31/May/2023:08:27:51 +0000] "GET /server.pcap HTTP/1.1" status=499 body_bytes_sent=0 rt=0.000 uct="-" uht="-" urt="0.000"
+172.31.91.109 [31/May/2023:08:27:51 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=102195 rt=0.763 uct="0.400" uht="0.580" urt="0.763"
+172.31.91.109 [31/May/2023:08:27:52 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=102195 rt=0.767 uct="0.480" uht="0.768" urt="0.768"
+172.31.91.109 [31/May/2023:08:27:53 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=580007 rt=0.773 uct="0.330" uht="0.431" urt="0.773"
+172.31.91.109 [31/May/2023:08:27:55 +0000] "GET /server.pcap HTTP/1.1" status=499 body_bytes_sent=0 rt=0.000 uct="-" uht="-" urt="0.000"
+172.31.91.109 [31/May/2023:08:27:55 +0000] "GET /server.pcap HTTP/1.1" status=499 body_bytes_sent=0 rt=0.000 uct="-" uht="-" urt="0.000"
+"""  # noqa: E501 - recorded lines are not folded
+# The same with net.ipv4.tcp_rmem="40960 40960 40960".
+CURED = """\
+172.31.91.109 [05/Jun/2023:06:13:22 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.101 uct="0.001" uht="0.004" urt="0.101"
+172.31.91.109 [05/Jun/2023:06:13:22 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.064 uct="0.001" uht="0.002" urt="0.064"
+172.31.91.109 [05/Jun/2023:06:13:23 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.044 uct="0.000" uht="0.001" urt="0.044"
+"""  # noqa: E501 - recorded lines are not folded
+FULL_BODY_BYTES = {"/server.pcap": 3_602_590}
+
+
+def a_line(**changes: str) -> str:
+    """Return a line in the lab's format, with ``changes``."""
+    values = {
+        "request": "GET /small HTTP/1.1",
+        "status": "200",
+        "bytes": "3602590",
+        "rt": "0.058",
+        "uct": "0.001",
+        "uht": "0.002",
+        "urt": "0.053",
+        "tail": ' pid=31 connection=7 trial="b1-loaded"',
+    } | changes
+    return (
+        '172.18.0.3 [20/Nov/2026:09:36:16 +0000] "{request}" status={status} body_bytes_sent={bytes} '
+        'rt={rt} uct="{uct}" uht="{uht}" urt="{urt}"{tail}'
+    ).format(**values)
+
+
+def summary(
+    lines: Iterable[str], *, line_format: LineFormat = LAB, full_body_bytes: dict[str, int] | None = None
+) -> LogSummary:
+    """Sum lines up."""
+    return summarise(records(lines, line_format), format_name=line_format.name, full_body_bytes=full_body_bytes)
+
+
+def test_line_of_the_article_is_read_in_full() -> None:
+    """Each column arrives in its field, and what the article did not log is None."""
+    record = ARTICLE.parse(STALLED.splitlines()[0])
+    assert record.remote_addr == "172.31.91.109"
+    assert record.time == datetime(2023, 5, 31, 8, 27, 49, tzinfo=UTC)
+    assert record.time_s == 1_685_521_669
+    assert record.request == "GET /server.pcap HTTP/1.1"
+    assert (record.status, record.body_bytes, record.request_time_s) == (200, 102_195, 0.790)
+    assert record.upstream_connect_time_s == (0.413,)
+    assert record.upstream_header_time_s == (0.592,)
+    assert record.upstream_response_time_s == (0.791,)
+    assert (record.worker_pid, record.connection, record.trial, record.columns) == (None, None, None, {})
+
+
+def test_time_that_nginx_had_not_is_none() -> None:
+    """A 499 without an upstream connection has no connect time: not zero seconds."""
+    record = ARTICLE.parse(STALLED.splitlines()[2])
+    assert (record.status, record.upstream_connect_time_s, record.upstream_response_time_s) == (499, (None,), (0.0,))
+
+
+def test_line_of_the_lab_names_worker_connection_and_trial() -> None:
+    """The lab's three further columns tell who served which trial."""
+    record = LAB.parse(a_line())
+    assert (record.worker_pid, record.connection, record.trial) == (31, 7, "b1-loaded")
+    assert LAB.parse(a_line(tail=' pid=31 connection=7 trial="-"')).trial is None
+
+
+def test_local_time_keeps_its_zone() -> None:
+    """A subject outside UTC logs its own time; the record's time is aware of it."""
+    record = LAB.parse(a_line().replace("+0000", "+0530"))
+    assert record.time == datetime(2026, 11, 20, 9, 36, 16, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+
+
+@pytest.mark.parametrize(
+    ("logged", "times_s"),
+    [
+        ("0.100, 0.200", (0.1, 0.2)),
+        ("0.100 : 0.200", (0.1, 0.2)),
+        ("-, 0.200 : -", (None, 0.2, None)),
+        ("0.100 : ", (0.1,)),
+    ],
+)
+def test_several_upstream_servers_keep_their_times_apart(logged: str, times_s: tuple[float | None, ...]) -> None:
+    """After a retry or an internal redirect there is one time per server."""
+    assert LAB.parse(a_line(uct=logged)).upstream_connect_time_s == times_s
+
+
+@pytest.mark.parametrize(
+    ("logged", "received"),
+    [
+        ("", ""),
+        (r"\x16\x03\x01", "\x16\x03\x01"),
+        (r"GET /a\x22b\x5C HTTP/1.1", 'GET /a"b\\ HTTP/1.1'),
+        (r"GET /\xC3\xA9\xFF HTTP/1.1", r"GET /é\xff HTTP/1.1"),
+    ],
+    ids=["empty", "binary", "quote", "not-utf-8"],
+)
+def test_broken_request_line_is_still_a_record(logged: str, received: str) -> None:
+    """What a client sends is escaped by nginx: it is read as it was received, what is no text as escapes."""
+    assert LAB.parse(a_line(request=logged, status="400")).request == received
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "column 1: an empty line"),
+        ("nonsense", r"column 1: expected \$remote_addr \(a word\) and then ' \[', found 'nonsense'"),
+        (a_line().replace("20/Nov", "32/Nov"), r"column 13: \$time_local: day is out of range"),
+        (a_line().replace("20/Nov", "20/Nox"), r"column 13: \$time_local: no time such as"),
+        (a_line(status="2OO"), r"column 70: expected \$status \(three digits\) .*, found '2OO"),
+        (a_line(bytes="-1"), r"column 90: expected \$body_bytes_sent"),
+        (a_line(rt="0,058"), r"column 101: expected \$request_time"),
+        (a_line(uct="0.0.1"), r"column 112: expected \$upstream_connect_time"),
+        (a_line(uht=""), r"column 124: expected \$upstream_header_time"),
+        (a_line(urt="0.053;0.1"), r"column 136: expected \$upstream_response_time"),
+        (a_line(tail=" pid=x"), r"column 147: expected \$pid"),
+        (a_line(tail=" pid=31"), r"column 147: expected \$pid"),
+        (a_line(tail=" pid=31 connection=7"), r"column 161: expected \$connection"),
+        (a_line() + " more", "column 180: expected the end of the line, found ' more'"),
+    ],
+)
+def test_line_in_another_format_names_the_column(line: str, message: str) -> None:
+    """The error tells where the line leaves the format."""
+    with pytest.raises(MalformedEvidenceError, match=f"^{message}"):
+        LAB.parse(line)
+
+
+def test_unmatched_lines_are_kept_with_their_number() -> None:
+    """A foreign, an empty and a half-written line are returned, and the records around them too."""
+    lines = [a_line(), "", "GET / 200", a_line(), a_line()[:40]]
+    entries = list(records(lines, LAB))
+    assert [isinstance(entry, LogRecord) for entry in entries] == [True, False, False, True, False]
+    unmatched = [entry for entry in entries if isinstance(entry, UnmatchedLine)]
+    assert [(line.number, line.text) for line in unmatched] == [(2, ""), (3, "GET / 200"), (5, a_line()[:40])]
+    assert unmatched[1].why.startswith("column 1: expected $remote_addr")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f"{a_line()}\r\n", f"\ufeff{a_line()}", f"\xef\xbb\xbf{a_line()}\n", f"{chr(0) * 5000}{a_line()}"],
+    ids=["crlf", "byte-order-mark", "as-latin-1", "hole-of-copytruncate"],
+)
+def test_what_editors_and_rotation_leave_around_a_line_is_no_part_of_it(line: str) -> None:
+    """The record is that of the bare line."""
+    assert list(records([line], LAB)) == [LAB.parse(a_line())]
+
+
+def test_line_of_another_kind_is_kept_in_part() -> None:
+    """Memory stays bounded, whatever stands in a log."""
+    (entry,) = records(["x" * 1_000_000], LAB)
+    assert isinstance(entry, UnmatchedLine)
+    assert (len(entry.text), entry.why) == (500, "a line of more than 131072 characters")
+
+
+def test_empty_log_has_no_figures_but_its_zeros() -> None:
+    """A subject that served nothing leaves an empty log: what was not logged is not known."""
+    result = summary([])
+    assert (result.requests, result.unmatched_lines, result.client_closed_499) == (0, 0, 0)
+    assert (result.short_200, result.request_time_s, result.first_time, result.per_second_max) == (None,) * 4
+
+
+def test_summary_shows_the_stall_of_the_article() -> None:
+    """Three 499s, all without time, four 200s cut short, and connect times up to 0.48 s, as the article says."""
+    result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
+    assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
+    assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
+    assert result.connect_time_s == distribution([0.413, 0.000, 0.400, 0.480, 0.330])
+    assert result.connect_time_s is not None
+    assert (result.connect_time_s.median, result.connect_time_s.p90) == (0.400, 0.480)
+    assert result.header_minus_connect_s is not None
+    assert result.header_minus_connect_s.maximum == pytest.approx(0.288)
+    assert result.client_time_s is not None
+    assert result.client_time_s.maximum == pytest.approx(0.005)
+    assert (result.first_time, result.last_time) == (
+        datetime(2023, 5, 31, 8, 27, 49, tzinfo=UTC),
+        datetime(2023, 5, 31, 8, 27, 55, tzinfo=UTC),
+    )
+    assert (result.per_second_max, sum(result.per_second.values()), result.out_of_order_lines) == (2, 8, 0)
+
+
+def test_summary_shows_the_cure_of_the_article() -> None:
+    """With a small receive buffer everything arrives, and connecting takes a millisecond."""
+    result = summary(CURED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
+    assert result.connect_time_s is not None
+    assert (result.short_200, result.client_closed_499, result.connect_time_s.maximum) == (0, 0, 0.001)
+
+
+def test_size_that_nobody_knows_is_the_most_frequent_one() -> None:
+    """Without the file's size, what most requests got counts as whole: per URI, whatever the query."""
+    sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
+    lines = [a_line(request=f"GET {uri} HTTP/1.1", bytes=size) for uri, size in sizes]
+    assert summary(lines).short_200 == 2
+    assert summary(lines, full_body_bytes={"/a": 99}).short_200 == 1
+
+
+def test_a_page_of_changing_size_is_never_short() -> None:
+    """Where no size is usual, none is too small; where it is known, it is."""
+    lines = [a_line(request="GET /page HTTP/1.1", bytes=str(size)) for size in (100, 100, 90, 80, 70)]
+    assert summary(lines).short_200 == 0
+    assert summary(lines, full_body_bytes={"/page": 100}).short_200 == 3
+
+
+def test_most_frequent_size_misleads_where_most_were_cut_short() -> None:
+    """The article's own log shows why the size should be given: its usual response is a truncated one."""
+    assert summary(STALLED.splitlines(), line_format=ARTICLE).short_200 == 0
+
+
+def test_only_a_get_can_be_short() -> None:
+    """A HEAD has no body, and an error page is not the file."""
+    lines = [a_line(), a_line(request="HEAD /small HTTP/1.1", bytes="0"), a_line(status="502", bytes="150")]
+    result = summary(lines, full_body_bytes={"/small": 3_602_590})
+    assert (result.short_200, result.upstream_failures) == (0, 1)
+
+
+def test_sizes_of_endless_uris_are_not_kept() -> None:
+    """Beyond a number of URIs, and of long ones, requests are counted as not judged."""
+    bodies = ShortBodies({})
+    for uri in [f"/{number}" for number in range(3_000)] + ["/" + "x" * 2_000]:
+        bodies.add(LogRecord(request=f"GET {uri} HTTP/1.1", status=200, body_bytes=1))
+    assert (bodies.count(), bodies.unjudged_requests) == (0, 1_001)
+
+
+def test_log_without_times_tells_none() -> None:
+    """No figure is made up where nothing was logged, and a 499 that took an unknown time is not one of no time."""
+    result = summary(
+        ['10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'], line_format=COMBINED
+    )
+    assert (result.client_closed_499, result.closed_499_without_time, result.retried_requests) == (1, None, None)
+    assert (result.request_time_s, result.connect_time_s, result.client_time_s, result.workers) == (
+        None,
+        None,
+        None,
+        (),
+    )
+
+
+@pytest.mark.parametrize(("times", "without"), [(("0.000", "-"), 1), (("0.001", "-"), 0), (("0.000", "0.002"), 0)])
+def test_a_499_took_no_time_where_neither_nginx_nor_an_upstream_took_any(times: tuple[str, str], without: int) -> None:
+    """One that waited was given up by an impatient client, which is another thing."""
+    rt, urt = times
+    assert summary([a_line(status="499", rt=rt, uct="-", uht="-", urt=urt)]).closed_499_without_time == without
+
+
+def test_workers_are_told_apart() -> None:
+    """A stalled worker shows next to one that is not."""
+    lines = [
+        a_line(uct=uct, tail=f' pid={pid} connection=7 trial="-"') for pid, uct in ((2, "0.001"), (1, "0.400")) * 3
+    ]
+    slow, fast = summary(lines).workers
+    assert (slow.worker_pid, slow.requests, slow.connect_time_s) == (1, 3, distribution([0.4] * 3))
+    assert (fast.worker_pid, fast.requests, fast.connect_time_s) == (2, 3, distribution([0.001] * 3))
+
+
+def test_endless_workers_are_counted_together() -> None:
+    """A column of random numbers costs bounded memory."""
+    result = summary(a_line(tail=f' pid={pid} connection=7 trial="-"') for pid in range(300))
+    assert (len(result.workers), result.other_workers_requests) == (256, 44)
+
+
+def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
+    """Each server's time counts; what the backend took itself is told of the one that answered."""
+    result = summary([a_line(rt="0.400", uct="0.100, 0.200", uht="-, 0.250", urt="0.100, 0.260")])
+    assert result.retried_requests == 1
+    assert result.connect_time_s == distribution([0.1, 0.2])
+    assert result.response_time_s == distribution([0.1, 0.26])
+    assert result.header_minus_connect_s is not None
+    assert result.header_minus_connect_s.maximum == pytest.approx(0.05)
+    assert result.client_time_s is not None
+    assert result.client_time_s.maximum == pytest.approx(0.04)
+
+
+def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
+    """First and last time are the earliest and the latest, not the first and the last line's."""
+    seconds = (16, 18, 17, 15)
+    result = summary([a_line().replace(":16 ", f":{second} ") for second in seconds])
+    assert result.out_of_order_lines == 2
+    assert result.first_time is not None
+    assert result.last_time is not None
+    assert (result.first_time.second, result.last_time.second) == (15, 18)
+    assert list(result.per_second.values()) == [1, 1, 1, 1]
+
+
+def test_years_of_seconds_keep_the_busiest_one() -> None:
+    """Counts of the earliest seconds are let go, the busiest count is not."""
+    seconds = Seconds()
+    for second in (0, 0, 0, *range(1, 150_001)):
+        seconds.add(float(second))
+    assert (seconds.busiest, seconds.first_s, seconds.last_s) == (3, 0.0, 150_000.0)
+    assert len(seconds.counts()) <= 100_000
+    assert max(seconds.counts()) == 150_000
+
+
+def test_blank_lines_are_no_unmatched_ones_and_samples_are_few() -> None:
+    """Both are counted, neither is dropped."""
+    result = summary(["", "  ", *["nonsense"] * 9])
+    assert (result.blank_lines, result.unmatched_lines) == (2, 9)
+    assert [line.number for line in result.unmatched_samples] == [3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
+def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
+    """Percentiles are off by no more than the part left out; number, ends and mean are those of all values."""
+    sample = Sample(most=1_000)
+    for value in range(count):
+        sample.add(float(value))
+    result, exact = sample.distribution(), distribution(range(count))
+    assert result is not None
+    assert exact is not None
+    assert (result.count, result.minimum, result.maximum) == (exact.count, exact.minimum, exact.maximum)
+    assert result.mean == pytest.approx(exact.mean)
+    assert result.median == pytest.approx(exact.median, abs=0.002 * count)
+    assert result.p99 == pytest.approx(exact.p99, abs=0.002 * count)
+    assert len(sample._kept) <= 1_000
+
+
+def test_few_values_are_not_thinned() -> None:
+    """Then every percentile is exact."""
+    sample = Sample()
+    assert sample.distribution() is None
+    for value in (3.0, 1.0, 2.0):
+        sample.add(value)
+    assert sample.distribution() == distribution([1.0, 2.0, 3.0])
+
+
+def test_figures_are_few_and_say_what_is_not_known() -> None:
+    """At most 25 lines; the times that a format has not are None, not zero."""
+    lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
+    told = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
+    assert len(told) <= 25
+    assert (told["requests"], told["given up by the client (499)"], told["workers"]) == (3, 3, 2)
+    assert told["time to connect to the upstream, median"] == 0.001
+    nothing = {figure.name: figure.value for figure in figures(summary([]))}
+    assert nothing["time to connect to the upstream"] is None
+    assert nothing["given up by the client (499)"] == 0

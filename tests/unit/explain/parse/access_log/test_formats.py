@@ -1,0 +1,341 @@
+"""Any log_format becomes a parser, whatever stands in the lines."""
+
+import json
+import re
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuneproof.explain.parse.access_log.columns import Escape
+from tuneproof.explain.parse.access_log.elements import one_text, parts_of
+from tuneproof.explain.parse.access_log.json_lines import JsonLines
+from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, COMMON, KNOWN, LAB, MAIN, UPSTREAMINFO
+from tuneproof.explain.parse.access_log.log_format import LONGEST_LINE, TextFormat, compile_format
+from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+QUICK = settings(max_examples=200, deadline=None, derandomize=True)
+# Characters that nginx escapes, those that formats use as literals, and some that only look like them.
+CHARACTERS = st.sampled_from('abc "\\[]-,:{}$\x16\x7fé€0.1')
+TEXTS = st.text(CHARACTERS, max_size=12)
+TIMES = st.lists(st.one_of(st.none(), st.integers(0, 99_999).map(lambda number: number / 1000)), min_size=1, max_size=3)
+
+
+def escaped(text: str, escape: Escape) -> str:
+    """Write a value as nginx does: ngx_http_log_escape() and ngx_escape_json()."""
+    if escape == "default":
+        return "".join(
+            f"\\x{byte:02X}" if byte < 32 or byte > 126 or byte in b'"\\' else chr(byte) for byte in text.encode()
+        )
+    return json.dumps(text, ensure_ascii=False)[1:-1] if escape == "json" else text
+
+
+def shown_times(times: list[float | None]) -> str:
+    """Write the times of several servers."""
+    return ", ".join("-" if item is None else f"{item:.3f}" for item in times)
+
+
+def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenceError:
+    """Read a line, and return the record or the one error that is allowed."""
+    try:
+        return line_format.parse(line)
+    except MalformedEvidenceError as error:
+        return error
+
+
+@pytest.mark.parametrize("escape", ["default", "json"])
+@QUICK
+@given(request=TEXTS, agent=TEXTS, status=st.integers(0, 999), body=st.integers(0, 10**19), times=TIMES)
+def test_what_nginx_writes_is_what_is_read(
+    escape: Escape, request: str, agent: str, status: int, body: int, times: list[float | None]
+) -> None:
+    """Values come back through the escapes, between quotes, whatever they hold."""
+    line_format = TextFormat(
+        '$remote_addr "$request" $status ${body_bytes_sent}b uct="$upstream_connect_time" "$http_user_agent"',
+        name="any",
+        escape=escape,
+    )
+    line = f'::1 "{escaped(request, escape)}" {status:03} {body}b uct="{shown_times(times)}" "{escaped(agent, escape)}"'
+    record = line_format.parse(line)
+    assert (record.request, record.columns["http_user_agent"]) == (request, agent)
+    assert (record.status, record.body_bytes, record.remote_addr) == (status, body, "::1")
+    assert record.upstream_connect_time_s == tuple(times)
+
+
+@QUICK
+@given(user=st.text(st.sampled_from("ab- [0"), min_size=1, max_size=12), agent=TEXTS)
+def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) -> None:
+    """A user's name may hold what comes behind it, in part; it ends where a time follows."""
+    line = f'10.0.0.1 - {user} [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "{escaped(agent, "default")}"'
+    record = COMBINED.parse(line)
+    assert (record.columns["remote_user"], record.columns["http_user_agent"]) == (user, agent)
+
+
+@QUICK
+@given(text=st.text(max_size=60) | st.text(CHARACTERS, max_size=60))
+def test_random_lines_are_records_or_told_where_they_leave_the_format(text: str) -> None:
+    """Nothing else comes out of any format, and the column lies within the line or right behind it."""
+    for line_format in KNOWN:
+        answer = answered(line_format, text)
+        assert isinstance(answer, LogRecord) or 1 <= (answer.column or 0) <= len(text) + 1
+
+
+@QUICK
+@given(text=st.text(st.sampled_from("${}ab_ \"'\\"), max_size=30), line=TEXTS)
+def test_random_formats_compile_or_are_refused(text: str, line: str) -> None:
+    """Whatever somebody gives as a format, the answer is a parser or one clear error."""
+    try:
+        line_format = compile_format(text)
+    except MalformedEvidenceError as error:
+        told: object = error
+    else:
+        told = answered(line_format, line)
+        assert line_format.variables
+    assert str(told)
+
+
+@QUICK
+@given(line=st.recursive(st.none() | st.floats() | TEXTS, lambda inner: st.dictionaries(TEXTS, inner), max_leaves=5))
+def test_random_json_is_no_request_without_its_keys(line: object) -> None:
+    """Objects of other programs are told as such."""
+    with pytest.raises(MalformedEvidenceError):
+        JsonLines().parse(json.dumps(line))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no variables", "no variables in 'no variables'"),
+        ("", "no variables in ''"),
+        ("$status $", r"column 9: log_format: no variable's name .*: '\$'"),
+        ("${status", "column 1: log_format: no variable's name"),
+        ("$-a", "column 1: log_format: no variable's name"),
+        ("escape=xml $status", "escape=xml is none of default, json, none"),
+        ("$a " * 501, "more than 1000 parts"),
+    ],
+)
+def test_what_is_no_format_is_refused(text: str, message: str) -> None:
+    """As nginx refuses it."""
+    with pytest.raises(MalformedEvidenceError, match=message):
+        compile_format(text)
+
+
+def test_a_format_may_say_how_it_escapes() -> None:
+    """As in the directive; what is said besides goes first."""
+    assert compile_format('escape=json "$request"').escape == "json"
+    assert compile_format('"$request"').escape == "default"
+    assert compile_format('escape=json "$request"', escape="none").text.startswith("escape=json")
+
+
+def test_a_line_feed_at_a_formats_end_is_no_part_of_its_lines() -> None:
+    """It only makes a blank line behind each."""
+    assert TextFormat("$status\n", name="any").parse("200").status == 200
+
+
+def test_braces_end_a_name_and_strings_do() -> None:
+    """``${pid}0`` is not ``$pid0``, and a name does not go on in the next string."""
+    assert TextFormat("${pid}0 $status", name="any").parse("120 200").worker_pid == 12
+    assert one_text(["a$pid", "b ", "${status}"]) == "a${pid}b $status"
+    assert [(part.text, part.variable) for part in parts_of("a${pid}b")] == [("a", False), ("pid", True), ("b", False)]
+
+
+def test_variables_with_nothing_between_them_are_one_text() -> None:
+    """Nothing tells where the first one ends; the columns around them are read all the same."""
+    line_format = TextFormat('$status "$host$request_uri" $pid', name="any")
+    record = line_format.parse('200 "example.org/a b" 7')
+    assert line_format.variables == ("status", "host+request_uri", "pid")
+    assert (record.status, record.columns, record.worker_pid) == (200, {"host+request_uri": "example.org/a b"}, 7)
+
+
+def test_a_variable_may_come_twice() -> None:
+    """It has the same value both times."""
+    record = TextFormat("$status $status $msec", name="any").parse("404 404 1685521669.125")
+    assert (record.status, record.time_s) == (404, 1_685_521_669.125)
+    assert record.time == datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)
+
+
+def test_milliseconds_take_the_zone_of_the_other_time() -> None:
+    """The finer of two times is the record's."""
+    record = TextFormat("$time_iso8601 $msec", name="any").parse("2023-05-31T10:27:49+02:00 1685521669.125")
+    assert record.time is not None
+    assert (record.time.isoformat(), record.time_s) == ("2023-05-31T10:27:49.125000+02:00", 1_685_521_669.125)
+
+
+@pytest.mark.parametrize("escape", ["json", "none"])
+def test_a_missing_value_may_be_nothing(escape: Escape) -> None:
+    """Only escape=default writes a hyphen."""
+    line_format = TextFormat('$status [$upstream_addr] "$upstream_response_time" $pid', name="any", escape=escape)
+    record = line_format.parse('200 [] "" 7')
+    assert (record.status, record.upstream_addr, record.upstream_response_time_s, record.worker_pid) == (200, (), (), 7)
+    assert line_format.parse('200 [::1] "0.001" 7').upstream_addr == ("::1",)
+
+
+def test_escape_none_is_read_as_far_as_it_can_be() -> None:
+    """A quote in a value ends nothing where the rest would not fit."""
+    record = TextFormat('"$request" $status "$http_user_agent"', name="any", escape="none").parse(
+        r'"GET /"a" HTTP/1.1" 200 "a "b" \x22"'
+    )
+    assert (record.request, record.columns["http_user_agent"]) == ('GET /"a" HTTP/1.1', r'a "b" \x22')
+
+
+def test_a_request_in_parts_is_put_together() -> None:
+    """Formats that have no $request have method and URI."""
+    record = TextFormat("$request_method $request_uri $server_protocol $status", name="any").parse(
+        "GET /a HTTP/1.1 200"
+    )
+    assert record.request == "GET /a HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    ("line", "times"),
+    [("0.001, 0.002, 7", ((0.001,), (0.002,))), ("-, -, 7", ((None,), (None,)))],
+)
+def test_lists_that_run_into_each_other_are_read_where_they_are_single(line: str, times: object) -> None:
+    """Where a comma separates columns as it does servers, one server's values are clear."""
+    record = TextFormat("$upstream_connect_time, $upstream_response_time, $pid", name="any").parse(line)
+    assert (record.upstream_connect_time_s, record.upstream_response_time_s) == times
+
+
+def test_lists_that_run_into_each_other_are_not_guessed() -> None:
+    """Of two servers, nothing tells which time is whose: the line does not count as read."""
+    line_format = TextFormat("$upstream_connect_time, $upstream_response_time, $pid", name="any")
+    with pytest.raises(MalformedEvidenceError, match="nothing tells where each column's list ends"):
+        line_format.parse("0.001, 0.002, 0.003, 0.004, 7")
+
+
+def test_ingress_nginx_is_read_with_its_retries() -> None:
+    """Its lists stand between blanks alone."""
+    record = UPSTREAMINFO.parse(
+        '10.1.0.9 - bob smith [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8 [x] 1" 88 0.014 '
+        "[default-web-80] [] 10.0.0.1:80, [::1]:80 : 10.0.0.3:80 0, 12 : 3 0.001, 0.010 : 0.002 502, 200 : 200 4f5e"
+    )
+    assert record.upstream_addr == ("10.0.0.1:80", "[::1]:80", "10.0.0.3:80")
+    assert (record.upstream_response_time_s, record.upstream_status) == ((0.001, 0.01, 0.002), (502, 200, 200))
+    assert (record.columns["proxy_upstream_name"], record.columns["req_id"]) == ("default-web-80", "4f5e")
+
+
+def test_known_formats_keep_apart() -> None:
+    """A line of one is a line of no other, so that a guess among them is sure."""
+    common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
+    times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
+    article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'
+    lines = {
+        "common": common,
+        "combined": f'{common} "-" "curl"',
+        "main": f'{common} "-" "curl" "-"',
+        "upstream_time": f'{common} "-" "curl" {times}',
+        "upstream_time without a space": f'{common} "-" "curl"{times}',
+        "upstreaminfo": f'{common} "-" "curl" 88 0.014 [a] [] 10.0.0.1:80 12 0.010 200 4f5e',
+        "article": article,
+        "lab": f'{article} pid=1 connection=2 trial="-"',
+        "JSON lines": '{"status": 200, "request": "GET / HTTP/1.1"}',
+    }
+    assert {item.name for item in KNOWN} == set(lines)
+    for name, line in lines.items():
+        assert [item.name for item in KNOWN if isinstance(answered(item, line), LogRecord)] == [name]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        (
+            '{"time_local":"31/May/2023:08:27:49 +0000","request":"GET /a HTTP/1.1","status":200,"request_time":0.058,'
+            '"upstream_connect_time":"0.001, 0.002","body_bytes_sent":12,"remote_addr":"::1","pid":7,"host":"a"}'
+        ),
+        (
+            '{"@timestamp":"2023-05-31T08:27:49+00:00","method":"GET","uri":"/a","protocol":"HTTP/1.1","status":"200",'
+            '"rt":"0.058","uct":[0.001,0.002],"body_bytes":"12","client_ip":"::1","pid":"7","host":"a"}'
+        ),
+        (
+            '{"ts":1685521669,"request":"GET /a HTTP/1.1","status":200,"request_time":5.8e-2,"uct":"0.001 : 0.002",'
+            r'"body_bytes_sent":12,"client":"::1","pid":7,"host":"\x61"}'
+        ),
+        (
+            '{"time":1685521669000,"request_method":"GET","request_uri":"/a","server_protocol":"HTTP/1.1","status":200,'
+            '"request_time":0.058,"uct":"0.001, 0.002","body_bytes_sent":12,"remote_addr":"::1","pid":7,"host":"a"}'
+        ),
+    ],
+    ids=["variables", "aliases", "epoch-and-default-escape", "milliseconds"],
+)
+def test_json_lines_are_read_by_their_keys(line: str) -> None:
+    """Variables and their usual other names, numbers with and without quotes."""
+    record = JsonLines().parse(line)
+    assert (record.time_s, record.request, record.status) == (1_685_521_669, "GET /a HTTP/1.1", 200)
+    assert (record.request_time_s, record.upstream_connect_time_s) == (0.058, (0.001, 0.002))
+    assert (record.body_bytes, record.remote_addr, record.worker_pid) == (12, "::1", 7)
+    assert record.columns["host"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[1]", r"expected a JSON object, found '\[1\]'"),
+        ('{"status": 200', "no JSON: Expecting"),
+        ('{"status": 200}', "a JSON object that is no request"),
+        ('{"status": "two", "request": ""}', r"\$status: no number: 'two'"),
+        ('{"status": 2000, "request": ""}', r"\$status: no HTTP status: '2000'"),
+        ('{"status": 200, "request_time": NaN}', "NaN is no JSON"),
+        ('{"status": 200, "request_time": 1e999}', r"\$request_time: no number: '(inf|Infinity)'"),
+        ('{"status": 200, "request_time": 1e99}', r"\$request_time: no number"),
+        ('{"status": 200, "time": "soon"}', "any time: Invalid isoformat string: 'soon'"),
+        ('{"status": 200, "ts": 99999999999999999999}', "any time: "),
+        ('{"a":' * 20_000, "no JSON"),
+        ('{"status": ' + "1" * 5_000 + "}", "no JSON"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_json_that_is_no_request_is_told(line: str, message: str) -> None:
+    """Also what would exhaust a parser."""
+    with pytest.raises(MalformedEvidenceError, match=message):
+        JsonLines().parse(line)
+
+
+def test_halves_of_surrogate_pairs_can_be_written_out() -> None:
+    """JSON allows them, no encoding does."""
+    record = JsonLines().parse(r'{"status": 200, "request": "GET /\ud800"}')
+    assert record.request == r"GET /\ud800"
+    other = TextFormat('"$request"', name="any", escape="json").parse(r'"GET /\ud800\u0022"')
+    assert other.request == 'GET /\\ud800"'
+
+
+HOSTILE = [
+    "10.0.0.1 - " + " [" * 60_000,
+    "10.0.0.1 - - [31/May/2023:08:27:49 +0000] " + '" ' * 60_000,
+    '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "a" 200 12 "-" "c" 88 0.014 [' + "] [" * 40_000,
+    '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "a" 200 12 "-" "c" 88 0.014 [] [' + "] a, a, a, a" * 10_000,
+    "a, " * 40_000,
+    "0.001, " * 18_000,
+    "0.001 : " * 16_000,
+    " 1" * 60_000,
+    "\\" * 120_000,
+    '{"a":"' + "\\x22" * 30_000,
+    "x " * 60_000,
+]
+FORMATS = [
+    *KNOWN,
+    TextFormat("$a $b $c $d $e $f $g $status", name="words"),
+    TextFormat("$a $upstream_addr $b $upstream_response_time $upstream_status $c", name="lists", escape="none"),
+    TextFormat("$upstream_connect_time, $upstream_header_time, $upstream_response_time, $pid", name="commas"),
+    TextFormat('$a x$b" $c x$d" $status', name="letters", escape="json"),
+    TextFormat("${pid}1${connection}1${body_bytes_sent}1$request_length", name="digits"),
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_the_longest_hostile_line_is_answered(line: str) -> None:
+    """A format that tried again and again would take minutes for one of these lines, or years."""
+    assert len(line) <= LONGEST_LINE
+    for line_format in FORMATS:
+        began_s = time.process_time()
+        answered(line_format, line)
+        assert time.process_time() - began_s < 30, line_format.name
+
+
+def test_no_pattern_of_a_known_format_searches_twice() -> None:
+    """Each search for a value's end is in an atomic group."""
+    for line_format in (LAB, ARTICLE, COMMON, COMBINED, MAIN, UPSTREAMINFO):
+        pattern = line_format._pattern.pattern
+        assert len(re.findall(r"\*\?", pattern)) == len(re.findall(r"\(\?>\(\[\^\"\]\*\?\)", pattern))

@@ -1,0 +1,207 @@
+"""Which format a log is in is found out from its first lines, or from the nginx.conf beside it."""
+
+import contextlib
+import time
+from textwrap import dedent
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuneproof.explain.parse.access_log.guess import guess_format
+from tuneproof.explain.parse.access_log.log_format import TextFormat
+from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, logging_settings
+from tuneproof.explain.parse.access_log.nginx_tokens import statements
+from tuneproof.explain.parse.access_log.records import LogRecord, records
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+QUICK = settings(max_examples=200, deadline=None, derandomize=True)
+COMMON_LINE = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
+COMBINED_LINE = f'{COMMON_LINE} "-" "curl"'
+CONFIGURATION = dedent(
+    r"""
+    # log_format commented 'out $status';
+    user nginx; include modules/*.conf;
+    http {
+        log_format  main  '$remote_addr "$request" ' # the request
+                          "$status \"$pid\" $host"
+                          '_$connection' ;
+        log_format objects escape=json '{"status":"$status",' "\"uri\":\"${request_uri}\"}\n";
+        map $status ${name}s { ~^[23] 0; log_format 'no "format"'; default 1; access_log x; }
+        access_log /var/log/all.log main buffer=32k if=$loggable;
+        types { text/html html; include html; }
+        server {
+            location ~ "^/a{2}$" { return 200 "a;{}#'"; }
+            location / {
+                content_by_lua_block { local s = "don't } {"; ngx.say('it"s') -- }
+                  local t = [=[ ]] } ]=]; if s then t = {} end }
+                access_log off;
+            }
+            if ($slow) { access_log logs/slow.log; }
+            access_log syslog:server=unix:/dev/log,tag=a objects;
+        }
+    }
+    """
+)
+
+
+def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, int]:
+    """Guess, and return the format's name, the lines in it, and the lines looked at."""
+    result = guess_format(lines, formats)
+    return result.line_format.name, result.matched_lines, result.tried_lines
+
+
+def test_a_guess_tells_how_many_lines_it_rests_on() -> None:
+    """At most 200 of them, blank ones aside."""
+    assert guess(COMBINED_LINE) == ("combined", 1, 1)
+    assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
+
+
+def test_a_cropped_log_is_recognised() -> None:
+    """The first line cut in its middle, a byte order mark, line ends of another system, a last line cut as well."""
+    assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
+    assert guess(f"\ufeff{COMBINED_LINE}") == ("combined", 1, 1)
+
+
+def test_messages_between_the_requests_do_not_hide_them() -> None:
+    """A container's output holds nginx's messages as well, up to nine of ten lines."""
+    message = "2023/05/31 08:27:49 [error] 7#7: *1 connect() failed (111: Connection refused)"
+    assert guess(*[message] * 9, COMBINED_LINE) == ("combined", 1, 10)
+    with pytest.raises(MalformedEvidenceError, match="with 1 of 11 lines"):
+        guess(*[message] * 10, COMBINED_LINE)
+
+
+def test_of_two_formats_that_fit_the_one_with_more_variables_is_taken() -> None:
+    """A given format goes before a known one of as many variables, and not before one that tells more."""
+    vague = TextFormat("$everything", name="vague")
+    same = TextFormat('$remote_addr - $user [$time_local] "$request" $status $body_bytes_sent', name="same")
+    assert guess(COMMON_LINE, formats=(vague, same)) == ("same", 1, 1)
+    assert guess(COMMON_LINE, formats=(vague,)) == ("common", 1, 1)
+    assert guess("anything", formats=(vague,)) == ("vague", 1, 1)
+
+
+def test_a_log_in_no_known_format_is_told_with_the_nearest_one() -> None:
+    """With the first line that is not in it, and where it leaves it."""
+    lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
+    with pytest.raises(MalformedEvidenceError) as caught:
+        guess(*lines)
+    assert (caught.value.line, caught.value.column) == (2, 60)
+    assert str(caught.value) == (
+        "line 2, column 60: no known log format fits; nearest is 'common' with 0 of 2 lines: expected $status (three "
+        "digits) and then ' ', found 'OK 12 \"-\" \"curl\"'"
+    )
+
+
+@pytest.mark.parametrize("lines", [(), ("", " ", "\0\0\r\n")], ids=["empty", "blank"])
+def test_a_log_without_lines_is_in_no_format(lines: tuple[str, ...]) -> None:
+    """Nothing can be guessed."""
+    with pytest.raises(MalformedEvidenceError, match="line 1: no lines"):
+        guess(*lines)
+
+
+@QUICK
+@given(lines=st.lists(st.text(max_size=20) | st.just(COMBINED_LINE) | st.just(COMMON_LINE), max_size=8))
+def test_whatever_the_lines_there_is_a_format_or_one_error(lines: list[str]) -> None:
+    """And the format found reads as many of the lines as it was said to."""
+    try:
+        result = guess_format(lines)
+    except MalformedEvidenceError:
+        return
+    read = [entry for entry in records(lines, result.line_format) if isinstance(entry, LogRecord)]
+    assert len(read) == result.matched_lines
+
+
+def test_formats_of_a_configuration_are_found() -> None:
+    """Over several strings, with quotes of both kinds, escapes, comments, and names that end with their string."""
+    found = logging_settings(CONFIGURATION)
+    assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
+        ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),
+        ("objects", '{"status":"$status","uri":"$request_uri"}\n', "json", 8),
+    ]
+
+
+def test_each_log_of_a_configuration_has_its_format() -> None:
+    """Without a word it is nginx's combined; where nothing is logged there is none."""
+    found = logging_settings(CONFIGURATION)
+    assert [(use.path, use.format_name, use.block) for use in found.uses] == [
+        ("/var/log/all.log", "main", "http"),
+        ("off", None, "http > server > location /"),
+        ("logs/slow.log", "combined", "http > server > if ($slow)"),
+        ("syslog:server=unix:/dev/log,tag=a", "objects", "http > server"),
+    ]
+    assert found.includes == ("modules/*.conf",)
+
+
+def test_a_found_format_reads_its_log() -> None:
+    """From the configuration's text to a request's fields."""
+    found = logging_settings("log_format f '$status' ' ${pid}x'; access_log l f;")
+    (definition,) = found.formats
+    record = definition.compiled().parse("200 7x")
+    assert (record.status, record.worker_pid, guess("200 7x", formats=(definition.compiled(),))[0]) == (200, 7, "f")
+
+
+@pytest.mark.parametrize("piece", ["{", "[[", "[=", '\\"', "-- ", "#", "'", "${", "a{access_log x;}"])
+def test_a_long_hostile_configuration_takes_no_longer_than_its_length(piece: str) -> None:
+    """Neither outside of Lua blocks nor inside."""
+    began_s = time.process_time()
+    for begin in ("", "x_by_lua_block {"):
+        with contextlib.suppress(MalformedEvidenceError):
+            logging_settings(begin + piece * (500_000 // len(piece)))
+    assert time.process_time() - began_s < 30
+
+
+def test_an_empty_configuration_says_nothing() -> None:
+    """That is no fault."""
+    assert logging_settings("# nothing\n") == LoggingSettings(formats=(), uses=(), includes=())
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("a 'b", 1, 3, "a string that begins with ' and does not end"),
+        ("a 'b'c;", 1, 6, "unexpected 'c' behind a string"),
+        ("\n a b", 2, 5, 'the text ends within "a"'),
+        ("a }", 1, 3, 'unexpected "}": the directive before it has no semicolon'),
+        ("}", 1, None, 'unexpected "}": no block is open'),
+        ("\n;", 2, 1, 'unexpected ";": there is no directive'),
+        ("{", 1, 1, 'unexpected "{": there is no directive'),
+        ("a;\nhttp {\n", 2, None, 'the block "http" does not end'),
+        ("a \\", 1, 3, "a backslash at the text's end"),
+        ("x_by_lua_block { {} ", 1, 17, "a Lua block that does not end"),
+        ("x_by_lua_block { [==[ ]] } ", 1, 17, "a Lua block that does not end"),
+        ("log_format a;", 1, None, "log_format needs a name and a format"),
+        ("log_format a '$';", 1, None, "a: log_format: no variable's name"),
+        ("log_format a escape=xml '$b';", 1, None, "a: log_format: escape=xml is none of"),
+        ("a {" * 101, 1, None, "more than 100 nested blocks"),
+    ],
+)
+def test_a_configuration_that_nginx_refuses_is_told_with_its_place(
+    text: str, line: int, column: int | None, message: str
+) -> None:
+    """One error, at the first fault."""
+    with pytest.raises(MalformedEvidenceError) as caught:
+        logging_settings(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert message in caught.value.what
+
+
+@QUICK
+@given(text=st.text(st.sampled_from("a$'\"\\;{}# \n)t"), max_size=40))
+def test_random_configurations_are_read_or_refused(text: str) -> None:
+    """Nothing else comes out, and lines are counted from 1."""
+    lines: list[int | None] = []
+    try:
+        lines.extend(statement.line for statement in statements(text))
+        logging_settings(text)
+    except MalformedEvidenceError as error:
+        lines.append(error.line)
+    assert all(line is not None and 1 <= line <= 1 + text.count("\n") for line in lines)
+
+
+@QUICK
+@given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4))
+def test_quoted_words_come_back(words: list[str]) -> None:
+    """Written as nginx wants them, with what it would take for an end behind a backslash."""
+    text = " ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words)
+    (statement,) = statements(f"{text};")
+    assert statement.words == tuple(words)

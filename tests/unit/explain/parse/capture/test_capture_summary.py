@@ -1,0 +1,216 @@
+"""What a capture says altogether: services, shares, distributions in bounded memory, and figures for people."""
+
+import random
+from operator import attrgetter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.segments import CLIENT, SERVER, START_NS, Conversation, end, get, ok, records
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, ReadPackets, summarise
+from tuneproof.explain.parse.capture.decode import RST, SYN, Segment
+from tuneproof.explain.parse.capture.durations import Durations
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.held import HeldMatcher
+from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
+from tuneproof.explain.parse.capture.told import figures
+from tuneproof.explain.parse.figures import Figure, distribution
+
+
+def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:
+    """Return a flow of one of many clients."""
+    client = Endpoint(address="10.0.0.1", port=number)
+    server = Endpoint(address="10.0.0.2", port=port)
+    return FlowRecord(client=client, server=server, **fields)  # type: ignore[arg-type]  # each test its own
+
+
+def test_distribution_is_within_a_percent_of_the_exact_one() -> None:
+    """Count, mean and ends are exact; merged halves are the whole."""
+    chance = random.Random(1)  # noqa: S311  # a fixed sample
+    values_s = [chance.lognormvariate(-6, 2) for _ in range(20_000)]
+    exact = distribution(round(value_s * 1e9) / 1e9 for value_s in values_s)
+    whole, half = Durations(values_s), Durations(values_s[:9_000])
+    half.merge(Durations(values_s[9_000:]))
+    found = whole.distribution()
+    assert exact is not None
+    assert found is not None
+    assert half.distribution() == found
+    assert (found.count, found.minimum, found.maximum) == (exact.count, exact.minimum, exact.maximum)
+    for figure in map(attrgetter, ("median", "p90", "p99", "mean")):
+        assert figure(found) == pytest.approx(figure(exact), rel=0.005)
+
+
+def test_distribution_of_nothing_is_none_and_negative_times_are_zero() -> None:
+    """A clock that was set back makes no negative duration."""
+    durations = Durations()
+    assert durations.distribution() is None
+    durations.add_ns(-5)
+    found = durations.distribution()
+    assert found is not None
+    assert (found.minimum, found.median, found.maximum) == (0.0, 0.0, 0.0)
+
+
+def test_flows_are_summed_up_by_service() -> None:
+    """Two connections to one service, one of them refused, and one to another."""
+    talk = Conversation()
+    talk.handshake()
+    talk.send(CLIENT, get())
+    talk.send(SERVER, ok(), after_s=0.5)
+    talk.send(CLIENT, seq=999)
+    refused = Conversation(client=end("10.0.0.1", 40_001), segments=talk.segments, now_s=1.0)
+    refused.send(refused.client, flags=SYN)
+    refused.send(refused.client, flags=SYN, seq=1000, after_s=1.0)
+    refused.send(SERVER, flags=RST)
+    other = Conversation(server=end("10.0.0.2", 81), segments=talk.segments, now_s=3.0)
+    other.handshake()
+    summary = summarise(
+        records(talk.segments), reading=lambda: ReadPackets(format="pcap", packets=12, other={"ARP": 1})
+    )
+    assert (summary.format, summary.packets, summary.tcp_segments, summary.flows) == ("pcap", 12, 12, 3)
+    assert summary.other == {"ARP": 1}
+    assert summary.start_s == pytest.approx(START_NS / 1e9 + 0.001)
+    assert summary.duration_s == pytest.approx(3.012)
+    first, second = summary.services
+    assert (str(first.server), first.flows, first.handshakes) == ("10.0.0.2:80", 2, {"complete": 1, "refused": 1})
+    assert (first.refused, first.syn_retransmitted_flows, first.syn_retransmitted_then_complete) == (1, 1, 0)
+    assert (first.requests, first.from_server.data_segments, first.resets_by_server) == (1, 1, 1)
+    assert first.response_s is not None
+    assert first.response_s.mean == pytest.approx(0.5)
+    assert first.syn_retransmission_delay_s is not None
+    assert (str(second.server), second.flows, second.response_s) == ("10.0.0.2:81", 1, None)
+    assert [record.client.port for record in summary.notable] == [40001]
+
+
+def test_share_of_retransmissions_is_of_segments_with_data() -> None:
+    """Both ways; without data there is no share."""
+    lossy_flow = flow(
+        from_client=Side(packets=900, data_segments=10, retransmitted_segments=1),
+        from_server=Side(packets=90, data_segments=30, retransmitted_segments=1),
+    )
+    [lossy] = summarise([lossy_flow]).services
+    [silent] = summarise([flow()]).services
+    assert (lossy.retransmission_share, silent.retransmission_share) == (0.05, None)
+
+
+def test_client_that_left_counts_once() -> None:
+    """Before the response or in it."""
+    before = flow(client_left_before_response=True)
+    inside = flow(client_left_before_response=True, client_left_in_response=True)
+    [service] = summarise([before, inside, flow()]).services
+    assert (service.client_left_before_response, service.client_left_in_response) == (1, 1)
+
+
+def test_services_beyond_the_most_used_are_merged() -> None:
+    """A scan of 3000 ports does not displace the service that comes after it, and no flow is lost."""
+    scan = [flow(port=1000 + port, handshake="refused") for port in range(3000)]
+    summary = summarise([*scan, *(flow(number) for number in range(10))])
+    assert (len(summary.services), summary.services[0].flows, summary.services[0].server.port) == (64, 10, 80)
+    assert summary.other_services is not None
+    assert summary.other_services.flows + sum(service.flows for service in summary.services) == 3010
+    assert summary.other_services.refused == 3000 - 63
+
+
+def test_notable_flows_are_the_worst_first() -> None:
+    """Most kinds of trouble first, then the longest; healthy ones never; twenty at most."""
+    many = [flow(number, handshake="unanswered", duration_s=float(number)) for number in range(30)]
+    worst = flow(99, handshake="half-open", reset_without_fin="client")
+    notable = summarise([flow(77, duration_s=1000.0), *many, worst]).notable
+    assert [record.client.port for record in notable] == [99, *range(29, 10, -1)]
+
+
+def test_figures_are_few_and_in_order() -> None:
+    """What is not there is not told; with everything there are 25 at most."""
+    assert figures(CaptureSummary()) == (
+        Figure(name="TCP segments", value=0),
+        Figure(name="connections", value=0),
+        Figure(name="duration", value=0.0, unit="s"),
+    )
+    talk = Conversation()
+    talk.handshake()
+    names = [figure.name for figure in figures(summarise(records(talk.segments)))]
+    assert names[3:] == [
+        "connections to 10.0.0.2:80",
+        "  handshake, median",
+        "  handshake, p99",
+        "  retransmitted data segments",
+    ]
+    troubles = [
+        flow(
+            port=port,
+            handshake_s=1.0,
+            exchanges=1,
+            response_times=Durations([1.0]),
+            handshake="refused",
+            syn_retransmissions=(1.0,),
+        )
+        for port in (80, 81)
+    ] * 2
+    troubles += [flow(port=port, handshake="half-open", client_left_before_response=True) for port in (80, 81)]
+    told = figures(summarise(troubles, reading=lambda: ReadPackets(truncated="cut", malformed={"x": 1})))
+    assert len(told) <= 25
+    assert Figure(name="  SYNs refused", value=2) in told
+
+
+ENDS = [end("10.0.0.1", 1), end("10.0.0.1", 2), end("10.0.0.2", 80), bytes(18), b"\xff" * 18]
+NUMBERS = st.one_of(st.integers(0, 20), st.integers(2**32 - 20, 2**32 - 1), st.integers(0, 2**32 - 1))
+PAYLOADS = st.sampled_from([b"", b"", b"x", get(), ok(), ok(length=9), b"HTTP/1.1 100 C\r\n\r\n", b"GET "])
+
+
+@st.composite
+def any_segments(draw: st.DrawFn) -> list[Segment]:
+    """Draw segments of few ends and close numbers, so that anything may meet anything."""
+    drawn = draw(
+        st.lists(
+            st.tuples(
+                st.integers(-5, 10**11),
+                st.sampled_from(ENDS),
+                st.sampled_from(ENDS),
+                NUMBERS,
+                NUMBERS,
+                st.one_of(st.sampled_from([0x10, 0x10, 0x02, 0x12, 0x11, 0x04]), st.integers(0, 255)),
+                st.sampled_from([0, 1, 65535]),
+                PAYLOADS,
+                st.integers(0, 70_000),
+            ),
+            max_size=40,
+        )
+    )
+    return [(*fields, max(len(payload), beyond * bool(payload)), payload, b"") for *fields, payload, beyond in drawn]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(segments=any_segments(), live_flows=st.integers(1, 4))
+def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live_flows: int) -> None:
+    """Nothing raises, every segment and every byte is in one flow, and no count contradicts another."""
+    matcher = HeldMatcher(pending=2)
+    told = list(flows(segments, live_flows=live_flows, observer=matcher))
+    sides = [side for record in told for side in (record.from_client, record.from_server)]
+    assert sum(side.packets for side in sides) == len(segments)
+    assert sum(side.payload_bytes for side in sides) == sum(segment[7] for segment in segments)
+    for side in sides:
+        assert side.retransmitted_segments + side.out_of_order_segments <= side.data_segments <= side.packets
+        assert side.suspected_copies <= side.retransmitted_segments
+        assert side.retransmitted_bytes <= side.payload_bytes
+        assert side.zero_window_s >= 0
+    for record in told:
+        assert record.duration_s >= 0
+        assert record.response_times.count <= record.exchanges
+    summary = summarise(told, held=matcher.held)
+    assert (summary.flows, summary.tcp_segments) == (len(told), len(segments))
+    assert len(figures(summary)) <= 25
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(start=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(2, 3000), min_size=1, max_size=30), data=st.data())
+def test_healthy_bytes_are_in_order_wherever_numbers_begin(start: int, cuts: list[int], data: st.DataObject) -> None:
+    """However a stream is cut into segments, it has no accident; sent again, each segment with data is one."""
+    talk = Conversation(seqs=(start, 5))
+    for size in cuts:
+        talk.send(CLIENT, bytes(size))
+    [record] = records(talk.segments)
+    assert (record.from_client.retransmitted_segments, record.from_client.out_of_order_segments) == (0, 0)
+    again = data.draw(st.sampled_from(talk.segments))
+    [record] = records([*talk.segments, (talk.segments[-1][0] + 10**9, *again[1:])])
+    assert record.from_client.retransmitted_segments == 1
+    assert record.from_client.retransmitted_bytes == again[7]

@@ -1,0 +1,201 @@
+"""Packets that scapy builds: whatever their link and their headers, the same segment comes out."""
+
+from typing import Any
+
+import pytest
+from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_RR
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+)
+from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
+
+from tuneproof.explain.parse.capture.decode import ACK, PSH, SYN, Segment, SegmentReader, segments
+from tuneproof.explain.parse.capture.packets import Packet
+
+CLIENT = bytes([10, 0, 0, 1]) + (40000).to_bytes(2)
+SERVER = bytes([10, 0, 0, 2]) + (80).to_bytes(2)
+CLIENT_6 = bytes.fromhex("fd00000000000000000000000000000a") + (40000).to_bytes(2)
+SERVER_6 = bytes.fromhex("fd00000000000000000000000000000b") + (80).to_bytes(2)
+HELLO: Segment = (7, CLIENT, SERVER, 1000, 2000, PSH | ACK, 501, 5, b"hello", b"")
+HELLO_6: Segment = (7, CLIENT_6, SERVER_6, 1000, 2000, PSH | ACK, 501, 5, b"hello", b"")
+
+PORTS: dict[str, Any] = {"sport": 40000, "dport": 80}
+TCP_HELLO = TCP(**PORTS, seq=1000, ack=2000, flags="PA", window=501) / b"hello"
+IP4 = IP(src="10.0.0.1", dst="10.0.0.2")
+IP6 = IPv6(src="fd00::a", dst="fd00::b")
+ETHERNET = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+
+
+def packet(built: Any, *, linktype: int = 1, cut_to: int | None = None, wire_bytes: int | None = None) -> Packet:
+    """Return a packet as it is captured."""
+    data = bytes(built)
+    return 7, linktype, data[:cut_to], len(data) if wire_bytes is None else wire_bytes
+
+
+@pytest.mark.parametrize(
+    ("linktype", "link"),
+    [
+        pytest.param(1, ETHERNET, id="Ethernet"),
+        pytest.param(1, ETHERNET / Dot1Q(vlan=5), id="VLAN"),
+        pytest.param(1, ETHERNET / Dot1AD(vlan=5) / Dot1Q(vlan=6) / Dot1Q(vlan=7), id="three VLAN tags"),
+        pytest.param(1, Ether(type=0x9100) / Dot1Q(vlan=6), id="older outer VLAN tag"),
+        pytest.param(113, CookedLinux(), id="cooked"),
+        pytest.param(113, CookedLinux() / Dot1Q(vlan=5), id="cooked, VLAN"),
+        pytest.param(276, CookedLinuxV2(), id="cooked, version 2"),
+    ],
+)
+def test_segment_is_found_behind_every_link_header(linktype: int, link: Any) -> None:
+    """The link leaves no trace in the segment: a VLAN tag in one direction does not make two flows of one."""
+    reader = SegmentReader([packet(link / IP4 / TCP_HELLO, linktype=linktype)])
+    assert list(reader) == [HELLO]
+    assert list(segments([packet(link / IP6 / TCP_HELLO, linktype=linktype)])) == [HELLO_6]
+
+
+@pytest.mark.parametrize("linktype", [12, 14, 101])
+def test_segment_is_found_without_link_header(linktype: int) -> None:
+    """IP's own version decides."""
+    found = segments([packet(IP4 / TCP_HELLO, linktype=linktype), packet(IP6 / TCP_HELLO, linktype=linktype)])
+    assert list(found) == [HELLO, HELLO_6]
+
+
+def test_segment_is_found_where_the_link_type_tells_the_version() -> None:
+    """228 is IPv4 alone, 229 is IPv6 alone."""
+    found = segments([packet(IP4 / TCP_HELLO, linktype=228), packet(IP6 / TCP_HELLO, linktype=229)])
+    assert list(found) == [HELLO, HELLO_6]
+
+
+@pytest.mark.parametrize("linktype", [0, 108])
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_segment_is_found_behind_an_address_family(linktype: int, order: Any) -> None:
+    """The byte order is the capturing machine's, and so is the number for IPv6."""
+    found = [packet((2).to_bytes(4, order) + bytes(IP4 / TCP_HELLO), linktype=linktype)]
+    found += [
+        packet(family.to_bytes(4, order) + bytes(IP6 / TCP_HELLO), linktype=linktype) for family in (10, 24, 28, 30)
+    ]
+    assert list(segments(found)) == [HELLO, *[HELLO_6] * 4]
+
+
+def test_link_type_may_change_from_packet_to_packet() -> None:
+    """One pcapng file holds several interfaces."""
+    found = [
+        packet(ETHERNET / IP4 / TCP_HELLO),
+        packet(CookedLinux() / IP4 / TCP_HELLO, linktype=113),
+        packet(IP4 / TCP_HELLO, linktype=101),
+        packet(CookedLinuxV2() / IP4 / TCP_HELLO, linktype=276),
+        packet(ETHERNET / IP4 / TCP_HELLO),
+    ]
+    assert list(segments(found)) == [HELLO] * 5
+
+
+def test_options_of_ipv4_are_passed_over() -> None:
+    """The header tells its length."""
+    with_options = IP(src="10.0.0.1", dst="10.0.0.2", options=[IPOption_RR(length=39, routers=["10.0.0.9"] * 9)])
+    assert list(segments([packet(ETHERNET / with_options / TCP_HELLO)])) == [HELLO]
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        pytest.param(IPv6ExtHdrHopByHop(), id="hop by hop"),
+        pytest.param(IPv6ExtHdrRouting(addresses=["fd00::c", "fd00::d"]), id="routing"),
+        pytest.param(IPv6ExtHdrDestOpt(), id="destination options"),
+        pytest.param(IPv6ExtHdrFragment(offset=0, m=1), id="first fragment"),
+        pytest.param(IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), id="several"),
+    ],
+)
+def test_extension_headers_of_ipv6_are_passed_over(extensions: Any) -> None:
+    """The payload's length is what is left of IPv6's behind them."""
+    assert list(segments([packet(ETHERNET / IP6 / extensions / TCP_HELLO)])) == [HELLO_6]
+
+
+def test_authentication_header_is_passed_over() -> None:
+    """Its length is in other units than those of the other extension headers (RFC 4302)."""
+    authentication = bytes([6, 4]) + bytes(22)
+    built = ETHERNET / IPv6(src="fd00::a", dst="fd00::b", nh=51) / (authentication + bytes(TCP_HELLO))
+    assert list(segments([packet(built)])) == [HELLO_6]
+
+
+def test_options_are_given_on_a_syn_alone() -> None:
+    """There they tell the scale of the window; elsewhere they would cost time for nothing."""
+    options = [("MSS", 1460), ("SAckOK", b""), ("NOP", None), ("WScale", 7)]
+    syn = ETHERNET / IP4 / TCP(**PORTS, seq=1, flags="S", window=64240, options=options)
+    data = ETHERNET / IP4 / TCP(**PORTS, seq=2, flags="A", options=[("NOP", None), ("NOP", None)]) / b"data"
+    vlan_syn = ETHERNET / Dot1Q() / syn[IP]
+    first, second, third = segments([packet(syn), packet(data), packet(vlan_syn)])
+    assert first == (7, CLIENT, SERVER, 1, 0, SYN, 64240, 0, b"", bytes.fromhex("020405b40402010303070000"))
+    assert second[7:] == (4, b"data", b"")
+    assert third == first
+
+
+@pytest.mark.parametrize("cut_to", [54, 57, 59])
+def test_length_is_that_on_the_wire_where_the_capture_cut_the_payload(cut_to: int) -> None:
+    """What was captured of it is given."""
+    [segment] = segments([packet(ETHERNET / IP4 / TCP_HELLO, cut_to=cut_to)])
+    assert segment[7:9] == (5, b"hello"[: cut_to - 54])
+
+
+def test_what_fills_up_a_short_frame_is_no_payload() -> None:
+    """Ethernet frames have sixty bytes at least."""
+    ack = bytes(ETHERNET / IP4 / TCP(**PORTS, flags="A"))
+    assert len(ack) == 54
+    [segment] = segments([packet(ack + bytes(6))])
+    assert segment[7:9] == (0, b"")
+
+
+@pytest.mark.parametrize("link", [ETHERNET, ETHERNET / Dot1Q()])
+def test_length_of_zero_means_that_of_the_packet(link: Any) -> None:
+    """So the kernel hands over what the network card is yet to cut into segments."""
+    payload = b"x" * 100_000
+    super_packet = link / IP(src="10.0.0.1", dst="10.0.0.2", len=0) / TCP(**PORTS) / payload
+    super_packet_6 = link / IPv6(src="fd00::a", dst="fd00::b", plen=0) / TCP(**PORTS) / payload
+    assert [segment[7:9] for segment in segments([packet(super_packet), packet(super_packet_6)])] == [
+        (100_000, payload)
+    ] * 2
+
+
+def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
+    """Their first bytes are some of the payload; the first fragment has TCP's header."""
+    first = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", flags="MF") / TCP_HELLO
+    later = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", frag=185, proto=6) / TCP_HELLO
+    later_6 = ETHERNET / IP6 / IPv6ExtHdrFragment(offset=185, nh=6) / bytes(TCP_HELLO)
+    reader = SegmentReader([packet(first), packet(later), packet(later_6)])
+    assert list(reader) == [HELLO]
+    assert reader.others == {"later IPv4 fragment": 1, "later IPv6 fragment": 1}
+
+
+def test_what_is_no_tcp_is_counted_by_kind() -> None:
+    """Nothing is dropped in silence."""
+    found = [
+        packet(ETHERNET / ARP()),
+        packet(ETHERNET / IP4 / UDP() / b"data"),
+        packet(ETHERNET / Dot1Q() / IP4 / UDP() / b"data"),
+        packet(ETHERNET / IP4 / ICMP()),
+        packet(ETHERNET / IP6 / ICMPv6EchoRequest()),
+        packet(ETHERNET / IPv6(nh=59)),
+        packet(Ether(type=0x88CC) / b"\0\0"),
+        packet(Ether(type=0x1234) / b"\0\0"),
+        packet(Ether(type=0x26) / bytes(0x26)),
+        packet(b"1234", linktype=147),
+        packet(bytes(20), linktype=0),
+        packet(ETHERNET / IP4 / TCP_HELLO),
+    ]
+    reader = SegmentReader(found)
+    assert list(reader) == [HELLO]
+    assert reader.others == {
+        "ARP": 1,
+        "UDP": 2,
+        "ICMP": 1,
+        "ICMPv6": 1,
+        "IP protocol 59": 1,
+        "LLDP": 1,
+        "EtherType 0x1234": 1,
+        "IEEE 802.3": 1,
+        "link type 147": 1,
+        "loopback packets of another family": 1,
+    }
+    assert (reader.segments, reader.malformed) == (1, {})

@@ -1,0 +1,142 @@
+"""Packets that are cut, contradict themselves, or are nonsense: each is counted, and none stops the reading."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrHopByHop
+from scapy.layers.l2 import CookedLinux, Dot1Q, Ether
+
+from tuneproof.explain.parse.capture.decode import SegmentReader
+from tuneproof.explain.parse.capture.packets import Packet
+
+QUICK = settings(max_examples=200, deadline=None, database=None, derandomize=True)
+LINKTYPES = [0, 1, 12, 14, 101, 108, 113, 228, 229, 276, 147]
+FRAME = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(flags="S", options=[("MSS", 1460)]) / b"hello")
+SOUND: Packet = (0, 1, FRAME, len(FRAME))
+SEEDS = [
+    FRAME,
+    bytes(Ether() / Dot1Q() / IP() / TCP() / b"hello"),
+    bytes(Ether() / IPv6() / IPv6ExtHdrHopByHop() / TCP() / b"hello"),
+    bytes(CookedLinux() / IP() / TCP() / b"hello"),
+    bytes(IP() / TCP() / b"hello"),
+    bytes(IPv6() / TCP() / b"hello"),
+]
+
+
+def changed(frame: bytes, at: int, value: int) -> bytes:
+    """Return the frame with another byte at an index."""
+    return frame[:at] + bytes([value]) + frame[at + 1 :]
+
+
+def read(*packets: Packet) -> SegmentReader:
+    """Read packets to their end."""
+    reader = SegmentReader(packets)
+    list(reader)
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"),
+    [
+        (changed(FRAME, 14, 0x44), "IPv4 header of 16 bytes"),
+        (changed(FRAME, 14, 0x65), "IPv4 header of version 6"),
+        (changed(bytes(Ether() / IPv6() / TCP()), 14, 0x40), "IPv6 header of version 4"),
+        (changed(FRAME, 46, 0x40), "TCP header of 16 bytes"),
+        (changed(FRAME, 46, 0xF0), "TCP header longer than its IP packet"),
+        (changed(FRAME, 17, 43), "TCP header longer than its IP packet"),
+        (changed(FRAME, 17, 10), "TCP header longer than its IP packet"),
+        (FRAME[:13], "packet that ends inside its link header"),
+        (bytes(Ether() / Dot1Q())[:17], "packet that ends inside its VLAN tag"),
+        (FRAME[:33], "packet that ends inside its IPv4 header"),
+        (bytes(Ether() / IPv6() / TCP())[:53], "packet that ends inside its IPv6 header"),
+        (bytes(Ether() / IPv6(nh=0))[:54] + b"\x06\0", "packet that ends inside its IPv6 extension header"),
+        (FRAME[:49], "packet that ends inside its TCP header"),
+    ],
+)
+def test_header_that_contradicts_itself_is_counted(frame: bytes, what: str) -> None:
+    """With a sample; the packets around it are read."""
+    reader = read(SOUND, (0, 1, frame, len(frame)), SOUND)
+    assert reader.segments == 2
+    assert reader.malformed == {what: 1}
+    assert reader.samples == [(2, what)]
+    assert reader.others == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "what"), [(b"", "packet that ends inside its IP header"), (b"\x50", "IP of version 5")]
+)
+def test_packet_without_link_header_may_be_malformed(data: bytes, what: str) -> None:
+    """There is nothing else to tell what it is."""
+    assert read((0, 101, data, len(data))).malformed == {what: 1}
+
+
+@pytest.mark.parametrize(
+    ("cut_to", "what"), [(0, "link header"), (20, "IPv4 header"), (34, "TCP header"), (49, "TCP header")]
+)
+def test_packet_that_the_capture_cut_inside_its_headers_is_not_malformed(cut_to: int, what: str) -> None:
+    """The snap length was too short; that is another fault than a broken packet."""
+    reader = read((0, 1, FRAME[:cut_to], len(FRAME)))
+    assert reader.others == {f"captured without its whole {what}": 1}
+    assert reader.malformed == {}
+
+
+def test_header_is_read_as_soon_as_the_window_is_there() -> None:
+    """The checksum, the urgent pointer and the end of the options are not needed."""
+    assert read((0, 1, FRAME[:50], len(FRAME))).segments == 1
+    [segment] = SegmentReader([(0, 1, FRAME[:56], len(FRAME))])
+    assert segment[7:] == (5, b"", b"\x02\x04")
+
+
+def test_few_samples_are_kept() -> None:
+    """The first ones; all are counted."""
+    broken = (0, 1, FRAME[:33], 33)
+    reader = read(*[SOUND, broken] * 10)
+    assert reader.malformed.total() == 10
+    assert [number for number, _ in reader.samples] == [2, 4, 6, 8, 10]
+
+
+def all_counted(*packets: Packet) -> bool:
+    """Tell whether every packet counts once."""
+    reader = read(*packets)
+    return reader.segments + reader.others.total() + reader.malformed.total() == len(packets)
+
+
+@QUICK
+@given(st.sampled_from(LINKTYPES), st.binary(max_size=200), st.integers(0, 2**32 - 1))
+def test_arbitrary_bytes_are_counted(linktype: int, data: bytes, wire_bytes: int) -> None:
+    """Whatever they are: as a segment, as another kind, or as malformed, once."""
+    assert all_counted((0, linktype, data, wire_bytes))
+
+
+@QUICK
+@given(
+    st.sampled_from(LINKTYPES),
+    st.sampled_from(SEEDS),
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 255)), max_size=4),
+    st.integers(0, 120),
+)
+def test_spoilt_packets_are_counted(linktype: int, frame: bytes, spoils: list[tuple[int, int]], cut_to: int) -> None:
+    """Sound packets with a few wrong bytes reach further than arbitrary ones."""
+    for at, value in spoils:
+        frame = changed(frame, at % len(frame), value)
+    assert all_counted((0, linktype, frame[:cut_to], len(frame)))
+
+
+@QUICK
+@given(
+    st.lists(st.tuples(st.integers(14, len(FRAME) - 1), st.integers(0, 255)), max_size=3),
+    st.integers(14, len(FRAME)),
+)
+def test_short_way_and_long_way_tell_the_same(spoils: list[tuple[int, int]], cut_to: int) -> None:
+    """Plain packets are read at one look; behind an address family the same packet is read header by header."""
+    frame = FRAME
+    for at, value in spoils:
+        frame = changed(frame, at, value)
+    data = frame[:cut_to]
+    plain: Any = SegmentReader([(0, 1, data, len(frame))])
+    stepwise: Any = SegmentReader([(0, 0, (2).to_bytes(4) + data[14:], len(frame) - 10)])
+    assert list(plain) == list(stepwise)
+    assert (plain.others, plain.malformed) == (stepwise.others, stepwise.malformed)

@@ -1,0 +1,432 @@
+"""Flows out of segments: handshakes, accidents of data, windows, endings, and what a capture may lack."""
+
+from itertools import count
+
+import pytest
+
+from tests.support.segments import CLIENT, SERVER, WINDOW, Conversation, end, get, ok, only, records
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.records import Endpoint, Side
+
+DATA = bytes(1000)
+
+
+def opened(*, seqs: tuple[int, int] = (1_000, 500_000)) -> Conversation:
+    """Return a conversation after its handshake, whose round trip is 12 ms."""
+    talk = Conversation(seqs=seqs)
+    talk.handshake()
+    return talk
+
+
+def accidents(side: Side) -> dict[str, float]:
+    """Return the counts of a side that are not 0, those of every healthy side aside."""
+    usual = {"packets", "data_segments", "payload_bytes", "fins"}
+    return {name: value for name, value in vars(side).items() if value and name not in usual}
+
+
+def test_healthy_flow_has_times_and_no_accident() -> None:
+    """Handshake, data both ways, and both FINs are told as they were."""
+    talk = opened()
+    talk.send(CLIENT, DATA)
+    talk.send(SERVER, DATA)
+    talk.send(CLIENT)
+    talk.close()
+    flow = talk.record()
+    assert (flow.client, flow.server) == (
+        Endpoint(address="10.0.0.1", port=40000),
+        Endpoint(address="10.0.0.2", port=80),
+    )
+    assert (flow.handshake, flow.roles_known, flow.ended, flow.evicted) == ("complete", True, "server fin", False)
+    assert flow.handshake_s == pytest.approx(0.012)
+    assert flow.syn_to_synack_s == pytest.approx(0.010)
+    assert flow.synack_to_ack_s == pytest.approx(0.002)
+    assert flow.duration_s == pytest.approx(0.018)
+    assert (flow.first_s, flow.exchanges) == (0.0, 0)
+    assert flow.from_client == Side(packets=5, data_segments=1, payload_bytes=1000, fins=1)
+    assert flow.from_server == Side(packets=4, data_segments=1, payload_bytes=1000, fins=1)
+
+
+def test_repeated_syn_is_told_with_its_delays() -> None:
+    """A full accept queue: SYNs after 1 s and 3 s, and the answer's time is that of the last."""
+    talk = Conversation()
+    talk.send(CLIENT, flags=SYN, seq=999)
+    talk.send(CLIENT, flags=SYN, seq=999, after_s=1.0)
+    talk.send(CLIENT, flags=SYN, seq=999, after_s=2.0)
+    talk.send(SERVER, flags=SYN | ACK)
+    talk.send(CLIENT, seq=1000)
+    flow = talk.record()
+    assert flow.syn_retransmissions == pytest.approx((1.0, 3.0))
+    assert flow.syn_to_synack_s == pytest.approx(0.001)
+    assert flow.handshake_s == pytest.approx(3.002)
+    assert accidents(flow.from_client) == {}
+
+
+def test_syn_captured_twice_is_not_repeated() -> None:
+    """No stack repeats a SYN within 1 ms."""
+    talk = Conversation()
+    talk.send(CLIENT, flags=SYN, seq=999)
+    talk.send(CLIENT, flags=SYN, seq=999, after_s=0.0002)
+    assert talk.record().syn_retransmissions == ()
+
+
+def test_synack_repeated_after_its_acknowledgement_is_told() -> None:
+    """A server whose accept queue is full forgets the acknowledgement, and asks again."""
+    talk = opened()
+    talk.send(SERVER, flags=SYN | ACK, seq=500_000, after_s=1.0)
+    flow = talk.record()
+    assert flow.handshake == "complete"
+    assert flow.synack_retransmissions == pytest.approx((1.002,))
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "ended"),
+    [(None, "unanswered", "open"), (SYN | ACK, "half-open", "open"), (RST | ACK, "refused", "server reset")],
+)
+def test_handshake_that_fails_is_told_as_what_it_is(answer: int | None, outcome: str, ended: str) -> None:
+    """No answer, an answer that nobody acknowledges, and a refusal are three things."""
+    talk = Conversation()
+    talk.send(CLIENT, flags=SYN)
+    if answer is not None:
+        talk.send(SERVER, flags=answer)
+    flow = talk.record()
+    assert (flow.handshake, flow.ended, flow.handshake_s) == (outcome, ended, None)
+
+
+def resent(size: int) -> dict[str, int]:
+    """Return the accidents of one segment of which so many bytes came a second time."""
+    return {"retransmitted_segments": 1, "retransmitted_bytes": size, "resent_arrived_segments": 1}
+
+
+def test_segment_that_fills_an_old_gap_had_not_arrived_before() -> None:
+    """Long after it was overtaken: lost before the capture, and sent again."""
+    talk = opened()
+    talk.send(SERVER, DATA, captured=False)
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=500_001, after_s=0.3)
+    side = talk.record().from_server
+    assert (side.retransmitted_segments, side.resent_arrived_segments) == (1, 0)
+
+
+def test_lost_segment_that_is_sent_again_is_retransmitted() -> None:
+    """Captured before the loss: the same bytes come twice."""
+    talk = opened()
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=500_001, after_s=0.2)
+    assert accidents(talk.record().from_server) == resent(1000)
+
+
+def test_gap_that_is_filled_a_round_trip_later_is_retransmitted() -> None:
+    """Captured behind the loss: the bytes come once, but too late to have been overtaken only."""
+    talk = opened()
+    talk.send(SERVER, DATA, captured=False)
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=500_001, after_s=0.0125)
+    assert accidents(talk.record().from_server) == {"retransmitted_segments": 1, "retransmitted_bytes": 1000}
+
+
+def test_gap_that_is_filled_at_once_was_out_of_order() -> None:
+    """Less than a round trip is too short for a repetition."""
+    talk = opened()
+    talk.send(SERVER, DATA, captured=False)
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=500_001, after_s=0.005)
+    assert accidents(talk.record().from_server) == {"out_of_order_segments": 1}
+
+
+def test_gap_that_duplicate_acknowledgements_ask_for_is_retransmitted() -> None:
+    """After two of them even a fast repetition is one; each of them is counted."""
+    talk = opened()
+    talk.send(SERVER, DATA, captured=False)
+    talk.send(SERVER, DATA)
+    for _ in range(3):
+        talk.send(CLIENT, ack=500_001)
+    talk.send(SERVER, DATA, seq=500_001)
+    flow = talk.record()
+    assert accidents(flow.from_server) == {"retransmitted_segments": 1, "retransmitted_bytes": 1000}
+    assert accidents(flow.from_client) == {"duplicate_acks": 3}
+
+
+def test_second_half_of_a_gap_is_new_as_well() -> None:
+    """A gap of two segments takes two, and a third copy is a retransmission."""
+    talk = opened()
+    talk.send(SERVER, DATA * 2, captured=False)
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=501_001)
+    talk.send(SERVER, DATA, seq=500_001)
+    talk.send(SERVER, DATA, seq=500_001)
+    assert accidents(talk.record().from_server) == {
+        "out_of_order_segments": 2,
+        **resent(1000),
+    }
+
+
+def test_segment_that_is_partly_new_repeats_only_the_rest() -> None:
+    """Of 1000 bytes 400 were there before; the 600 new ones are not sent again by what follows."""
+    talk = opened()
+    talk.send(SERVER, DATA)
+    talk.send(SERVER, DATA, seq=500_601, after_s=0.2)
+    talk.send(SERVER, DATA, seq=501_601)
+    assert accidents(talk.record().from_server) == resent(400)
+
+
+def test_packet_captured_twice_counts_and_is_suspected() -> None:
+    """A copy within 1 ms is a retransmission for Wireshark; here it is marked, too."""
+    talk = opened()
+    talk.send(SERVER, DATA)
+    talk.segments.append(talk.segments[-1])
+    side = talk.record().from_server
+    assert (side.retransmitted_segments, side.suspected_copies) == (1, 1)
+
+
+def test_sequence_numbers_may_wrap() -> None:
+    """Bytes across 2^32 are in order, and one of them sent again is a retransmission."""
+    talk = opened(seqs=(2**32 - 2, 2**32 - 1500))
+    for _ in range(3):
+        talk.send(SERVER, DATA)
+        talk.send(CLIENT, DATA)
+    assert accidents(talk.record().from_server) == accidents(talk.record().from_client) == {}
+    talk.send(SERVER, DATA, seq=talk.seq[SERVER] - 2500, after_s=0.2)
+    assert accidents(talk.record().from_server) == resent(1000)
+
+
+def test_closed_window_is_timed_and_probes_are_no_data() -> None:
+    """A slow reader: closed twice for 5 s and 1 s; probes of one byte, and Linux's empty ones."""
+    talk = opened()
+    talk.send(SERVER, DATA)
+    talk.send(CLIENT, window=0)
+    talk.send(SERVER, b"x", seq=501_001, after_s=2.0)
+    talk.send(CLIENT, window=0)
+    talk.send(SERVER, seq=501_000, after_s=2.0)
+    talk.send(CLIENT, window=0, after_s=0.5)
+    talk.send(CLIENT, after_s=0.499)
+    talk.send(SERVER, DATA)
+    talk.send(CLIENT, window=0)
+    talk.send(CLIENT, after_s=1.0)
+    flow = talk.record()
+    assert accidents(flow.from_client) == {
+        "zero_windows": 4,
+        "zero_window_episodes": 2,
+        "zero_window_s": pytest.approx(6.0),
+    }
+    assert accidents(flow.from_server) == {"window_probes": 2}
+    assert flow.from_server.data_segments == 2
+
+
+def test_window_that_stays_closed_counts_to_the_end() -> None:
+    """The flow's last segment ends it."""
+    talk = opened()
+    talk.send(CLIENT, window=0)
+    talk.send(SERVER, seq=500_000, after_s=3.0)
+    assert talk.record().from_client.zero_window_s == pytest.approx(3.0)
+
+
+def test_keep_alive_probes_and_their_answers_are_no_accident() -> None:
+    """Neither the probe, with or without a byte, nor its answer is a retransmission or a duplicate."""
+    talk = opened()
+    talk.send(CLIENT, DATA)
+    talk.send(SERVER)
+    for payload in (b"", b"\0"):
+        talk.send(CLIENT, payload, seq=2000, after_s=10.0)
+        talk.send(SERVER)
+    flow = talk.record()
+    assert accidents(flow.from_client) == {"keepalive_probes": 2}
+    assert accidents(flow.from_server) == {}
+
+
+def test_repeated_fin_is_no_data() -> None:
+    """It is counted by itself."""
+    talk = opened()
+    talk.send(CLIENT, flags=FIN | ACK)
+    talk.send(CLIENT, flags=FIN | ACK, seq=1001, after_s=0.2)
+    flow = talk.record()
+    assert (accidents(flow.from_client), flow.from_client.fins) == ({"retransmitted_fins": 1}, 2)
+    assert flow.ended == "client fin"
+
+
+def test_data_that_a_client_no_longer_wants_is_told() -> None:
+    """The client's FIN is acknowledged, the server sends on, the client resets."""
+    talk = opened()
+    talk.send(CLIENT, flags=FIN | ACK)
+    talk.send(SERVER, DATA)
+    talk.send(CLIENT, flags=RST)
+    flow = talk.record()
+    assert (flow.data_after_peer_fin_acked_bytes, flow.reset_after_own_fin) == (1000, "client")
+    assert (flow.ended, flow.reset_without_fin) == ("client fin", None)
+
+
+def test_data_on_its_way_when_the_fin_came_is_not_for_nobody() -> None:
+    """What does not acknowledge the FIN was sent before it arrived."""
+    talk = opened()
+    talk.send(CLIENT, flags=FIN | ACK)
+    talk.send(SERVER, DATA, ack=1001)
+    assert talk.record().data_after_peer_fin_acked_bytes == 0
+
+
+def test_reset_with_payload_ends_the_flow() -> None:
+    """RFC 9293 allows a text in it; stragglers belong to the same flow."""
+    talk = opened()
+    talk.send(SERVER, b"no room", flags=RST | ACK)
+    talk.send(CLIENT, DATA)
+    flow = talk.record()
+    assert (flow.ended, flow.reset_without_fin, flow.from_server.payload_bytes) == ("server reset", "server", 7)
+
+
+def test_capture_that_begins_later_has_no_false_accident() -> None:
+    """Without handshake the lower port is the server's, and the first segment says where a side is."""
+    talk = Conversation()
+    talk.send(SERVER, DATA)
+    talk.send(CLIENT)
+    talk.send(SERVER, DATA)
+    flow = talk.record()
+    assert (flow.handshake, flow.roles_known, flow.client.port) == ("not seen", False, 40000)
+    assert accidents(flow.from_client) == accidents(flow.from_server) == {}
+
+
+@pytest.mark.parametrize("kept", [CLIENT, SERVER])
+def test_one_direction_alone_has_no_false_accident(kept: bytes) -> None:
+    """Half of a conversation is a healthy flow, whose handshake is complete from either side."""
+    talk = opened()
+    for _ in range(20):
+        talk.send(CLIENT, DATA)
+        talk.send(SERVER, DATA)
+    flow = only([segment for segment in talk.segments if segment[1] == kept])
+    assert accidents(flow.from_client) == accidents(flow.from_server) == {}
+    assert (flow.handshake, flow.roles_known, flow.syn_to_synack_s) == ("complete", True, None)
+
+
+def test_both_may_open_at_once() -> None:
+    """Two SYNs that cross are one flow, and a connection (RFC 9293, 3.5)."""
+    talk = Conversation()
+    talk.send(CLIENT, flags=SYN)
+    talk.send(SERVER, flags=SYN)
+    talk.send(CLIENT, flags=SYN | ACK, seq=1000)
+    talk.send(SERVER, flags=SYN | ACK, seq=500_000)
+    flow = talk.record()
+    assert (flow.handshake, flow.client.port, flow.syn_retransmissions) == ("complete", 40000, ())
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1)])
+def test_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
+    """A capture of several queues may have neighbours exchanged."""
+    talk = opened()
+    flow = only([talk.segments[at] for at in order])
+    assert (flow.handshake, flow.client.port, flow.from_server.packets) == ("complete", 40000, 1)
+
+
+def test_syn_with_data_is_data() -> None:
+    """TCP Fast Open: the request in the SYN is one, and its times are those of the SYN."""
+    talk = Conversation()
+    talk.send(CLIENT, get(), flags=SYN)
+    talk.send(SERVER, flags=SYN | ACK)
+    talk.send(SERVER, ok())
+    talk.send(CLIENT)
+    flow = talk.record()
+    assert (flow.handshake, flow.exchanges, accidents(flow.from_client)) == ("complete", 1, {})
+    assert flow.response_times.total_s == pytest.approx(0.002)
+
+
+def test_new_syn_on_the_same_ports_is_a_new_flow() -> None:
+    """Whether the old connection has ended or not; the same SYN again is not."""
+    talk = opened()
+    talk.close()
+    again = Conversation(seqs=(7_000_000, 9_000_000), segments=talk.segments, now_s=1.0)
+    again.handshake()
+    third = Conversation(seqs=(8_000_000, 1_000_000), segments=talk.segments, now_s=2.0)
+    third.handshake()
+    assert [(flow.handshake, flow.ended, flow.first_s) for flow in records(talk.segments)] == [
+        ("complete", "server fin", 0.0),
+        ("complete", "open", pytest.approx(1.0)),
+        ("complete", "open", pytest.approx(2.0)),
+    ]
+
+
+def test_stale_connection_that_answers_a_syn_is_no_refusal() -> None:
+    """A challenge (RFC 5961, 4): the old connection answers, the client resets it, and repeats its SYN."""
+    talk = Conversation()
+    talk.send(CLIENT, flags=SYN, seq=999)
+    talk.send(SERVER, seq=77)
+    talk.send(CLIENT, flags=RST)
+    talk.send(CLIENT, flags=SYN, seq=999, after_s=1.0)
+    talk.send(SERVER, flags=SYN | ACK)
+    talk.send(CLIENT)
+    flow = talk.record()
+    assert (flow.handshake, flow.ended) == ("complete", "open")
+    assert flow.syn_retransmissions == pytest.approx((1.002,))
+
+
+def test_flow_is_given_out_when_it_has_been_over_for_a_while() -> None:
+    """Not at once, for stragglers; and before the capture's end, for memory."""
+    talk = opened()
+    talk.close()
+    later = Conversation(client=end("10.0.0.9", 1), now_s=60.0)
+    later.handshake()
+    segments = iter([*talk.segments, *later.segments])
+    assert next(flows(segments)).client.port == 40000
+    assert list(segments) == later.segments[1:]
+
+
+def test_flood_of_syns_keeps_few_flows_alive() -> None:
+    """Those that were idle longest are given out first, and say so; an active one stays."""
+    talk = opened()
+    segments: list[Segment] = list(talk.segments)
+    for number in range(1000):
+        segments += syn_from(number)
+        talk.segments.clear()
+        talk.send(CLIENT, DATA)
+        segments += talk.segments
+    told = list(flows(segments, live_flows=100))
+    assert len(told) == 1001
+    assert sum(flow.evicted for flow in told) >= 900
+    [active] = [flow for flow in told if flow.client.port == 40000]
+    assert (active.evicted, active.from_client.data_segments) == (False, 1000)
+
+
+def syn_from(number: int) -> list[Segment]:
+    """Return the SYN of one of many sources."""
+    flood = Conversation(client=end(f"172.16.{number // 250}.{number % 250}", 50_000), now_s=number / 1000)
+    flood.send(flood.client, flags=SYN)
+    return flood.segments
+
+
+def test_flows_that_have_ended_make_room_first() -> None:
+    """They are complete, so that they are not called evicted."""
+    segments: list[Segment] = []
+    for number in range(50):
+        talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 10)
+        talk.handshake()
+        talk.close()
+    told = list(flows(segments, live_flows=10))
+    assert (len(told), sum(flow.evicted for flow in told)) == (50, 0)
+
+
+def test_times_may_be_missing_or_go_backwards() -> None:
+    """Durations are then 0, and nothing piles up."""
+    numbers = count(1)
+    segments = [
+        (0, CLIENT, SERVER, next(numbers) * 1000, 0, flags, WINDOW, 0, b"", b"")
+        for _ in range(3000)
+        for flags in (SYN, RST)
+    ]
+    told = list(flows(segments, live_flows=5))
+    assert len(told) == 3000
+    talk = Conversation()
+    talk.handshake(there_s=-5.0)
+    assert (talk.record().syn_to_synack_s, talk.record().handshake_s) == (0.0, 0.0)
+
+
+def test_of_connections_that_have_ended_only_the_latest_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many short connections in little time do not pile up for ten seconds each, and are not called evicted."""
+    monkeypatch.setattr("tuneproof.explain.parse.capture.flows._OVER_FLOWS", 3)
+    segments: list[Segment] = []
+    for number in range(20):
+        talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 100)
+        talk.handshake()
+        talk.close()
+    read = count()
+    told = flows(segment for segment in segments if next(read) >= 0)
+    assert (next(told).client.port, next(told).client.port) == (1000, 1001)
+    # The first is given out when the fifth begins: three have to wait.
+    assert next(read) < 8 * len(segments) // 20
+    assert not any(flow.evicted for flow in told)

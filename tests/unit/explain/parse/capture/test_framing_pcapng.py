@@ -1,0 +1,197 @@
+"""Captures in pcapng: sections, interfaces with link types and clocks of their own, and blocks of no use."""
+
+import struct
+
+import pytest
+
+from tests.support.capture_files import (
+    ENHANCED_PACKET,
+    INTERFACE,
+    SECTION_HEADER,
+    SIMPLE_PACKET,
+    TIME_OFFSET,
+    TIME_RESOLUTION,
+    block,
+    chunks,
+    enhanced,
+    interface,
+    old,
+    packet,
+    pcapng,
+    section,
+    simple,
+)
+from tuneproof.explain.parse.capture.framing import PacketReader, packets
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+THREE = [packet(number) for number in range(3)]
+NAME_RESOLUTION = 4
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
+    """Both give the same packets."""
+    reader = PacketReader([pcapng(THREE, order=order)])
+    assert list(reader) == THREE
+    assert (reader.format, reader.packets, reader.truncated) == ("pcapng", 3, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "time_ns"),
+    [
+        ((), 5_000_000_000_000),
+        (((TIME_RESOLUTION, b"\x06"),), 5_000_000_000_000),
+        (((TIME_RESOLUTION, b"\x09"),), 5_000_000_000),
+        (((TIME_RESOLUTION, b"\x00"),), 5_000_000_000 * 10**9),
+        (((TIME_RESOLUTION, b"\x0c"),), 5_000_000),
+        (((TIME_RESOLUTION, b"\x80"),), 5_000_000_000 * 10**9),
+        (((TIME_RESOLUTION, b"\x9e"),), 5_000_000_000 * 10**9 >> 30),
+        (((TIME_RESOLUTION, b"\x09"), (TIME_OFFSET, struct.pack("<q", 100))), 105_000_000_000),
+        (((TIME_RESOLUTION, b"\x09"), (TIME_OFFSET, struct.pack("<q", -100))), -95_000_000_000),
+        # An option that does not matter, of a length that is filled up.
+        (((2, b"eth"), (TIME_RESOLUTION, b"\x09")), 5_000_000_000),
+    ],
+)
+def test_interface_tells_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
+    """Powers of ten and of two, microseconds where nothing is told, and seconds to add."""
+    content = section() + interface(*options) + enhanced(b"data", ticks=5_000_000_000)
+    assert [time for time, _, _, _ in packets([content])] == [time_ns]
+
+
+def test_each_interface_has_its_own_link_type_and_clock() -> None:
+    """A packet belongs to the interface that it names."""
+    content = (
+        section()
+        + interface(linktype=1)
+        + interface((TIME_RESOLUTION, b"\x09"), linktype=113)
+        + enhanced(b"cooked", number=1, ticks=7)
+        + enhanced(b"ethernet", number=0, ticks=7)
+    )
+    assert list(packets([content])) == [(7, 113, b"cooked", 6), (7000, 1, b"ethernet", 8)]
+
+
+def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
+    """Captures that were written one behind the other are read one after the other."""
+    content = (
+        section()
+        + interface(linktype=113)
+        + enhanced(b"first", ticks=1)
+        + section(order=">")
+        + interface(linktype=1, order=">")
+        + enhanced(b"second", ticks=2, order=">")
+    )
+    for size in (1, 1000):
+        assert list(packets(chunks(content, size))) == [(1000, 113, b"first", 5), (2000, 1, b"second", 6)]
+
+
+def test_packet_of_an_earlier_sections_interface_is_broken() -> None:
+    """Interfaces end with their section."""
+    reader = PacketReader([section() + interface() + section() + enhanced(b"data")])
+    assert list(reader) == []
+    assert reader.truncated == "byte 76: a packet of interface 0, which nobody described"
+
+
+def test_old_packets_are_read() -> None:
+    """What enhanced packets replaced is laid out otherwise, and tells the same."""
+    assert list(packets([section() + interface() + old(b"data", ticks=9)])) == [(9000, 1, b"data", 4)]
+
+
+def test_simple_packet_is_cut_to_the_first_interfaces_snap_length() -> None:
+    """It tells no time, and no captured length."""
+    content = (
+        section()
+        + interface(linktype=101, snap_bytes=6)
+        + simple(b"123456", wire_bytes=99)
+        + simple(b"1", wire_bytes=1)
+    )
+    reader = PacketReader([content])
+    assert list(reader) == [(0, 101, b"123456", 99), (0, 101, b"1", 1)]
+    assert reader.snapped_packets == 1
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 22])
+def test_blocks_of_no_use_are_passed_over(size: int) -> None:
+    """Names, statistics and keys may be longer than any packet, and lie across any number of chunks."""
+    content = (
+        section()
+        + block(NAME_RESOLUTION, bytes(3_000_000))
+        + interface()
+        + block(NAME_RESOLUTION, b"")
+        + enhanced(b"data")
+        + block(0x0BAD, bytes(20))
+    )
+    reader = PacketReader(chunks(content, size))
+    assert list(reader) == [(0, 1, b"data", 4)]
+    assert reader.truncated is None
+
+
+def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
+    """Wherever the file ends: inside a packet, or inside a block that would be passed over."""
+    content = section() + interface() + enhanced(b"first") + block(NAME_RESOLUTION, bytes(40)) + enhanced(b"second")
+    ends = {28, 48, 88, 140, 180}
+    assert len(content) == max(ends)
+    for size in range(28, len(content)):
+        reader = PacketReader(chunks(content[:size], 30))
+        assert len(list(reader)) == (size >= 88), f"{size} bytes"
+        assert (reader.truncated is None) == (size in ends), f"{size} bytes"
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [
+        (struct.pack("<III", ENHANCED_PACKET, 8, 8), "byte 48: a block of 8 bytes"),
+        (struct.pack("<III", NAME_RESOLUTION, 13, 13) + b"\0", "byte 48: a block of 13 bytes"),
+        (struct.pack("<II", ENHANCED_PACKET, 1 << 30), "byte 48: a block of 1073741824 bytes"),
+        (struct.pack("<III", NAME_RESOLUTION, 12, 16), "byte 48: a block of 12 bytes whose end tells another length"),
+        (block(ENHANCED_PACKET, bytes(16)), "byte 48: a packet without its lengths"),
+        (block(SIMPLE_PACKET, b""), "byte 48: a packet without its length"),
+        (simple(b"1234", wire_bytes=5), "byte 48: a packet of 5 bytes in a block with room for 4"),
+        (
+            block(ENHANCED_PACKET, struct.pack("<IIIII", 0, 0, 0, 9, 9) + b"12345678"),
+            "byte 48: a packet of 9 bytes in a block with room for 8",
+        ),
+        (enhanced(bytes(262_148)), "byte 48: a packet of 262148 bytes in a block with room for 262148"),
+        (enhanced(b"data", number=1), "byte 48: a packet of interface 1, which nobody described"),
+        (block(INTERFACE, b"\1\0\0\0"), "byte 48: an interface without a link type"),
+        (interface((TIME_RESOLUTION, b"\x06\x06")), "byte 48: an interface's clock in 2 bytes"),
+        (interface((TIME_OFFSET, b"\x06")), "byte 48: an interface's clock in 1 bytes"),
+        (
+            block(INTERFACE, bytes(8) + struct.pack("<HH", 2, 5) + b"1234"),
+            "byte 48: an interface's option runs over the end of its block",
+        ),
+        (section(major=2), "byte 60: pcapng of version 2, expected 1"),
+        (block(SECTION_HEADER, bytes(16)), r"byte 56: a section's header without byte order: b'\x00\x00\x00\x00'"),
+    ],
+)
+def test_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
+    """What was read before stays, and the place of the block is told, however the file comes."""
+    content = section() + interface() + broken + enhanced(b"data") * 20
+    for size in (1, 100, 1 << 20):
+        reader = PacketReader(chunks(content, size))
+        assert list(reader) == []
+        assert reader.truncated == what
+
+
+@pytest.mark.parametrize(
+    "content", [section()[:20], section(major=2), block(SECTION_HEADER, bytes(16)), section()[:4] + bytes(40)]
+)
+def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
+    """Its magic number is a line break and could begin any text."""
+    with pytest.raises(MalformedEvidenceError):
+        PacketReader([content])
+
+
+@pytest.mark.parametrize("size", [1000, 1 << 22])
+def test_place_behind_blocks_of_no_use_is_told(size: int) -> None:
+    """What was passed over counts, too."""
+    long_block = block(NAME_RESOLUTION, bytes(100_000))
+    reader = PacketReader(chunks(section() + interface() + long_block + enhanced(b"data", number=1), size))
+    assert list(reader) == []
+    assert reader.truncated == f"byte {48 + len(long_block)}: a packet of interface 1, which nobody described"
+
+
+def test_number_of_interfaces_is_bounded() -> None:
+    """A file of nothing but interfaces does not fill the memory."""
+    reader = PacketReader([section() + interface() * 65_537])
+    assert list(reader) == []
+    assert reader.truncated == f"byte {28 + 65_536 * 20}: more than 65536 interfaces"

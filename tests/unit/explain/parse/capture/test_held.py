@@ -1,0 +1,165 @@
+"""Both legs of requests through nginx: where their time went, and which legs belong together."""
+
+import pytest
+
+from tests.support.segments import Conversation, end, get, ok
+from tuneproof.explain.parse.capture.decode import Segment
+from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.held import HeldMatcher, HeldRequests
+from tuneproof.explain.parse.capture.records import Endpoint
+
+NGINX = "10.0.0.2"
+BACKEND = end("10.0.0.3", 8000)
+
+
+def front(number: int = 0, *, nginx: str = NGINX) -> Conversation:
+    """Return a client's connection to nginx."""
+    talk = Conversation(client=end("10.0.0.1", 40_000 + number), server=end(nginx, 80))
+    talk.handshake(there_s=0.0001, back_s=0.0001)
+    return talk
+
+
+def back(number: int = 0, *, now_s: float = 0.0, nginx: str = NGINX) -> Conversation:
+    """Return nginx's connection to its backend, without handshake."""
+    return Conversation(client=end(nginx, 50_000 + number), server=BACKEND, now_s=now_s)
+
+
+def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:
+    """Return a request that nginx holds 20 ms, and 5 ms once connected; the backend takes 0.3 s, the way back 40 ms."""
+    inside, outside = front(number), back(number)
+    inside.now_s = 1.0
+    inside.send(inside.client, get(path), after_s=0.0)
+    outside.now_s = 1.020 if not kept else 0.5
+    outside.handshake(there_s=0.001, back_s=0.001)
+    outside.now_s = 1.028 if not kept else 1.020
+    outside.send(outside.client, get(path, version="1.0"), after_s=0.0)
+    outside.send(BACKEND, ok(), after_s=0.3)
+    inside.now_s = outside.now_s
+    inside.send(inside.server, ok(), after_s=0.040)
+    return inside.segments + outside.segments
+
+
+def held(segments: list[Segment], *, pending: int = 100) -> HeldRequests | None:
+    """Return what a matcher finds in segments, in the order of their times."""
+    matcher = HeldMatcher(pending=pending)
+    assert list(flows(sorted(segments), observer=matcher))
+    return matcher.held()
+
+
+def test_time_of_a_request_is_split_by_who_held_it() -> None:
+    """A new connection to the backend: its SYN is when nginx did something about the request."""
+    found = held(proxied())
+    assert found is not None
+    assert (found.front, found.back) == (
+        Endpoint(address=NGINX, port=80),
+        (Endpoint(address="10.0.0.3", port=8000),),
+    )
+    assert (found.matched, found.unmatched, found.dropped) == (1, 0, 0)
+    means = [
+        part.mean if part else None
+        for part in (
+            found.request_held_s,
+            found.connect_s,
+            found.connected_held_s,
+            found.backend_s,
+            found.response_held_s,
+        )
+    ]
+    assert means == pytest.approx([0.021, 0.002, 0.005, 0.3, 0.040])
+
+
+def test_kept_connection_to_the_backend_has_no_handshake_to_tell() -> None:
+    """One from before the request: then the request itself is what nginx passes on."""
+    found = held(proxied(kept=True))
+    assert found is not None
+    assert found.request_held_s is not None
+    assert found.request_held_s.mean == pytest.approx(0.020)
+    assert (found.connect_s, found.connected_held_s) == (None, None)
+
+
+def test_equal_requests_at_once_have_the_right_mean() -> None:
+    """Ten of them: each leg is used once."""
+    segments = [segment for number in range(10) for segment in proxied(number)]
+    found = held(segments)
+    assert found is not None
+    assert (found.matched, found.unmatched) == (10, 0)
+    assert found.backend_s is not None
+    assert found.backend_s.mean == pytest.approx(0.3)
+
+
+def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
+    """The backend answers the second request first: it must not be taken for the first, or one stays without match."""
+    segments: list[Segment] = []
+    for number, (asked_s, passed_s, answered_s, done_s) in enumerate([(1.0, 1.1, 1.6, 1.8), (1.2, 1.3, 1.5, 2.0)]):
+        inside, outside = front(number), back(number)
+        for talk, request_s, response_s in ((inside, asked_s, done_s), (outside, passed_s, answered_s)):
+            talk.now_s = request_s
+            talk.send(talk.client, get(), after_s=0.0)
+            talk.now_s = response_s
+            talk.send(talk.server, ok(), after_s=0.0)
+            segments += talk.segments
+    found = held(segments)
+    assert found is not None
+    assert (found.matched, found.unmatched) == (2, 0)
+    assert found.request_held_s is not None
+    assert found.request_held_s.mean == pytest.approx(0.1)
+
+
+def test_request_that_nginx_answers_itself_is_unmatched() -> None:
+    """Its target differs from what the backend is asked at that time."""
+    own = front(7)
+    own.now_s = 1.4
+    own.send(own.client, get("/own"))
+    own.send(own.server, ok())
+    found = held(proxied() + own.segments)
+    assert found is not None
+    assert (found.matched, found.unmatched) == (1, 1)
+
+
+def test_request_to_the_backend_from_before_is_no_match() -> None:
+    """It cannot be the second leg of what came later."""
+    inside, outside = front(), back()
+    inside.send(inside.client, get("/first"))
+    inside.send(inside.server, ok())
+    outside.send(outside.client, get("/a"))
+    outside.send(BACKEND, ok())
+    inside.now_s = 5.0
+    inside.send(inside.client, get("/a"))
+    inside.send(inside.server, ok())
+    assert held(inside.segments + outside.segments) is None
+
+
+def test_loopback_has_one_address_for_all() -> None:
+    """Client, nginx and backend are told apart by their ports: no leg is its own second."""
+    talks = [
+        Conversation(client=end("127.0.0.1", port), server=end("127.0.0.1", service))
+        for port, service in ((40_000, 80), (40_001, 80), (50_000, 8000))
+    ]
+    segments: list[Segment] = []
+    for talk, (request_s, response_s) in zip(talks, ((1.0, 2.0), (1.1, 1.9), (1.2, 1.8)), strict=True):
+        talk.now_s = request_s
+        talk.send(talk.client, get(), after_s=0.0)
+        talk.now_s = response_s
+        talk.send(talk.server, ok(), after_s=0.0)
+        segments += talk.segments
+    found = held(segments)
+    assert found is not None
+    assert (found.front.port, found.back[0].port, found.matched, found.unmatched) == (80, 8000, 1, 1)
+
+
+def test_capture_of_one_leg_has_nothing_held() -> None:
+    """The client's side alone says nothing about nginx."""
+    assert held([segment for segment in proxied() if BACKEND not in segment[1:3]]) is None
+
+
+def test_requests_that_wait_are_bounded_and_counted() -> None:
+    """Of nine, the three that came last may wait: six are forgotten, and the last has its match."""
+    segments = proxied()
+    for number in range(1, 9):
+        leg = back(number, now_s=1.01 + number / 1000)
+        leg.send(leg.client, get(f"/{number}"))
+        leg.send(BACKEND, ok())
+        segments += leg.segments
+    found = held(segments, pending=3)
+    assert found is not None
+    assert (found.matched, found.dropped) == (1, 6)

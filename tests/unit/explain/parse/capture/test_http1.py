@@ -1,0 +1,168 @@
+"""HTTP/1 in flows: what is a request, when it was answered, and who went before that."""
+
+import pytest
+
+from tests.support.segments import CLIENT, SERVER, Conversation, get, ok
+from tuneproof.explain.parse.capture.decode import ACK, FIN, RST
+from tuneproof.explain.parse.capture.http1 import Response, request_line, response, subject
+from tuneproof.explain.parse.capture.records import Exchange
+
+
+def asked(path: str = "/") -> Conversation:
+    """Return a conversation after a handshake of 12 ms (at 13 ms) and a request (at 14 ms)."""
+    talk = Conversation()
+    talk.handshake()
+    talk.send(CLIENT, get(path))
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("payload", "line"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1"),
+        (b"DELETE /a?b=c%20d HTTP/1.0\n", "DELETE /a?b=c%20d HTTP/1.0"),
+        (b"GET /cut/by/the/snap/len", "GET /cut/by/the/snap/len"),
+        (b"GET / HTTP/1.1", "GET / HTTP/1.1"),
+        (b"GET /\xc3\xa9 HTTP/1.1\r\n", "GET /\\xc3\\xa9 HTTP/1.1"),
+        (b"GET / HTTP/2.0\r\n", None),
+        (b"GET /\x1b[2J HTTP/1.1\r\n", None),
+        (b"GET a word of some text\r\n", None),
+        (b"get / HTTP/1.1\r\n", None),
+        (b"\x16\x03\x01\x02\x00", None),
+        (b"", None),
+    ],
+)
+def test_request_lines_are_told_from_other_payload(payload: bytes, line: str | None) -> None:
+    """A known method, a target, a version; a line that the capture cut may lack its end."""
+    assert request_line(payload) == line
+
+
+def test_subject_of_a_request_has_no_version() -> None:
+    """Towards backends nginx speaks HTTP/1.0 by default."""
+    assert subject("GET /a HTTP/1.1") == subject("GET /a HTTP/1.0") == "GET /a"
+
+
+@pytest.mark.parametrize(
+    ("payload", "to_head", "expected"),
+    [
+        (b"HTTP/1.1 200 OK\r\ncontent-LENGTH:  5\r\n\r\nhello", False, Response(status=200, size_bytes=44)),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", True, Response(status=200, size_bytes=38)),
+        (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", False, Response(status=304, size_bytes=48)),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", False, Response(status=200, size_bytes=None)),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", False, Response(status=200, size_bytes=None)),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", False, Response(status=101, size_bytes=None)),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", False, None),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 \r\n\r\n", False, Response(status=404, size_bytes=None)),
+        (b"", False, Response(status=None, size_bytes=None)),
+        (b"\0" * 20, False, Response(status=None, size_bytes=None)),
+    ],
+)
+def test_responses_tell_status_and_size(payload: bytes, to_head: bool, expected: Response | None) -> None:  # noqa: FBT001
+    """Interim responses are passed over; what is not known is None."""
+    assert response(payload, to_head=to_head) == expected
+
+
+def test_exchanges_of_a_kept_connection_are_told_with_their_times() -> None:
+    """Two requests, the second of two segments, and a response of two."""
+    talk = asked("/a")
+    talk.send(SERVER, ok(), after_s=0.5)
+    talk.send(CLIENT, b"POST /b HTTP/1.1\r\n", after_s=1.0)
+    talk.send(CLIENT, b"Content-Length: 2\r\n\r\nxy", after_s=0.1)
+    talk.send(SERVER, b"HTTP/1.1 100 Continue\r\n\r\n")
+    talk.send(SERVER, ok(b"h", length=2), after_s=0.2)
+    talk.send(SERVER, b"i", after_s=0.4)
+    flow = talk.record()
+    assert flow.exchanges == 2
+    first, second = flow.first_exchanges
+    assert first == Exchange(
+        request_line="GET /a HTTP/1.1", status=200, request_s=0.013, first_byte_s=0.513, last_byte_s=0.513
+    )
+    assert (second.request_line, second.status) == ("POST /b HTTP/1.1", 200)
+    assert second.request_s == pytest.approx(1.613)
+    assert second.first_byte_s == pytest.approx(1.814)
+    assert second.last_byte_s == pytest.approx(2.214)
+    assert flow.response_times.total_s == pytest.approx(0.5 + 0.201)
+    assert flow.transfer_times.total_s == pytest.approx(0.4)
+    assert not flow.client_left_before_response
+
+
+def test_request_sent_again_is_no_second_request() -> None:
+    """Neither before nor after its response."""
+    talk = asked()
+    talk.send(CLIENT, get(), seq=1001, after_s=0.2)
+    talk.send(SERVER, ok())
+    talk.send(CLIENT, get(), seq=1001, after_s=0.2)
+    flow = talk.record()
+    assert (flow.exchanges, flow.from_client.retransmitted_segments) == (1, 2)
+    assert flow.response_times.total_s == pytest.approx(0.201)
+
+
+def test_only_the_first_exchanges_are_kept_and_all_are_counted() -> None:
+    """Eight of twenty, and the times of all."""
+    talk = asked()
+    for _ in range(19):
+        talk.send(SERVER, ok())
+        talk.send(CLIENT, get())
+    talk.send(SERVER, ok())
+    flow = talk.record()
+    assert (flow.exchanges, len(flow.first_exchanges), flow.response_times.count) == (20, 8, 20)
+
+
+def test_request_tells_who_is_the_client() -> None:
+    """Where the capture has no SYN and the ports mislead."""
+    talk = Conversation(client=CLIENT[:-2] + (79).to_bytes(2))
+    talk.send(talk.client, get())
+    talk.send(SERVER, ok())
+    flow = talk.record()
+    assert (flow.client.port, flow.server.port, flow.exchanges, flow.roles_known) == (79, 80, 1, False)
+
+
+def test_other_protocols_have_no_exchanges() -> None:
+    """TLS, and payload that was not captured."""
+    talk = Conversation()
+    talk.handshake()
+    talk.send(CLIENT, b"\x16\x03\x01" + bytes(300))
+    talk.send(SERVER, b"\x16\x03\x03" + bytes(300))
+    assert talk.record().exchanges == 0
+
+
+@pytest.mark.parametrize("flags", [FIN | ACK, RST])
+def test_client_that_goes_before_the_response_left(flags: int) -> None:
+    """By FIN or by RST; the request has no response then."""
+    talk = asked()
+    talk.send(CLIENT, flags=flags)
+    flow = talk.record()
+    assert (flow.client_left_before_response, flow.client_left_in_response) == (True, False)
+    assert flow.first_exchanges[0].first_byte_s is None
+
+
+def test_client_that_goes_before_the_promised_end_left_in_the_response() -> None:
+    """Content-Length tells; the same response in full is no reason."""
+    for length, left in ((1000, True), (5, False)):
+        talk = asked()
+        talk.send(SERVER, ok(b"hello", length=length))
+        talk.send(CLIENT, flags=FIN | ACK)
+        flow = talk.record()
+        assert (flow.client_left_before_response, flow.client_left_in_response) == (left, left)
+
+
+def test_response_that_goes_on_after_the_client_was_left() -> None:
+    """Where no length is known, only that tells."""
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+    for more, left in ((b"5\r\nhello\r\n", True), (b"", False)):
+        talk = asked()
+        talk.send(SERVER, chunked)
+        talk.send(CLIENT, flags=FIN | ACK)
+        talk.send(SERVER, more)
+        assert talk.record().client_left_in_response is left
+
+
+def test_server_that_goes_before_the_response_left() -> None:
+    """A backend that resets what it was asked; one that answers before is none."""
+    talk = asked()
+    talk.send(SERVER, flags=RST)
+    assert talk.record().server_left_before_response
+    talk = asked()
+    talk.send(SERVER, ok())
+    talk.send(SERVER, flags=FIN | ACK)
+    assert not talk.record().server_left_before_response

@@ -1,0 +1,60 @@
+"""Damaged reports of every load tool give an answer, or the one error with its place."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.mutations import mutated
+from tests.unit.explain.parse.load_tools import test_ab as of_ab
+from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
+from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk, wrk2
+from tuneproof.explain.parse.load_tools.run import LoadRun, figures
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+REPORTS = {
+    "ab": (ab.parse, of_ab.REPORT),
+    "wrk": (wrk.parse, of_wrk.WRK),
+    "wrk2": (wrk2.parse, of_wrk.WRK2),
+    "h2load": (h2load.parse, of_h2load.OLD),
+}
+
+
+def parse_or_error(parse: Callable[[str], LoadRun], text: str) -> LoadRun | MalformedEvidenceError:
+    """Return the run, or the one error."""
+    try:
+        return parse(text)
+    except MalformedEvidenceError as error:
+        return error
+
+
+@pytest.mark.parametrize(("parse", "report"), REPORTS.values(), ids=REPORTS)
+@given(data=st.data())
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+def test_mutated_report_gives_an_answer_or_the_one_error(
+    parse: Callable[[str], LoadRun], report: str, data: st.DataObject
+) -> None:
+    """Whatever became of the report, shares stay shares, and an error has its line and column."""
+    text = data.draw(mutated(report))
+    run = parse_or_error(parse, text)
+    if isinstance(run, MalformedEvidenceError):
+        assert min(run.line or 0, run.column or 0) >= 1
+    else:
+        assert run.failed_share is None or 0 <= run.failed_share <= 1
+        assert len(figures(run)) <= 25
+
+
+@pytest.mark.parametrize(("parse", "report"), REPORTS.values(), ids=REPORTS)
+def test_report_cut_off_anywhere_gives_an_answer_or_the_one_error(parse: Callable[[str], LoadRun], report: str) -> None:
+    """A report that ends after any of its lines is read as far as it goes, and none of it becomes another number."""
+    lines = report.splitlines(keepends=True)
+    whole = parse(report)
+    for kept in range(len(lines)):
+        run = parse_or_error(parse, "".join(lines[:kept]))
+        if isinstance(run, MalformedEvidenceError):
+            # Nothing of the tool's is there yet.
+            assert kept == 0
+        else:
+            assert run.requests is None or run.interrupted or run.requests == whole.requests

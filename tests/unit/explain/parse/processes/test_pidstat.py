@@ -1,0 +1,180 @@
+"""pidstat's output becomes samples by column, whichever options, clock and locale it was made with."""
+
+import pytest
+from hypothesis import given, settings
+
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, report
+from tuneproof.explain.parse.processes.pidstat_figures import figures
+
+CPU = """\
+Linux 5.15.0-76-generic (web-1) \t07/29/23 \t_x86_64_\t(8 CPU)
+
+09:22:19 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+09:22:20 PM    33      2093   20.00   11.00    0.00    4.95   31.00     1  nginx
+09:22:20 PM   113      4606    1.00    0.00    0.00    0.00    1.00     0  beam.smp
+
+09:22:20 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+09:22:21 PM    33      2093   40.00   11.00    0.00   14.95   51.00     1  nginx
+
+Average:      UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command
+Average:       33      2093   30.00   11.00    0.00    9.95   41.00     -  nginx
+"""
+ONE_LINE = """\
+# Time        UID       PID    %usr    %CPU   CPU  minflt/s  majflt/s     VSZ     RSS   %MEM   kB_rd/s   kB_wr/s kB_ccwr/s iodelay   cswch/s nvcswch/s  Command
+1650053639     33     69554    1.00    7.00     3      2.00      0.00 3584124  522684   6.57     -1.00      0.00      0.00       9     12.00      3.00  nginx: worker process is shutting down
+"""  # noqa: E501 - recorded lines are not folded
+THREADS = """\
+03:06:00      UID      TGID       TID    %usr    %CPU   CPU  Command
+03:06:01        0      1207         -   20.00   20.00     0  java
+03:06:01        0         -     17329   20.00   20.00     0  |__Reference Handl
+"""
+
+
+def test_samples_have_their_columns_and_averages_are_marked() -> None:
+    """A clock of twelve hours is two words; the average has no CPU."""
+    found = report(CPU)
+    first, other, second, average = found.samples
+    assert (first.time, first.pid, first.user, first.command) == ("09:22:20 PM", 2093, "33", "nginx")
+    assert first.columns == {"%usr": 20, "%system": 11, "%guest": 0, "%wait": 4.95, "%CPU": 31, "CPU": 1}
+    assert (other.command, second.time) == ("beam.smp", "09:22:21 PM")
+    assert [sample.is_average for sample in found.samples] == [False, False, False, True]
+    assert average.columns["%CPU"] == 41
+    assert "CPU" not in average.columns
+    assert found.system == "Linux 5.15.0-76-generic (web-1) 07/29/23 _x86_64_ (8 CPU)"
+    assert found.unmatched_lines == 0
+
+
+def test_one_line_headers_name_all_columns() -> None:
+    """With -h there is one header; the command keeps its blanks, and traffic that may not be read is not there."""
+    (sample,) = report(ONE_LINE).samples
+    assert (sample.time, sample.pid) == ("1650053639", 69554)
+    assert sample.command == "nginx: worker process is shutting down"
+    assert (sample.columns["RSS"], sample.columns["nvcswch/s"], sample.columns["iodelay"]) == (522_684, 3, 9)
+    assert "kB_rd/s" not in sample.columns
+    assert sample.columns["kB_wr/s"] == 0
+
+
+def test_one_line_headers_go_with_a_clock_of_twelve_hours() -> None:
+    """Then the time has a word more than the header."""
+    (sample,) = report(ONE_LINE.replace("1650053639", "03:23:49 PM")).samples
+    assert (sample.time, sample.user, sample.pid) == ("03:23:49 PM", "33", 69554)
+
+
+def test_a_thread_is_of_the_process_before_it() -> None:
+    """Its line has no process id; a command of two words stays whole."""
+    process, thread = report(THREADS).samples
+    assert (process.pid, process.thread_id) == (1207, None)
+    assert (thread.pid, thread.thread_id, thread.command) == (1207, 17329, "Reference Handl")
+
+
+@pytest.mark.parametrize(
+    ("text", "time", "columns"),
+    [
+        (
+            (
+                "10:23:11      UID       PID   cswch/s nvcswch/s  Command\n"
+                "10:23:12       33      1205     10,50      0,25  nginx\n"
+            ),
+            "10:23:12",
+            {"cswch/s": 10.5, "nvcswch/s": 0.25},
+        ),
+        (
+            "10时23分11秒   UID       PID   kB_rd/s  Command\n10时23分12秒    33      1205      4.00  nginx\n",
+            "10时23分12秒",
+            {"kB_rd/s": 4},
+        ),
+        ("UID       PID    %usr  Command\n 33      1205    1.00  nginx\n", "", {"%usr": 1}),
+        (
+            (
+                "13:49:05     USER       PID     VSZ    RSS   %MEM  Command\n"
+                "13:49:06 www-data      1205    2.0M   512k   6.6%  nginx\n"
+            ),
+            "13:49:06",
+            {"VSZ": 2048, "RSS": 512, "%MEM": 6.6},
+        ),
+    ],
+    ids=["decimal comma", "other clock", "no clock", "units and user names"],
+)
+def test_locales_and_options_change_no_value(text: str, time: str, columns: dict[str, float]) -> None:
+    """The header tells how many words the time has."""
+    (sample,) = report(text).samples
+    assert (sample.time, sample.pid, sample.columns) == (time, 1205, columns)
+
+
+@pytest.mark.parametrize("average", ["Average:", "Moyenne :", "平均时间:"])
+def test_an_average_without_a_header_of_its_own_is_one(average: str) -> None:
+    """With one process and one kind of figures, headers come once per screen only."""
+    text = f"09:22:19 PM   UID       PID    %CPU  Command\n{average}      33      2093    9.00  nginx\n"
+    (sample,) = report(text).samples
+    assert (sample.is_average, sample.pid, sample.columns) == (True, 2093, {"%CPU": 9})
+
+
+def test_lines_that_are_no_samples_are_counted() -> None:
+    """An interrupted run ends with ^C, or in the middle of a line."""
+    found = report(f"log begins\n{CPU}^C\n09:22:22 PM    33      2093   40.00   11.")
+    assert found.unmatched_lines == 3
+    assert found.unmatched_samples == ("log begins", "^C", "09:22:22 PM    33      2093   40.00   11.")
+    assert len(found.samples) == 4
+
+
+def test_samples_beyond_the_bound_are_counted() -> None:
+    """Memory is bounded, and the report says how much it has not looked at."""
+    header, row = "10:00:00 UID PID %CPU Command\n", "10:00:01 33 7 1.00 nginx\n"
+    found = report(header + row * (MAX_SAMPLES + 3))
+    assert (len(found.samples), found.omitted_samples) == (MAX_SAMPLES, 3)
+    told = {figure.name: figure.value for figure in figures(found)}
+    assert told["samples beyond the bound, not looked at"] == 3
+
+
+def test_figures_tell_the_busiest_first_without_the_averages() -> None:
+    """The mean of 31 and 51, the highest wait of both intervals."""
+    told = [(figure.name, figure.value) for figure in figures(report(CPU))]
+    assert told[1:5] == [
+        ("samples", 3),
+        ("processes", 2),
+        ("nginx (2093): mean time on a CPU", 41),
+        ("nginx (2093): most time ready without a CPU", 14.95),
+    ]
+
+
+def test_averages_count_where_there_is_nothing_else() -> None:
+    """A grep for the averages leaves them alone; memory is told in bytes."""
+    average = "Average:  33  2093  100  512  nginx\n"
+    told = {figure.name: figure.value for figure in figures(report(f"Average: UID PID %CPU RSS Command\n{average}"))}
+    assert told["nginx (2093): mean time on a CPU"] == 100
+    assert told["nginx (2093): most resident memory"] == 512 * 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("", 1, 1),
+        ("top - 10:00\n", 1, 1),
+        ("10:00 UID PID %CPU Command\n10:00 33 7 fast nginx\n", 2, 12),
+        ("10:00 UID PID %CPU Command\n10:00 33 7 -1.00 nginx\n", 2, 12),
+        ("10:00 UID PID %CPU Command\n10:00 33 7 1.00Q nginx\n", 2, 12),
+        ("10:00 UID PID %CPU Command\n10:00 33 7 " + "9" * 400 + " nginx\n", 2, 12),
+    ],
+    ids=["empty", "other", "no number", "negative", "unit", "endless"],
+)
+def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column: int) -> None:
+    """Only a line that names user and process is held to be a sample."""
+    with pytest.raises(MalformedEvidenceError) as caught:
+        report(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(mutated(CPU + ONE_LINE + THREADS))
+def test_a_mutated_text_is_answered(text: str) -> None:
+    """With samples whose values are numbers, or with the one error and its place."""
+    try:
+        found = report(text)
+    except MalformedEvidenceError as error:
+        assert error.line is not None  # noqa: PT017 - the place is the claim, whichever text it was
+        assert error.column is not None  # noqa: PT017
+        return
+    assert all(value >= 0 for sample in found.samples for value in sample.columns.values())
+    assert len(figures(found)) <= 25

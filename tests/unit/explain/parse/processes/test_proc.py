@@ -1,0 +1,169 @@
+"""/proc/PID/status, schedstat and smaps_rollup become values in bytes and seconds, process by process."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+
+from tests.support.mutations import mutated
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.processes import schedstat, smaps_rollup, status
+
+STATUS = """\
+Name:\tnginx
+Umask:\t0022
+State:\tS (sleeping)
+Tgid:\t2081
+Pid:\t2081
+PPid:\t2065
+Groups:\t 
+VmPeak:\t  150600 kB
+VmSize:\t  145060 kB
+VmHWM:\t    91708 kB
+VmRSS:\t    81708 kB
+RssAnon:\t   70112 kB
+RssFile:\t   11580 kB
+RssShmem:\t      16 kB
+VmSwap:\t       0 kB
+Threads:\t1
+Cpus_allowed_list:\t0-1
+voluntary_ctxt_switches:\t1500
+nonvoluntary_ctxt_switches:\t38
+"""  # noqa: W291 - as the kernel prints it
+KERNEL_THREAD = "Name:\tksoftirqd/0\nState:\tS (sleeping)\nPid:\t16\nThreads:\t1\n"
+ROLLUP = """\
+55fe6135f000-7ffd2efc7000 ---p 00000000 00:00 0                          [rollup]
+Rss:                1708 kB
+Pss:                 366 kB
+Pss_Dirty:           112 kB
+Shared_Clean:       1512 kB
+Shared_Dirty:          0 kB
+Private_Clean:        84 kB
+Private_Dirty:       112 kB
+Anonymous:           112 kB
+AnonHugePages:         0 kB
+Swap:                  0 kB
+SwapPss:               0 kB
+"""
+SCHEDSTAT = "38261109 6899127 96\n"
+
+
+def test_status_is_read_in_bytes() -> None:
+    """What the kernel calls kB are KiB."""
+    (process,) = status.snapshots(STATUS)
+    assert (process.name, process.pid, process.parent_pid, process.threads) == ("nginx", 2081, 2065, 1)
+    assert process.rss_bytes == 81708 * 1024
+    assert (process.rss_anon_bytes, process.rss_file_bytes) == (70112 * 1024, 11580 * 1024)
+    assert (process.rss_peak_bytes, process.swap_bytes) == (91708 * 1024, 0)
+    assert (process.voluntary_switches, process.nonvoluntary_switches) == (1500, 38)
+    assert (process.state, process.cpus_allowed) == ("S (sleeping)", "0-1")
+
+
+def test_a_kernel_thread_has_no_memory() -> None:
+    """What is not told is None and no zero, and no figure."""
+    (process,) = status.snapshots(KERNEL_THREAD)
+    assert (process.rss_bytes, process.voluntary_switches) == (None, None)
+    assert [figure.name for figure in status.figures(process)] == ["process", "process id", "state", "threads"]
+
+
+def test_several_processes_are_split_at_their_names() -> None:
+    """The date between belongs to what follows; what is after the last one, to that."""
+    first, second = status.snapshots(f"{STATUS}Thu Nov 20\n{KERNEL_THREAD}end\n")
+    assert (first.name, second.name) == ("nginx", "ksoftirqd/0")
+    assert (first.labels, second.labels) == ((), ("Thu Nov 20", "end"))
+
+
+def test_some_lines_of_status_are_enough() -> None:
+    """A loop of grep has no names, so that a key that comes again begins a reading."""
+    first, second = status.snapshots("VmRSS:\t 10 kB\nRssAnon:\t 4 kB\nVmRSS:\t 20 kB\n")
+    assert (first.rss_bytes, first.rss_anon_bytes, first.name) == (10240, 4096, None)
+    assert (second.rss_bytes, second.rss_anon_bytes) == (20480, None)
+
+
+def test_rollup_is_read_in_bytes() -> None:
+    """Each key has its field, and a second process begins with its own line."""
+    first, second = smaps_rollup.snapshots(ROLLUP + ROLLUP.replace("1708", "1800"))
+    assert (first.rss_bytes, second.rss_bytes) == (1708 * 1024, 1800 * 1024)
+    assert (first.pss_bytes, first.anonymous_bytes) == (366 * 1024, 112 * 1024)
+    assert (first.private_clean_bytes, first.private_dirty_bytes) == (84 * 1024, 112 * 1024)
+    assert (first.shared_clean_bytes, first.swap_bytes) == (1512 * 1024, 0)
+    assert smaps_rollup.figures(first)[0].value == 1708 * 1024
+
+
+def test_schedstat_is_read_in_seconds() -> None:
+    """The kernel counts nanoseconds; the wait's share is of the time that the process was ready."""
+    (time,) = schedstat.snapshots(SCHEDSTAT)
+    assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
+    told = {figure.name: figure.value for figure in schedstat.figures(time)}
+    assert told["share of its ready time without a CPU"] == pytest.approx(15.277, abs=1e-3)
+
+
+def test_a_process_that_never_ran_has_no_share() -> None:
+    """Without CONFIG_SCHED_INFO the kernel prints zeros."""
+    names = [figure.name for figure in schedstat.figures(schedstat.snapshots("0 0 0\n")[0])]
+    assert names == ["waited for a CPU", "ran on a CPU", "times it got a CPU"]
+
+
+def test_between_two_readings_is_their_difference() -> None:
+    """Backwards it is another process."""
+    first, second = schedstat.snapshots(f"{SCHEDSTAT}10:00:01\n40261109 6899127 97\n")
+    assert second.labels == ("10:00:01",)
+    grown = schedstat.between(first, second)
+    assert grown is not None
+    assert (round(grown.run_s, 6), grown.wait_s, grown.slices) == (0.002, 0, 1)
+    assert schedstat.between(second, first) is None
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "line", "column"),
+    [
+        (status.snapshots, "", 1, 1),
+        (status.snapshots, "Date: now\n", 1, 1),
+        (status.snapshots, "Name:\tx\nVmRSS:\t 12 MB\n", 2, 9),
+        (status.snapshots, "Name:\tx\nVmRSS:\t -12 kB\n", 2, 9),
+        (status.snapshots, "Name:\tx\nThreads:\tmany\n", 2, 10),
+        (status.snapshots, "Name:\tx\nThreads:\t1\nThreads:\t1\n", 3, 10),
+        (status.snapshots, "Name:\tx\nThreads:\t99999999999999999999\n", 2, 10),
+        (smaps_rollup.snapshots, "", 1, 1),
+        (smaps_rollup.snapshots, "55fe-7ffd r-xp 00000000 08:01 123 /usr/sbin/nginx\nRss: 4 kB\n", 1, 1),
+        (smaps_rollup.snapshots, ROLLUP + "Rss: 1 kB\n", 13, 6),
+        (schedstat.snapshots, "", 1, 1),
+        (schedstat.snapshots, "1 2\n", 1, 3),
+        (schedstat.snapshots, "1 2 3 4\n", 1, 7),
+        (schedstat.snapshots, "1 -2 3\n", 1, 3),
+        (schedstat.snapshots, "1 2 18446744073709551616\n", 1, 5),
+    ],
+)
+def test_what_is_broken_is_an_error_with_its_place(
+    read: Callable[[str], tuple[object, ...]], text: str, line: int, column: int
+) -> None:
+    """No other unit and no other file is taken for these."""
+    with pytest.raises(MalformedEvidenceError) as caught:
+        read(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "read"),
+    [(STATUS, status.snapshots), (ROLLUP, smaps_rollup.snapshots), (SCHEDSTAT, schedstat.snapshots)],
+    ids=["status", "smaps_rollup", "schedstat"],
+)
+def test_a_mutated_text_is_answered(recorded: str, read: Callable[[str], tuple[object, ...]]) -> None:
+    """With processes, or with the one error and its line."""
+
+    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
+    @given(mutated(recorded * 2))
+    def check(text: str) -> None:
+        try:
+            assert read(text)
+        except MalformedEvidenceError as error:
+            assert error.line is not None  # noqa: PT017 - the place is the claim, whichever text it was
+
+    check()
+
+
+def test_endless_blanks_take_no_endless_time() -> None:
+    """A line of a million blanks is read once, not once for each of them."""
+    (process,) = status.snapshots(f"Name:\tx{' ' * 1_000_000}y\n")
+    assert process.name is not None
+    assert len(process.name) == 200

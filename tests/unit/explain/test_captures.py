@@ -1,0 +1,77 @@
+"""Captures are streamed, packed or not; what is missing in them is told."""
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.l2 import Ether
+
+from tests.support.capture_files import pcap, pcapng
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.opening import sources
+from tuneproof.explain.parse.capture.packets import Packet
+
+ETHERNET = 1
+CLIENT, SERVER = "10.0.0.2", "10.0.0.1"
+TRIES = 40
+
+
+def refused_tries() -> Iterator[Packet]:
+    """Yield SYNs that are answered by a RST each, and a datagram."""
+    for number in range(TRIES):
+        port = 40_000 + number
+        yield at(2 * number, IP(src=CLIENT, dst=SERVER) / TCP(sport=port, dport=80, flags="S", seq=7))
+        yield at(2 * number + 1, IP(src=SERVER, dst=CLIENT) / TCP(sport=80, dport=port, flags="RA", ack=8))
+    yield at(2 * TRIES, IP(src=CLIENT, dst=SERVER) / UDP(sport=53, dport=53))
+
+
+def at(milliseconds: int, packet: Any) -> Packet:
+    """Return an Ethernet frame as it is captured at that time."""
+    data = bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet)
+    return 1_000_000_000 + milliseconds * 1_000_000, ETHERNET, data, len(data)
+
+
+def explained(content: bytes, folder: Path) -> Explanation:
+    """Explain one file."""
+    path = folder / "access.log"
+    path.write_bytes(content)
+    return explain(sources([str(path)]))
+
+
+@pytest.mark.parametrize("write", [pcap, pcapng])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
+    write: Callable[[Iterable[Packet]], bytes], pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """40 refused connections are told, found and said to be wrong."""
+    explanation = explained(pack(write(refused_tries())), tmp_path)
+    (found,) = explanation.found
+    assert (found.kind, found.error) == (Kind.CAPTURE, None)
+    assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * TRIES
+    assert found.warnings == ("packets that are no TCP segments were left out: UDP: 1",)
+    assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
+
+
+def test_a_capture_that_is_cut_short_is_told(tmp_path: Path) -> None:
+    """As one is whose tcpdump was killed."""
+    content = pcap(refused_tries())
+    (found,) = explained(content[:-30], tmp_path).found
+    assert found.error is None
+    assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]
+
+
+def test_packets_that_were_captured_in_part_are_told(tmp_path: Path) -> None:
+    """Requests may be missing then."""
+    cut = [(time_ns, linktype, data, wire + 100) for time_ns, linktype, data, wire in refused_tries()]
+    (found,) = explained(pcap(cut), tmp_path).found
+    assert any(warning.startswith("81 of 81 packets were captured in part") for warning in found.warnings)
+
+
+def test_a_header_without_a_capture_is_an_error(tmp_path: Path) -> None:
+    """With its place, in bytes."""
+    (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
+    assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: no capture: pcap, but its header is cut")

@@ -1,0 +1,140 @@
+"""The kind of a file is told by its content, never by its name."""
+
+import json
+import time
+
+import pytest
+
+from tuneproof.explain.detect import Kind, detect, packed_as
+
+SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
+SOCKET = {
+    "idiag_family": 2,
+    "idiag_state": 1,
+    "idiag_src": "10.0.0.1",
+    "idiag_sport": 80,
+    "idiag_dst": "10.0.0.2",
+    "idiag_dport": 43210,
+    "idiag_rqueue": 0,
+    "idiag_wqueue": 0,
+}
+SAMPLES = {
+    Kind.CAPTURE: "\x0a\x0d\x0d\x0a",
+    Kind.HLOG: '#[Logged with wrk2]\n#[Histogram log format version 1.3]\n"StartTimestamp","Interval_Length"\n',
+    Kind.SOCK_DIAG: json.dumps([SOCKET]),
+    Kind.NSTAT_JSON: '{"kernel":{"IpInReceives":1128,"TcpExtListenOverflows":3}}\n',
+    Kind.WRK2: (
+        "Running 10s test @ http://10.0.0.1/\n  2 threads and 10 connections\n"
+        "  Thread calibration: mean lat.: 1.2ms, rate sampling interval: 10ms\n"
+    ),
+    Kind.WRK: "Running 10s test @ http://10.0.0.1/\n  2 threads and 10 connections\n  Thread Stats   Avg\n",
+    Kind.H2LOAD: "starting benchmark...\nspawning thread #0: 10 total client(s). 100 total requests\n",
+    Kind.AB: "This is ApacheBench, Version 2.3 <$Revision: 1903618 $>\nBenchmarking 10.0.0.1 (be patient)\n",
+    Kind.PIDSTAT: (
+        "Linux 6.1.0 (host) \t11/20/2026 \t_x86_64_\t(2 CPU)\n\n"
+        "06:13:22 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
+        "06:13:27 PM    33        31    1.00    2.00    0.00    3.00    3.00     0  nginx\n"
+    ),
+    Kind.SMAPS_ROLLUP: (
+        "55d0-7ffd ---p 00000000 00:00 0                          [rollup]\n"
+        "Rss:                1528 kB\nPss:                 200 kB\nPrivate_Dirty:       100 kB\n"
+    ),
+    Kind.PROCESS_STATUS: "Name:\tnginx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t31\nPid:\t31\n",
+    Kind.PROC_NET: "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 12\n",
+    Kind.NETSTAT_S: "Ip:\n    Forwarding: 1\n    1128 total packets received\nTcp:\n    3 active connection openings\n",
+    Kind.NSTAT: "#kernel\nIpInReceives                    1128               0.0\n",
+    Kind.SOFTNET: f"{' '.join(['0000a1b2'] * 15)}\n{' '.join(['00000000'] * 15)}\n",
+    Kind.SS: "State    Recv-Q   Send-Q  Local Address:Port   Peer Address:Port  Process\nLISTEN 0 511 *:80 *:*\n",
+    Kind.NGINX_CONF: "# the front\nworker_processes 2;\nevents { worker_connections 1024; }\nhttp {\n}\n",
+    Kind.SCHEDSTAT: "2162830 103450 12\n",
+}
+ACCESS_LOG_LINE = (
+    '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET /?a=1;b={2} HTTP/1.0" 200 612 "-" "{agent}" rt=0.001 uct="0.000"\n'
+)
+
+
+def kind_of(text: str) -> Kind | None:
+    """Return the kind of a text file."""
+    return detect(text.encode("latin-1"), text)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
+def test_each_kind_is_known_by_its_content(kind: Kind) -> None:
+    """Every kind has a sample here, and the sample is of no other kind."""
+    assert kind_of(SAMPLES[kind]) == kind
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.ACCESS_LOG, Kind.CAPTURE)])
+def test_line_ends_of_windows_change_nothing(kind: Kind) -> None:
+    """Files that were pasted through a foreign editor are the same evidence."""
+    assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
+
+
+@pytest.mark.parametrize("kind", [Kind.PROC_NET, Kind.NETSTAT_S, Kind.NSTAT, Kind.SOFTNET, Kind.SS, Kind.SMAPS_ROLLUP])
+def test_a_date_before_the_output_changes_nothing(kind: Kind) -> None:
+    """A loop that prints the time before each reading is how such files are made."""
+    assert kind_of(f"Fri Nov 20 18:59:05 UTC 2026\n{SAMPLES[kind]}") == kind
+
+
+@pytest.mark.parametrize(
+    "magic", ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"], ids=["le", "be", "le-ns", "be-ns", "ng"]
+)
+def test_every_form_of_capture_is_known(magic: str) -> None:
+    """Both byte orders, microseconds and nanoseconds, and pcapng."""
+    assert detect(bytes.fromhex(magic) + bytes(20), "") == Kind.CAPTURE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SS_ROW,
+        f"tcp   {SS_ROW}",
+        "0      0          10.0.0.1:80      10.0.0.2:43210\n\t cubic wscale:7,7 rto:204 cwnd:10\n",
+        "LISTEN 0 511 [::]:80 [::]:*",
+        "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n0 0 10.0.0.1:80 10.0.0.2:4321",
+    ],
+    ids=["no header", "family", "no state", "IPv6 listener", "header without state"],
+)
+def test_ss_is_known_with_and_without_its_header(text: str) -> None:
+    """Rows stand for themselves."""
+    assert kind_of(text) == Kind.SS
+
+
+@pytest.mark.parametrize("text", ["server {\n  listen 80;\n}\n", "upstream app {\n}\n", "log_format x '$status';"])
+def test_a_part_of_a_configuration_is_one(text: str) -> None:
+    """What is included has no http block."""
+    assert kind_of(text) == Kind.NGINX_CONF
+
+
+@pytest.mark.parametrize(
+    "agent", ["ApacheBench/2.3", "This is ApacheBench, Version", "Running 1s test @ x", "http { server {", "Tcp: A B"]
+)
+def test_what_clients_send_makes_a_log_nothing_else(agent: str) -> None:
+    """A stranger chooses the request and the user agent, but not the start of a line."""
+    assert kind_of(ACCESS_LOG_LINE.replace("{agent}", agent)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "hello\n", "{}\n", '{"a": 1}\n{"a": 2}\n', "1 2 3\n4 5 6 7\n", "Name: x\n", "PID\n", "0000 0000\n"],
+)
+def test_other_texts_are_of_no_kind(text: str) -> None:
+    """Nothing is guessed."""
+    assert kind_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "line", [" PID %usr", "\n ", "include \n", "Running test @", "Tcp: A", "1 ", "location ", '{"', "0 0 a:"]
+)
+def test_a_hostile_head_takes_no_second(line: str) -> None:
+    """64 KiB that nearly fit, over and over, are told apart in time: no test costs the square of it."""
+    text = (line * 65_536)[:65_536]
+    started = time.process_time()
+    kind_of(text)
+    assert time.process_time() - started < 1
+
+
+def test_a_foreign_compression_is_named() -> None:
+    """What can be unpacked here is not among them."""
+    assert packed_as(b"\xfd7zXZ\0rest") == "xz"
+    assert packed_as(b"\x1f\x8b\x08") is None

@@ -1,0 +1,264 @@
+"""Files of any kind, in any order, become figures and one diagnosis; what is wrong with a file is said beside it."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.explain import opening as reading
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.found import Found
+from tuneproof.explain.opening import sources
+
+COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
+OWN_FORMAT = "$remote_addr|$status|$request_time|$request"
+OWN = "10.0.0.2|499|0.000|GET / HTTP/1.1"
+DROPPED = "packets dropped, a CPU's backlog was full"
+CONFIGURATION = f"http {{\n  log_format own '{OWN_FORMAT}';\n  access_log /var/log/nginx/access.log own;\n}}\n"
+
+
+def proc_net(overflows: int) -> str:
+    """Return /proc/net/netstat with a number of overflows of accept queues."""
+    return f"TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 {overflows} {overflows}\n"
+
+
+def softnet(dropped: int) -> str:
+    """Return /proc/net/softnet_stat of a machine with one CPU."""
+    return f"0000ffff {dropped:08x} 00000000 {' '.join(['00000000'] * 12)}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def explained(*names: str, log_formats: tuple[str, ...] = (), configurations: tuple[str, ...] = ()) -> Explanation:
+    """Explain files of the working folder."""
+    return explain(sources(names), log_formats=log_formats, configurations=[Path(name) for name in configurations])
+
+
+def figure(found: Found, name: str) -> float | str | None:
+    """Return the value of the one figure that has this name, or this in brackets behind it."""
+    (value,) = [figure.value for figure in found.figures if name == figure.name or f"({name})" in figure.name]
+    return value
+
+
+def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
+    """Whatever its name, and compressed as well."""
+    (folder / "core.dump").write_bytes(gzip.compress(f"{COMBINED}\n".encode() * 3))
+    explanation = explained("core.dump")
+    (found,) = explanation.found
+    assert (found.name, found.kind, found.error) == ("core.dump", Kind.ACCESS_LOG, None)
+    assert (figure(found, "requests"), figure(found, "format")) == (3, "combined")
+    assert explanation.evidence.access_logs[0].content.requests == 3
+
+
+def test_lines_in_another_format_are_told_with_samples(folder: Path) -> None:
+    """Nothing is dropped in silence."""
+    (folder / "log").write_text(f"{COMBINED}\nnginx: worker exited\n{COMBINED}\n")
+    (found,) = explained("log").found
+    assert figure(found, "requests") == 2
+    assert any("2 are in the format combined" in warning for warning in found.warnings)
+    assert any(warning.startswith("line 2 is not in the format") for warning in found.warnings)
+
+
+def test_a_configuration_gives_the_logs_beside_it_their_format(folder: Path) -> None:
+    """Also one that is named after them; and it is told itself."""
+    (folder / "log").write_text(f"{OWN}\n")
+    (folder / "conf").write_text(CONFIGURATION)
+    alone, (log, configuration) = explained("log").found, explained("log", "conf").found
+    assert alone[0].error is not None
+    assert (log.name, log.kind) == ("log", Kind.ACCESS_LOG)
+    assert (figure(log, "format"), figure(log, "given up by the client (499)")) == ("own", 1)
+    assert (configuration.kind, figure(configuration, "log_format own")) == (Kind.NGINX_CONF, OWN_FORMAT)
+
+
+@pytest.mark.parametrize("option", ["log_formats", "configurations"])
+def test_formats_can_be_given_apart(option: str, folder: Path) -> None:
+    """As a string, or in a configuration that is not explained."""
+    (folder / "log").write_text(f"{OWN}\n")
+    (folder / "conf").write_text(CONFIGURATION)
+    found = (
+        explained("log", log_formats=(OWN_FORMAT,)).found
+        if option == "log_formats"
+        else explained("log", configurations=("conf",)).found
+    )
+    assert [(file.name, figure(file, "requests")) for file in found] == [("log", 1)]
+
+
+@pytest.mark.parametrize("text", ["", "no variables"])
+def test_a_format_that_is_none_is_bad_input(text: str, folder: Path) -> None:
+    """The option is named."""
+    (folder / "log").write_text(OWN)
+    with pytest.raises(BadInputError) as caught:
+        explained("log", log_formats=(text,))
+    assert caught.value.where.startswith("--log-format ")
+
+
+def test_a_configuration_that_is_none_is_bad_input(folder: Path) -> None:
+    """It was named for nothing else."""
+    (folder / "log").write_text(OWN)
+    (folder / "conf").write_text("http {")
+    with pytest.raises(BadInputError) as caught:
+        explained("log", configurations=("conf",))
+    assert caught.value.where == "conf"
+
+
+def test_a_log_that_is_not_in_the_given_format_is_told_where_it_leaves_it(folder: Path) -> None:
+    """Whoever gives a format believes that the file is a log."""
+    (folder / "log").write_text("10.0.0.2|499|soon|GET / HTTP/1.1\n")
+    (found,) = explained("log", log_formats=(OWN_FORMAT,)).found
+    assert found.error is not None
+    assert "as an access log: line 1, column 14: " in found.error
+
+
+def test_counters_of_two_files_are_compared_in_their_order(folder: Path) -> None:
+    """Names say nothing: the first one is before, and the comparison stands behind the files."""
+    (folder / "z").write_text(proc_net(5))
+    (folder / "a").write_text(proc_net(12))
+    found = explained("z", "a").found
+    assert [file.name for file in found] == ["z", "a", "z -> a"]
+    assert figure(found[2], "TcpExt.ListenOverflows") == 7
+    assert [figure(file, "TcpExt.ListenOverflows") for file in found[:2]] == [5, 12]
+
+
+def test_counters_that_have_nothing_in_common_are_not_compared(folder: Path) -> None:
+    """/proc/net/netstat and /proc/net/snmp alternate: each has its own predecessor."""
+    for number in (1, 2):
+        (folder / f"netstat{number}").write_text(proc_net(number))
+        (folder / f"snmp{number}").write_text(f"Tcp: OutSegs RetransSegs\nTcp: {number}00 {number}\n")
+    found = explained("netstat1", "snmp1", "netstat2", "snmp2").found
+    assert [file.name for file in found[4:]] == ["netstat1 -> netstat2", "snmp1 -> snmp2"]
+
+
+def test_readings_of_two_tools_are_not_compared(folder: Path) -> None:
+    """They are mostly of one moment, and nothing came between them."""
+    (folder / "proc").write_text(proc_net(5))
+    (folder / "nstat").write_text("#kernel\nTcpExtListenOverflows           12                 0.0\n")
+    assert [file.name for file in explained("proc", "nstat").found] == ["proc", "nstat"]
+
+
+def test_counters_that_went_backwards_raise_the_question_of_their_order(folder: Path) -> None:
+    """After before before, or a restart: nobody can tell but the user."""
+    (folder / "1").write_text(proc_net(5))
+    (folder / "2").write_text(proc_net(2))
+    forwards, backwards = explained("2", "1").found[2], explained("1", "2").found[2]
+    assert forwards.warnings == ()
+    assert [warning.startswith("counters went backwards") for warning in backwards.warnings] == [True]
+
+
+def test_two_readings_in_one_file_are_compared_there(folder: Path) -> None:
+    """A loop that appends to one file is the usual way to collect them."""
+    (folder / "loop").write_text(f"Fri Nov 20\n{proc_net(5)}Fri Nov 20\n{proc_net(9)}")
+    (found,) = explained("loop").found
+    assert (figure(found, "readings"), figure(found, "TcpExt.ListenOverflows")) == (2, 4)
+    assert found.warnings == ("lines without figures: 2, such as 'Fri Nov 20', 'Fri Nov 20'",)
+
+
+def test_softnet_readings_are_compared_as_well(folder: Path) -> None:
+    """In one file or in two."""
+    (folder / "one").write_text(softnet(3))
+    (folder / "two").write_text(softnet(10))
+    (folder / "both").write_text(softnet(3) + softnet(10))
+    found = explained("one", "two").found
+    assert [(file.name, figure(file, DROPPED)) for file in found] == [("one", 3), ("two", 10), ("one -> two", 7)]
+    assert figure(explained("both").found[0], DROPPED) == 7
+
+
+def test_several_processes_in_one_file_are_told_apart(folder: Path) -> None:
+    """``cat /proc/PID/status`` of all workers."""
+    (folder / "status").write_text(
+        "".join(f"Name:\tnginx\nPid:\t{pid}\nVmRSS:\t    {pid}00 kB\nRssAnon:\t    {pid} kB\n" for pid in (31, 32))
+    )
+    explanation = explained("status")
+    (found,) = explanation.found
+    assert figure(found, "nginx 31: resident memory, its own") == 31 << 10
+    assert figure(found, "nginx 32: resident memory, its own") == 32 << 10
+    assert [len(named.content) for named in explanation.evidence.processes] == [2]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"hello\nworld\n", "first line 'hello', expected one of packet capture, "),
+        (b"\xfd7zXZ\x00x", "compressed with xz"),
+        (b"x" * 200, f"first line '{'x' * 80} ...'"),
+    ],
+)
+def test_an_unknown_file_is_told_and_the_others_are_read(content: bytes, reason: str, folder: Path) -> None:
+    """What it begins with, and what would be recognised."""
+    (folder / "unknown").write_bytes(content)
+    (folder / "log").write_text(COMBINED)
+    explanation = explained("unknown", "log")
+    unknown, log = explanation.found
+    assert unknown.kind is None
+    assert unknown.error is not None
+    assert unknown.error.startswith("not recognised: ")
+    assert reason in unknown.error
+    assert log.error is None
+    assert explanation.any_read
+    assert not explained("unknown").any_read
+
+
+def test_unknown_files_of_a_folder_are_told_in_short(folder: Path) -> None:
+    """A folder of evidence has notes and figures as well."""
+    (folder / "evidence").mkdir()
+    (folder / "evidence" / "notes").write_text("hello")
+    assert [file.error for file in explained("evidence").found] == ["not recognised: first line 'hello'"]
+
+
+def test_a_malformed_file_is_told_with_its_place(folder: Path) -> None:
+    """Its kind is known, and the line where it breaks."""
+    (folder / "netstat").write_text("TcpExt: A B\nTcpExt: 1 2\nTcpExt: A B\nTcpExt: 1 x\n")
+    (found,) = explained("netstat").found
+    assert found.kind == Kind.PROC_NET
+    assert found.error is not None
+    assert found.error.startswith("line 4, column 11: ")
+
+
+def test_a_text_that_is_too_long_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of the same size is read."""
+    monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 1 << 20)
+    (folder / "netstat").write_text(proc_net(1) * 20_000)
+    (folder / "log").write_text(f"{COMBINED}\n" * 20_000)
+    counters, log = explained("netstat", "log").found
+    assert counters.error == "more than 1 MiB of text; only captures and access logs may be that long"
+    assert figure(log, "requests") == 20_000
+
+
+def test_a_cut_short_gzip_file_is_read_as_far_as_it_goes(folder: Path) -> None:
+    """With a warning, since the rest is missing."""
+    text = "".join(f"{COMBINED.replace('612', str(number * 7919))}\n" for number in range(30_000))
+    packed = gzip.compress(text.encode())
+    (folder / "log.gz").write_bytes(packed[: len(packed) // 2])
+    (found,) = explained("log.gz").found
+    requests = figure(found, "requests")
+    assert requests is not None
+    assert not isinstance(requests, str)
+    assert 5_000 < requests < 25_000
+    assert any(warning.startswith("only a part could be unpacked") for warning in found.warnings)
+
+
+def test_a_broken_file_of_a_folder_spoils_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is named itself is bad input; one that was merely found is told."""
+    (folder / "evidence").mkdir()
+    (folder / "evidence" / "a.log").write_text(COMBINED)
+    (folder / "evidence" / "b.log").write_text(COMBINED)
+    chunks = reading._chunks
+    monkeypatch.setattr(reading, "_chunks", lambda file: fail() if file.name.endswith("a.log") else chunks(file))
+
+    def fail() -> None:
+        raise PermissionError(13, "Permission denied")
+
+    found = explained("evidence").found
+    assert [(file.name, file.error) for file in found] == [
+        ("a.log", "The file cannot be read: Permission denied."),
+        ("b.log", None),
+    ]
+    with pytest.raises(BadInputError, match="Permission denied"):
+        explained("evidence/a.log")

@@ -1,0 +1,155 @@
+"""Files are read once, unpacked, and bounded; what cannot be read is one clear error."""
+
+import gzip
+import io
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.explain import opening as reading
+from tuneproof.explain.opening import HEAD_BYTES, OpenedFile, TooLargeError, opened, sources
+
+
+def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield data in pieces, as a pipe gives it."""
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: object) -> None:
+    """The head is part of the whole, and gzip is unpacked by its content."""
+    data = b"".join(b"line %d\n" % number for number in range(9_000))
+    packed = gzip.compress(data) if pack is gzip.compress else data
+    read = OpenedFile(in_pieces(packed, size))
+    assert read.head == data[:HEAD_BYTES]
+    assert not read.whole
+    assert b"".join(read.chunks()) == data
+    assert read.warnings == []
+
+
+def test_the_head_ends_with_a_whole_line() -> None:
+    """A line that the head cuts says nothing about the kind; one that the file ends with does."""
+    long = OpenedFile([b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"])
+    assert long.head_text == "a" * (HEAD_BYTES - 3) + "\n"
+    assert OpenedFile([b"ab\ncd"]).head_text == "ab\ncd"
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_lines_end_at_line_feeds_only(size: int) -> None:
+    """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces."""
+    data = "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
+    assert list(OpenedFile(in_pieces(data, size)).lines()) == ["a\x0cb\u2028c", "d\u00e9\r", "", "last"]
+
+
+def test_bytes_that_are_no_text_stay_visible() -> None:
+    """They become the replacement character, and no error."""
+    assert list(OpenedFile([b"a\xffb\n"]).lines()) == ["a\ufffdb"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_marks_are_understood(encoding: str) -> None:
+    """PowerShell's redirection writes UTF-16."""
+    data = "Tcp: A\nTcp: 1\n".encode(encoding)
+    assert OpenedFile([data]).head_text == "Tcp: A\nTcp: 1\n"
+    assert OpenedFile([data]).text() == "Tcp: A\nTcp: 1\n"
+    assert list(OpenedFile([data]).lines()) == ["Tcp: A", "Tcp: 1"]
+
+
+def test_a_line_without_end_is_given_out_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory stays bounded, and nothing is lost."""
+    monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
+    assert list(OpenedFile(in_pieces(b"x" * 25, 4)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit stands in the message."""
+    monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 3 << 20)
+
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield bytes(1 << 20)
+
+    with pytest.raises(TooLargeError, match="more than 3 MiB of text"):
+        OpenedFile(endless()).text()
+
+
+def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
+    """Members follow each other, with padding between and after them."""
+    read = OpenedFile(in_pieces(gzip.compress(b"a\n") + bytes(5) + gzip.compress(b"b\n") + bytes(3), 2))
+    assert list(read.lines()) == ["a", "b"]
+    assert read.warnings == []
+
+
+def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
+    """And says so, once it has been read."""
+    data = random.Random(1).randbytes(100_000)  # noqa: S311 - nothing secret: what does not compress
+    read = OpenedFile([gzip.compress(data)[:90_000]])
+    got = b"".join(read.chunks())
+    assert len(got) > HEAD_BYTES
+    assert data.startswith(got)
+    assert [warning.startswith("only a part could be unpacked: ") for warning in read.warnings] == [True]
+
+
+def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path) -> None:
+    """A pipe that lies there is left alone, since it would never end."""
+    for name in ("b.log", "a.log"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "c.log").write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    found = sources([str(tmp_path), str(tmp_path / "b.log"), "-"])
+    assert [(source.path and source.path.name, source.named) for source in found] == [
+        ("a.log", False),
+        ("b.log", False),
+        ("b.log", True),
+        (None, True),
+    ]
+
+
+def test_files_of_the_only_folder_go_by_their_own_names(tmp_path: Path) -> None:
+    """The folder was named, and needs no repetition on every line."""
+    (tmp_path / "a.log").write_text("x")
+    assert [source.name for source in sources([str(tmp_path)])] == ["a.log"]
+    assert [source.name for source in sources([str(tmp_path), "-"])] == [str(tmp_path / "a.log"), "standard input"]
+
+
+@pytest.mark.parametrize("name", ["missing", "empty", "-"])
+def test_what_cannot_be_read_is_bad_input(name: str, tmp_path: Path) -> None:
+    """The file is named, and what to do; and it is told before anything is read."""
+    (tmp_path / "empty").mkdir()
+    where = name if name == "-" else str(tmp_path / name)
+    with pytest.raises(BadInputError) as caught:
+        sources([where, where])
+    assert caught.value.where == where
+    assert caught.value.remedy
+
+
+def test_a_failing_disk_is_bad_input_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error in the middle of reading names the file."""
+
+    def fail(_: object) -> Iterator[bytes]:
+        yield b"x" * (HEAD_BYTES + 1)
+        raise OSError(5, "Input/output error")
+
+    (tmp_path / "log").write_text("x")
+    monkeypatch.setattr(reading, "_chunks", fail)
+    with (
+        pytest.raises(BadInputError, match="Input/output error") as caught,
+        opened(sources([str(tmp_path / "log")])[0]) as read,
+    ):
+        list(read.chunks())
+    assert caught.value.where == str(tmp_path / "log")
+
+
+def test_standard_input_is_read_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compressed or not."""
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
+    with opened(sources(["-"])[0]) as read:
+        assert read.text() == "hello"

@@ -1,0 +1,60 @@
+"""The articles' signatures as figures, from canned evidence."""
+
+import pytest
+
+from tests.support.canned_evidence import BACK, FRONT, capture, evidence, log, service, spread
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.signatures import Signatures, signatures
+
+
+def of(given: EvidenceSet) -> Signatures:
+    """Return the signatures of the canned nginx."""
+    return signatures(given, address=FRONT.address, port=FRONT.port)
+
+
+def counted(overflows: int, drops: int) -> CounterSnapshot:
+    """Return a reading of the two counters."""
+    return CounterSnapshot(
+        source="proc", counters={"TcpExt.ListenOverflows": overflows, "TcpExt.ListenDrops": drops, "Tcp.OutSegs": 9}
+    )
+
+
+def test_nothing_is_told_by_nothing() -> None:
+    """A figure that is not known is not zero."""
+    assert of(EvidenceSet()) == Signatures()
+
+
+def test_connects_are_compared_between_log_and_wire() -> None:
+    """The log's clock stands still in a stall; the wire's does not."""
+    back = service(BACK, syn_to_synack_s=spread(0.00004))
+    given = evidence(captures=[capture(service(), back)], access_logs=[log(connect_time_s=spread(0.05))])
+    assert of(given).log_connect_p90_ms == pytest.approx(50)
+    assert of(given).wire_connect_p90_ms == pytest.approx(0.04)
+
+
+def test_shares_are_of_the_connections_to_nginx_alone() -> None:
+    """What its backend does is told apart by address and port."""
+    front = service(
+        flows=200,
+        syn_retransmitted_flows=50,
+        syn_retransmission_delay_s=spread(1.02, count=50),
+        half_open=12,
+        unanswered=8,
+        zero_window_flows=10,
+        reset_after_own_fin_flows=7,
+    )
+    back = service(BACK, flows=10, half_open=10, zero_window_flows=10, reset_after_own_fin_flows=10)
+    told = of(evidence(captures=[capture(back, front)]))
+    assert (told.syn_repeated_share, told.unfinished_share, told.zero_window_share) == (0.25, 0.1, 0.05)
+    assert told.syn_repeated_after_ms == pytest.approx(1020)
+    assert told.clients_answered_with_reset == 7
+
+
+@pytest.mark.parametrize("in_one_file", [True, False])
+def test_counters_tell_what_they_grew_by(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
+    """Two readings, in one file or in two."""
+    readings = (counted(5, 5), counted(5, 308))
+    files = [readings] if in_one_file else [(each,) for each in readings]
+    told = of(EvidenceSet(counters=tuple(Named(name=f"{number}", content=each) for number, each in enumerate(files))))
+    assert (told.listen_overflows, told.listen_drops) == (0, 303)

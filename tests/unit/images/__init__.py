@@ -1,0 +1,1 @@
+"""The programs inside the images."""

@@ -1,0 +1,201 @@
+"""The backend on an event loop: what each request is answered with, and what becomes of its connection."""
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from images.backend.server.connection import MAX_HEAD_BYTES, Connection
+from images.client.loadgen import http1
+from tuneproof.lab.engine.images import IMAGES_FOLDER
+
+PAGE = (IMAGES_FOLDER / "backend" / "index.html").read_bytes()
+GET = b"GET / HTTP/1.1\r\nHost: backend\r\n\r\n"
+
+
+class FakeTransport:
+    """A transport that remembers what was written, and whether it was closed."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        """Take bytes, as long as it is open."""
+        assert not self.closed
+        self.written += data
+
+    def close(self) -> None:
+        """End the connection."""
+        self.closed = True
+
+
+def connected() -> tuple[Connection, FakeTransport]:
+    """Return a new connection and its transport."""
+    connection, transport = Connection(PAGE), FakeTransport()
+    connection.connection_made(cast("asyncio.Transport", transport))
+    return connection, transport
+
+
+def answered(request: bytes) -> tuple[http1.Head, bytes, bool]:
+    """Return head and body of the answer to a request, and whether the connection was closed after it."""
+    connection, transport = connected()
+    connection.data_received(request)
+    head, _, body = transport.written.partition(b"\r\n\r\n")
+    return http1.parse_head(head), body, transport.closed
+
+
+def test_the_root_has_a_page_of_612_bytes() -> None:
+    """The size of nginx's own page, to the byte."""
+    head, body, _ = answered(GET)
+    assert (head.status, head.content_length) == (200, 612)
+    assert body == PAGE
+    assert len(PAGE) == 612
+
+
+@pytest.mark.parametrize(
+    ("version", "connection", "kept"),
+    [
+        (b"1.1", b"", True),
+        (b"1.1", b"Connection: keep-alive\r\n", True),
+        (b"1.1", b"Connection: close\r\n", False),
+        (b"1.1", b"connection: Upgrade, Close\r\n", False),
+        (b"1.0", b"", False),
+        (b"1.0", b"Connection: Keep-Alive\r\n", True),
+        (b"1.0", b"Connection: keep-alive, close\r\n", False),
+    ],
+)
+def test_a_connection_is_kept_by_the_rules_of_http(version: bytes, connection: bytes, kept: bool) -> None:  # noqa: FBT001
+    """RFC 9112, section 9.3; the answer says what is done."""
+    head, _, closed = answered(b"GET / HTTP/" + version + b"\r\nHost: backend\r\n" + connection + b"\r\n")
+    assert closed is not kept
+    assert head.headers["connection"] == ("keep-alive" if kept else "close")
+
+
+def test_a_request_is_answered_when_its_head_is_complete() -> None:
+    """However its bytes are cut."""
+    connection, transport = connected()
+    for position in range(len(GET) - 1):
+        connection.data_received(GET[position : position + 1])
+    assert transport.written == b""
+    connection.data_received(GET[-1:])
+    assert transport.written.endswith(PAGE)
+
+
+@pytest.mark.parametrize("between", [b"", b"\r\n"], ids=["at-once", "empty-line"])
+def test_requests_that_come_together_are_answered_in_their_order(between: bytes) -> None:
+    """Pipelining is allowed, and so are empty lines between requests (RFC 9112, sections 9.3.2 and 2.2)."""
+    connection, transport = connected()
+    connection.data_received(GET + between + b"GET /nothing HTTP/1.1\r\n\r\n" + between + GET[:10])
+    first, second = transport.written.split(PAGE)
+    assert first.startswith(b"HTTP/1.1 200 ")
+    assert second.startswith(b"HTTP/1.1 404 ")
+    connection.data_received(GET[10:])
+    assert transport.written.count(PAGE) == 2
+
+
+def test_nothing_is_answered_after_the_last_answer() -> None:
+    """A closed connection takes no bytes."""
+    connection, transport = connected()
+    connection.data_received(b"GET / HTTP/1.0\r\n\r\n" + GET)
+    connection.data_received(GET)
+    assert transport.closed
+    assert transport.written.count(PAGE) == 1
+
+
+async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) -> FakeTransport:
+    """Return the transport of a connection once the answer to a request that waits 20 ms has had its time."""
+    connection, transport = connected()
+    connection.data_received(request)
+    connection.data_received(then)
+    assert transport.written == b""
+    if leave:
+        connection.connection_lost(None)
+    await asyncio.sleep(0.06)
+    return transport
+
+
+WAIT = b"GET /wait/20 HTTP/1.1\r\nHost: backend\r\n\r\n"
+
+
+def test_a_slow_answer_comes_after_its_time_and_later_requests_wait_for_it() -> None:
+    """A backend that is slow on purpose; its order stays that of the requests."""
+    transport = asyncio.run(given_late(WAIT, then=b"GET /nothing HTTP/1.1\r\n\r\n"))
+    first, second = transport.written.split(PAGE)
+    assert first.startswith(b"HTTP/1.1 200 ")
+    assert second.startswith(b"HTTP/1.1 404 ")
+
+
+def test_a_slow_answer_to_one_who_left_is_not_given() -> None:
+    """There is nobody to give it to."""
+    assert asyncio.run(given_late(WAIT, leave=True)).written == b""
+
+
+@pytest.mark.parametrize("path", [b"/wait", b"/wait/", b"/wait/x", b"/wait/-1", b"/wait/123456"])
+def test_a_wait_that_is_no_number_of_milliseconds_is_not_found(path: bytes) -> None:
+    """A minute is the longest."""
+    head, _, _ = answered(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n")
+    assert head.status == 404
+
+
+@pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
+def test_a_held_answer_begins_and_never_ends(path: bytes) -> None:
+    """A kibibyte of a gibibyte; the connection stays, and further requests wait behind it."""
+    connection, transport = connected()
+    connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
+    connection.data_received(GET)
+    head, _, body = transport.written.partition(b"\r\n\r\n")
+    assert http1.parse_head(head).content_length == 1 << 30
+    assert len(body) == 1024
+    assert not transport.closed
+
+
+def test_a_held_answer_that_shall_close_is_held_all_the_same() -> None:
+    """Nginx asks its upstreams with HTTP/1.0 unless it is told otherwise."""
+    head, body, closed = answered(b"GET /hold HTTP/1.0\r\n\r\n")
+    assert (head.headers["connection"], len(body), closed) == ("close", 1024, False)
+
+
+@pytest.mark.parametrize(("path", "status", "length"), [(b"/", 200, 612), (b"/hold", 200, 1 << 30), (b"/x", 404, 0)])
+def test_head_asks_for_everything_but_the_body(path: bytes, status: int, length: int) -> None:
+    """RFC 9110, section 9.3.2."""
+    head, body, closed = answered(b"HEAD " + path + b" HTTP/1.1\r\n\r\n")
+    assert (head.status, head.content_length, body, closed) == (status, length, b"", False)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /\r\n\r\n", 400),
+        (b"GET / HTTP/2.0\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", 501),
+        (b"GET / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", 501),
+        (b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
+        (b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES, 431),
+    ],
+    ids=["no-version", "other-version", "post", "body", "chunks", "endless"],
+)
+def test_what_cannot_be_answered_is_refused_and_the_connection_closed(request_: bytes, status: int) -> None:
+    """Where the next request would begin is unknown."""
+    head, body, closed = answered(request_)
+    assert (head.status, body, closed) == (status, b"", True)
+
+
+def test_a_get_that_announces_an_empty_body_has_none() -> None:
+    """Some clients say so."""
+    head, _, closed = answered(b"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
+    assert (head.status, closed) == (200, False)
+
+
+def test_a_connection_has_no_dictionary() -> None:
+    """Many thousands of them are held at once."""
+    connection, _ = connected()
+    assert not hasattr(connection, "__dict__")
+
+
+def test_a_lost_connection_lets_go_of_its_transport() -> None:
+    """The two would keep each other in memory otherwise."""
+    connection, _ = connected()
+    assert connection._transport is not None
+    connection.connection_lost(None)
+    assert getattr(connection, "_transport", "gone") is None

@@ -1,0 +1,197 @@
+"""Connections to chosen workers, and bulk downloads on them."""
+
+import itertools
+import socket
+import threading
+import time
+import types
+from collections.abc import Callable
+
+import pytest
+
+from images.client.loadgen import placement
+from images.client.loadgen.bulk import download
+from images.client.loadgen.http1 import exchange
+from images.client.loadgen.placement import PlacementError, place
+from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, placed
+
+
+def bulk_of(connections: dict[int, list[socket.socket]]) -> list[socket.socket]:
+    """Return the connections that are not a probe's, as a trial does."""
+    return list(itertools.chain.from_iterable(group[1:] for group in connections.values()))
+
+
+def test_every_worker_gets_a_probe_and_the_bulk_downloads_that_were_asked_for() -> None:
+    """Workers come in ascending order of process id, and every connection leads to the worker it is listed under."""
+    with FakeNginx(Behaviour(worker_pids=(31, 7))) as server, placed(server, 3, 0) as found:
+        assert {pid: len(connections) for pid, connections in found.items()} == {7: 4, 31: 1}
+        assert list(found) == [7, 31]
+        for pid, connections in found.items():
+            assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
+
+
+def test_surplus_connections_are_closed() -> None:
+    """An idle connection left open would count against the subject's worker_connections."""
+    with FakeNginx(Behaviour()) as server, placed(server, 2, 1):
+        assert server.most_open > 5
+        server.wait_for_open(5)
+
+
+def test_a_worker_that_cannot_be_reached_ends_the_search_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error counts what was found; nothing stays open. By this clock a look takes a tenth of a second."""
+    clock = itertools.count(100)
+    monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: next(clock) / 10))
+    with FakeNginx(Behaviour(worker_pids=(11,))) as server:
+        with pytest.raises(PlacementError, match=r"after 1 s connections per worker: \{11: 4\}, wanted \(4, 0\)"):
+            place("127.0.0.1", server.port, workers=2, per_worker=(4, 0), trial="t", timeout_s=1)
+        assert next(clock) == 100 + 1 + 11
+        server.wait_for_open(0)
+
+
+def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
+    """Only as many connections are kept as a worker may need, however many bursts it takes: eight, here."""
+    bursts = 8
+    rare_worker = (*[11] * (16 * bursts - 1), 12)
+    with FakeNginx(Behaviour(worker_pids=rare_worker)) as server, placed(server, 4, 0):
+        assert len(server.requests) == 16 * bursts
+        assert server.most_open < 16 * bursts / 2
+        server.wait_for_open(6)
+
+
+def test_placing_carries_the_trial() -> None:
+    """The access log can tell the search of one trial from that of another."""
+    with FakeNginx(Behaviour()) as server:
+        for connections in place(
+            "127.0.0.1", server.port, workers=2, per_worker=(1, 1), trial="a-b1", timeout_s=HANG_S
+        ).values():
+            connections[0].close()
+        assert {request.trial for request in server.requests} == {"a-b1"}
+
+
+def test_a_worker_that_gets_no_connection_is_found_and_left_alone() -> None:
+    """Its place in the order is known, and none of its connections stays open."""
+    with FakeNginx(Behaviour(worker_pids=(31, 7))) as server:
+        found = place("127.0.0.1", server.port, workers=2, per_worker=(0, 2), trial="t", timeout_s=HANG_S)
+        assert {pid: len(connections) for pid, connections in found.items()} == {7: 0, 31: 2}
+        server.wait_for_open(2)
+        for connection in found[31]:
+            connection.close()
+
+
+def test_an_answer_that_comes_in_pieces_is_read_to_its_end() -> None:
+    """On a lossy link a packet may come late; what is left of an answer must not be taken for the next one."""
+    with FakeNginx(Behaviour(pause_s=0.01)) as server, placed(server, 1, 0) as found:
+        for pid, connections in found.items():
+            assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
+
+
+def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[], None]) -> list[int]:
+    """Return a list that gets an entry for each burst, and let something happen before the second one begins."""
+    bursts: list[int] = []
+    start_burst = placement._Search.start_burst
+
+    def counted(search: placement._Search) -> None:
+        bursts.append(search.unanswered)
+        if len(bursts) == 2:
+            before_second()
+        start_burst(search)
+
+    monkeypatch.setattr(placement._Search, "start_burst", counted)
+    return bursts
+
+
+def test_lost_packets_do_not_hold_up_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel sends a lost SYN again after a second (RFC 6298, section 2): other connections go ahead of it."""
+    with FakeNginx(Behaviour(deaf=True)) as server:
+        bursts = count_bursts(monkeypatch, before_second=server.listen)
+        with placed(server, 2, 1):
+            # Most of the first burst was still on its way then.
+            assert bursts[0] == 0
+            assert bursts[1] > 8
+            server.wait_for_open(5)
+
+
+def test_a_link_that_is_slower_than_the_search_is_patient_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that come later than a new burst count, too."""
+    second = threading.Event()
+    bursts = count_bursts(monkeypatch, before_second=second.set)
+    with FakeNginx(Behaviour(answers_after=second)) as server, placed(server, 2, 1):
+        assert bursts[:2] == [0, 16]
+        server.wait_for_open(5)
+
+
+def test_a_few_broken_connections_do_not_end_the_search() -> None:
+    """Others are as good."""
+    with FakeNginx(Behaviour(broken=3)) as server, placed(server, 2, 1) as found:
+        assert [len(connections) for connections in found.values()] == [3, 2]
+
+
+def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None:
+    """Thousands of connections in a row would help nobody."""
+    with (
+        FakeNginx(Behaviour(broken=10_000)) as server,
+        pytest.raises(PlacementError, match=r"^\d+ connections were closed without an answer"),
+    ):
+        place("127.0.0.1", server.port, workers=2, per_worker=(1, 1), trial="t", timeout_s=HANG_S)
+
+
+def test_where_nobody_listens_the_search_ends_at_once() -> None:
+    """A subject that died is not searched for as long as one that is slow."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(ConnectionRefusedError):
+        place("127.0.0.1", port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
+
+
+def test_an_address_that_cannot_be_reached_is_told_by_the_kernels_word() -> None:
+    """A broadcast address is no one's server (connect(2))."""
+    with pytest.raises(OSError, match=r"unreachable|denied"):
+        place("255.255.255.255", 80, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
+
+
+def test_a_bulk_download_counts_what_arrives_in_the_window() -> None:
+    """Each connection has its own count; all of them run until the window ends, and are closed then."""
+    with FakeNginx(Behaviour()) as server, placed(server, 2, 0) as found:
+        start_s = time.monotonic() + 0.02
+        samples = download(bulk_of(found), request=BULK, start_s=start_s, end_s=start_s + 0.4)
+        assert time.monotonic() >= start_s + 0.4
+        assert len(samples.window_bytes) == 2
+        assert all(count > 1 << 17 for count in samples.window_bytes)
+        assert samples.ended_early == 0
+        assert server.workers_asked_for("/bulk.bin") == [11, 11]
+        server.wait_for_open(2)
+
+
+def test_bytes_before_the_window_do_not_count() -> None:
+    """What arrives while the receive buffers grow is no throughput of the window, which never comes here."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 1, 0) as found:
+        now_s = time.monotonic()
+        samples = download(bulk_of(found), request=BULK, start_s=now_s + HANG_S, end_s=now_s + 0.5)
+        assert (samples.window_bytes, samples.ended_early) == ([0], 1)
+
+
+def test_downloads_that_end_before_the_window_are_counted() -> None:
+    """All bytes that came are counted, too, and the others are not disturbed."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
+        now_s = time.monotonic()
+        samples = download(bulk_of(found), request=BULK, start_s=now_s, end_s=now_s + 0.5)
+        assert samples.ended_early == 3
+        # The response's head came along with the first bytes.
+        assert all(100_000 < count < 100_200 for count in samples.window_bytes)
+
+
+def test_a_bulk_answer_that_is_no_200_is_an_error_that_shows_it() -> None:
+    """A missing file must not pass for a slow download."""
+    with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, placed(server, 1, 0) as found:
+        now_s = time.monotonic()
+        with pytest.raises(ConnectionError, match=r"HTTP/1\.1 404"):
+            download(bulk_of(found), request=BULK, start_s=now_s, end_s=now_s + HANG_S)
+
+
+def test_a_bulk_connection_that_is_closed_without_an_answer_is_an_error() -> None:
+    """The answer of another connection, which stands in the same buffer, does not count for it."""
+    behaviour = Behaviour(delays_s={12: 0.05}, hanging_up=(12,))
+    with FakeNginx(behaviour) as server, placed(server, 1, 1) as found:
+        now_s = time.monotonic()
+        with pytest.raises(ConnectionError, match="answered with b''"):
+            download(bulk_of(found), request=BULK, start_s=now_s, end_s=now_s + HANG_S)

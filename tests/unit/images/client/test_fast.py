@@ -1,0 +1,84 @@
+"""Fast requests: what each of them records, and when they start."""
+
+import itertools
+import socket
+import time
+
+import pytest
+
+from images.client.loadgen.fast import FastClient, FastRequest
+from tests.support.fake_nginx import HANG_S, SMALL, Behaviour, FakeNginx
+
+
+def one_request(address: str, port: int, *, timeout_s: float) -> FastRequest:
+    """Run a single fast request."""
+    now_s = time.monotonic()
+    client = FastClient(address, port, request=SMALL, timeout_s=timeout_s, origin_s=now_s)
+    client.run_open_loop(itertools.chain([now_s], itertools.repeat(now_s + 1)), end_s=now_s + 0.001)
+    (record,) = client.records
+    return record
+
+
+def test_a_complete_request_records_its_stages_in_order() -> None:
+    """Connection, first byte, last byte, with the worker that answered and the size of the body."""
+    with FakeNginx(Behaviour(worker_pids=(31,), delays_s={31: 0.02}, small_bytes=3_000_000)) as server:
+        record = one_request("127.0.0.1", server.port, timeout_s=HANG_S)
+    assert (record.status, record.worker_pid, record.body_bytes, record.complete) == (200, 31, 3_000_000, True)
+    assert record.connect_ms is not None
+    assert record.first_byte_ms is not None
+    assert record.connect_ms < record.first_byte_ms <= record.total_ms
+    assert record.first_byte_ms >= 20
+
+
+def test_a_request_that_is_never_answered_is_given_up_at_its_limit() -> None:
+    """The article's ``curl --max-time 1``: the connection stands, and nothing comes."""
+    with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
+        record = one_request("127.0.0.1", server.port, timeout_s=0.1)
+    assert record.connect_ms is not None
+    assert (record.first_byte_ms, record.status, record.worker_pid, record.body_bytes) == (None, None, None, 0)
+    assert not record.complete
+    assert record.total_ms >= 100
+
+
+def test_a_body_that_is_cut_short_is_incomplete() -> None:
+    """The article's broken transfers: status 200, and fewer bytes than announced."""
+    with FakeNginx(Behaviour(small_bytes=100_000, small_sent_bytes=70_000)) as server:
+        record = one_request("127.0.0.1", server.port, timeout_s=HANG_S)
+    assert (record.status, record.body_bytes, record.complete) == (200, 70_000, False)
+    assert record.total_ms < HANG_S * 1e3, "its end was seen, not waited for"
+
+
+# The second address is refused by the kernel itself, before any packet: a broadcast address is no one's server.
+@pytest.mark.parametrize("address", ["127.0.0.1", "255.255.255.255"])
+def test_a_connection_that_is_refused_never_stood(address: str) -> None:
+    """Whether the refusal comes at once or later, no connection time is claimed."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    record = one_request(address, port, timeout_s=HANG_S)
+    assert (record.connect_ms, record.first_byte_ms, record.complete) == (None, None, False)
+    assert record.total_ms < HANG_S * 1e3, "the refusal was seen, not waited for"
+
+
+def test_an_open_loop_starts_on_time_whether_or_not_earlier_requests_have_ended() -> None:
+    """With nobody answering, every tick still has its request: a stall must not thin out its own evidence."""
+    with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
+        origin_s = time.monotonic() + 0.01
+        client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=0.15, origin_s=origin_s)
+        client.run_open_loop((origin_s + tick / 100 for tick in itertools.count()), end_s=origin_s + 0.095)
+    assert len(client.records) == 10
+    for tick, record in enumerate(client.records):
+        assert record.late_ms >= 0
+        assert record.at_ms == pytest.approx(10 * tick + record.late_ms, abs=0.01)
+        assert record.total_ms >= 150
+
+
+def test_requests_one_after_another_never_overlap() -> None:
+    """The unloaded phase measures a request without company."""
+    with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
+        origin_s = time.monotonic()
+        client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=HANG_S, origin_s=origin_s)
+        client.run_one_after_another(end_s=origin_s + 0.5)
+    assert 1 < len(client.records) <= 25
+    assert all(record.complete for record in client.records)
+    for earlier, later in itertools.pairwise(client.records):
+        assert later.at_ms >= earlier.at_ms + earlier.total_ms

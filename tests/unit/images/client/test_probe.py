@@ -1,0 +1,177 @@
+"""The loop probe: a slow worker shows, and only that worker."""
+
+import statistics
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from images.client.loadgen import probe as probe_module
+from images.client.loadgen.probe import ProbeSamples, probe
+from tests.support.fake_nginx import PROBE, Behaviour, FakeNginx, placed
+
+if TYPE_CHECKING:
+    import socket
+
+DELAY_S = 0.03
+ANSWER = b"HTTP/1.1 200 OK\r\nX-Worker: 11\r\nContent-Length: 2\r\n\r\nok"
+NEVER_S = float("inf")
+PAUSE_S = 0.004
+
+
+class Workers:
+    """A machine with time of its own: it stands still but in select(), and every worker answers after its delay."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def monotonic(self) -> float:
+        """Tell the time."""
+        return self.now_s
+
+    def select(
+        self, readers: Sequence["Worker"], _writers: object, _failed: object, timeout_s: float
+    ) -> tuple[list["Worker"], list[object], list[object]]:
+        """Return those that have answered, or wait for the first."""
+        assert timeout_s >= 0
+        first_s = min((worker.answers_at_s for worker in readers), default=NEVER_S)
+        self.now_s = max(self.now_s, min(first_s, self.now_s + timeout_s))
+        return [worker for worker in readers if worker.answers_at_s <= self.now_s], [], []
+
+
+class Worker:
+    """A connection to a worker on that machine."""
+
+    def __init__(self, machine: Workers, delay_s: float, *, pause_every: int = 0) -> None:
+        self._machine = machine
+        self._delay_s = delay_s
+        self._pause_every = pause_every
+        self.asked = 0
+        self.answers_at_s = NEVER_S
+
+    def setsockopt(self, _level: int, _option: int, _value: int) -> None:
+        """Take options: this machine's kernel stamps nothing."""
+
+    def recvmsg(self, _most_bytes: int, _room: int, _flags: int) -> tuple[bytes, list[object], int, None]:
+        """Show the answer without a stamp."""
+        return ANSWER[:1], [], 0, None
+
+    def sendall(self, request: bytes) -> None:
+        """Take a question; now and then the machine stands still meanwhile, as if its CPU had been taken away."""
+        assert request == PROBE
+        assert self.answers_at_s == NEVER_S, "asked before it has answered"
+        self.asked += 1
+        if self._pause_every and self.asked % self._pause_every == 0:
+            self._machine.now_s += PAUSE_S
+        self.answers_at_s = self._machine.now_s + self._delay_s
+
+    def recv(self, _most_bytes: int) -> bytes:
+        """Answer."""
+        assert self.answers_at_s <= self._machine.now_s
+        self.answers_at_s = NEVER_S
+        return ANSWER
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Workers:
+    """Put the machine in the place of this one."""
+    machine = Workers()
+    monkeypatch.setattr(probe_module, "time", machine)
+    monkeypatch.setattr(probe_module, "select", machine)
+    return machine
+
+
+def probed(machine: Workers, *delays_s: float, window_s: float) -> list[ProbeSamples]:
+    """Probe workers with such delays every 10 ms over a window that begins in 10 ms."""
+    start_s = machine.now_s + 0.01
+    connections = {pid: Worker(machine, delay_s) for pid, delay_s in enumerate(delays_s, start=11)}
+    samples = probe(
+        cast("dict[int, socket.socket]", connections),
+        start_s=start_s,
+        end_s=start_s + window_s,
+        interval_s=0.01,
+        request=PROBE,
+    )
+    assert list(samples) == list(connections)
+    return list(samples.values())
+
+
+def test_a_delay_shows_on_the_worker_that_has_it_and_not_on_the_other(machine: Workers) -> None:
+    """Every lag is the worker's own delay; the other's ticks, between its own, are not late for it."""
+    delayed, other = probed(machine, DELAY_S, 0.001, window_s=0.3)
+    assert delayed.lag_ms == pytest.approx([30] * len(delayed.lag_ms))
+    assert other.lag_ms == pytest.approx([1] * 30)
+    assert other.late_ms == pytest.approx([0] * 30)
+    assert other.at_ms == pytest.approx([5 + 10 * tick for tick in range(30)])
+
+
+def test_every_tick_is_answered_or_missed(machine: Workers) -> None:
+    """Nothing is queued while an answer is outstanding, and nothing is forgotten."""
+    (samples,) = probed(machine, 0.025, window_s=0.3)
+    assert samples.at_ms == pytest.approx([30 * turn for turn in range(10)])
+    assert (len(samples.lag_ms), len(samples.late_ms), samples.missed_ticks) == (10, 10, 20)
+
+
+def test_a_probe_that_is_outstanding_at_the_end_counts_with_its_whole_lag(machine: Workers) -> None:
+    """The longest stalls would be lost otherwise; the ticks until the answer count as missed."""
+    delayed, other = probed(machine, 0.153, 0.001, window_s=0.05)
+    assert delayed.lag_ms == pytest.approx([153])
+    assert delayed.missed_ticks == 15
+    assert len(other.lag_ms) == 5
+
+
+def test_a_probe_whose_sending_was_interrupted_is_left_out_and_counted(machine: Workers) -> None:
+    """Nobody can tell when it was sent, and so how long its answer took. All others are there, undisturbed."""
+    worker = Worker(machine, 0.001, pause_every=3)
+    (samples,) = probe(
+        cast("dict[int, socket.socket]", {11: worker}),
+        start_s=machine.now_s,
+        end_s=machine.now_s + 0.3,
+        interval_s=0.01,
+        request=PROBE,
+    ).values()
+    assert (worker.asked, samples.left_out) == (30, 10)
+    assert samples.lag_ms == pytest.approx([1] * 20)
+    assert len(samples.wake_ms) == len(samples.at_ms) == 20
+
+
+def test_a_worker_that_never_answers_is_given_up_two_seconds_after_the_end(machine: Workers) -> None:
+    """The probe does not wait for ever."""
+    began_s = machine.now_s
+    with pytest.raises(ConnectionError, match="unanswered for two seconds after the trial's window"):
+        probed(machine, 0.001, NEVER_S, window_s=0.3)
+    assert 2.31 < machine.now_s - began_s < 2.37
+
+
+def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, ProbeSamples]:
+    """Probe workers 11 and 12 every 10 ms over a window, by this machine's clock."""
+    with FakeNginx(behaviour) as server, placed(server, 0, 0) as found:
+        start_s = time.monotonic() + 0.01
+        samples = probe(
+            {pid: connections[0] for pid, connections in found.items()},
+            start_s=start_s,
+            end_s=start_s + window_s,
+            interval_s=0.01,
+            request=PROBE,
+        )
+    assert list(samples) == [11, 12]
+    return samples[11], samples[12]
+
+
+@pytest.mark.parametrize("slow", [11, 12])
+def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
+    """A pause of this machine makes a lag longer; one between sending and the look at the clock makes it shorter."""
+    samples = measured(Behaviour(delays_s={slow: DELAY_S}), window_s=0.5)
+    delayed, other = samples if slow == 11 else reversed(samples)
+    assert min(other.lag_ms) < DELAY_S * 1e3 / 2 < statistics.median(delayed.lag_ms)
+    for each in samples:
+        assert len(each.at_ms) == len(each.late_ms) == len(each.lag_ms)
+        assert min(each.late_ms) >= 0
+        assert each.at_ms == sorted(each.at_ms)
+
+
+def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:
+    """A worker that died must not pass for one that answers quickly."""
+    with pytest.raises(ConnectionError):
+        measured(Behaviour(probes=2), window_s=1)

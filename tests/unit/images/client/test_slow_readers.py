@@ -1,0 +1,253 @@
+"""Slow readers against a stand-in for nginx, with short intervals."""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from images.client.loadgen import slow_readers
+from images.client.loadgen.slow_readers import InBackground
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+
+
+def slow(port: int, **changes: Any) -> dict[str, Any]:
+    """Run two slow readers of the bulk file for a quarter of a second, unless told otherwise."""
+    quick: dict[str, Any] = {"path": "/bulk.bin", "count": 2, "interval_s": 0.05, "hold_s": 0.23}
+    return slow_readers.run(address="127.0.0.1", port=port, **{**quick, **changes})
+
+
+class Seen:
+    """What the readers that were made last have met so far."""
+
+    def __init__(self) -> None:
+        self.readers = slow_readers._Readers(request=b"")
+        self.readers.close()
+
+    @property
+    def read_bytes(self) -> int:
+        """What all of them have read."""
+        return sum(map(len, self.readers.received.values()))
+
+    def each_has(self, least_bytes: int, *, readers: int = 2) -> bool:
+        """Tell whether so many have so much in their receive buffers."""
+        waiting = [slow_readers._unread_bytes(connection) for connection in self.readers.received]
+        return len(waiting) == readers and min(waiting) >= least_bytes
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """Look over the shoulders of the readers that are made from now on."""
+    seen = Seen()
+    make = slow_readers._Readers
+
+    def made(*, request: bytes) -> slow_readers._Readers:
+        seen.readers = make(request=request)
+        return seen.readers
+
+    monkeypatch.setattr(slow_readers, "_Readers", made)
+    return seen
+
+
+class Until(threading.Event):
+    """Tells readers to end as soon as something is so: after a time it might not be so yet."""
+
+    def __init__(self, is_so: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_so = is_so
+
+    def is_set(self) -> bool:
+        """Look."""
+        return self._is_so()
+
+
+def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) -> None:
+    """Four bytes take four intervals; what waits is in the receive buffers."""
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        told = Until(lambda: seen.read_bytes >= 3 * 4 and seen.each_has(10_000, readers=3))
+        answer = slow(server.port, count=3, hold_s=HANG_S, told=told)
+        took_s = time.monotonic() - began_s
+        assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
+        server.wait_for_open(0)
+    assert (answer["alive"], answer["ended"], answer["failed"]) == (3, 0, {})
+    assert 3 * 4 <= answer["read_bytes"] <= 3 * took_s / 0.05
+    assert answer["unread_bytes"] > 3 * 10_000
+
+
+def test_a_small_receive_buffer_keeps_more_of_the_file_with_the_server(seen: Seen) -> None:
+    """The kernel doubles SO_RCVBUF for its own needs (socket(7)), and never holds more than that."""
+    with FakeNginx(Behaviour()) as server:
+        told = Until(lambda: seen.read_bytes >= 2 * 4 and seen.each_has(1))
+        answer = slow(server.port, receive_buffer_bytes=4096, hold_s=HANG_S, told=told)
+    assert 0 < answer["unread_bytes"] <= 2 * 2 * 4096
+
+
+def test_readers_have_the_articles_interval_unless_told_otherwise() -> None:
+    """Three seconds: in a shorter time nothing is read."""
+    with FakeNginx(Behaviour()) as server:
+        answer = slow_readers.run(address="127.0.0.1", port=server.port, path="/bulk.bin", count=1, hold_s=0.1)
+    assert (answer["alive"], answer["read_bytes"]) == (1, 0)
+
+
+def test_a_download_that_the_server_has_ended_is_not_alive(seen: Seen) -> None:
+    """Its FIN is seen though data waits in front of it, and that data counts."""
+    with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
+        answer = slow(server.port, hold_s=HANG_S, told=Until(lambda: seen.readers.ended == 2))
+    assert (answer["alive"], answer["ended"]) == (0, 2)
+    # The response's head came along.
+    assert 2 * 1000 < answer["unread_bytes"] + answer["read_bytes"] < 2 * 1200
+
+
+def test_a_reset_ends_a_reader(seen: Seen) -> None:
+    """That is what nginx sends with reset_timedout_connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def reset() -> None:
+            connection, _ = listener.accept()
+            connection.recv(4096)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+
+        thread = threading.Thread(target=reset)
+        thread.start()
+        told = Until(lambda: seen.readers.ended == 1)
+        answer = slow(listener.getsockname()[1], count=1, hold_s=HANG_S, told=told)
+        thread.join()
+    assert (answer["alive"], answer["ended"], answer["unread_bytes"]) == (0, 1, 0)
+
+
+def test_readers_that_nobody_listens_to_are_counted() -> None:
+    """They are neither alive nor ended."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    answer = slow(port)
+    assert (answer["alive"], answer["ended"], answer["failed"]) == (0, 0, {"ECONNREFUSED": 2})
+
+
+def test_readers_that_cannot_even_begin_are_counted() -> None:
+    """A broadcast address is refused by the kernel itself (connect(2))."""
+    answer = slow_readers.run(address="255.255.255.255", port=80, path="/", count=2, hold_s=0.01)
+    assert sum(answer["failed"].values()) == 2
+    assert answer["alive"] == 0
+
+
+# Once read from, once not: the answer's beginning is in two places.
+@pytest.mark.parametrize("interval_s", [0.02, 3.0])
+def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float, seen: Seen) -> None:
+    """An error page is short: it would wait nowhere. No connection is left open."""
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    told = Until(lambda: seen.each_has(1) and (seen.read_bytes > 0) == (interval_s < 1))
+    with (
+        FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server,
+        pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"),
+    ):
+        slow(server.port, interval_s=interval_s, hold_s=2.5, told=told)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_readers_carry_their_trial() -> None:
+    """The access log can tell them from others."""
+    with FakeNginx(Behaviour()) as server:
+        slow(server.port, hold_s=HANG_S, told=Until(lambda: len(server.requests) == 2), trial="a-b1")
+        slow(server.port, hold_s=HANG_S, told=Until(lambda: len(server.requests) == 4))
+    assert [request.trial for request in server.requests] == ["a-b1", "a-b1", "slow_readers", "slow_readers"]
+
+
+def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
+    """Long before their time, and with the same answer as at their end."""
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        told = Until(lambda: seen.read_bytes >= 2 and seen.each_has(10_000))
+        answer = slow(server.port, interval_s=0.1, hold_s=2 * HANG_S, told=told)
+        assert time.monotonic() - began_s < HANG_S
+        server.wait_for_open(0)
+    assert (answer["alive"], answer["ended"], answer["failed"]) == (2, 0, {})
+    assert answer["read_bytes"] >= 2
+    assert answer["unread_bytes"] > 2 * 10_000
+
+
+def test_readers_whom_nobody_tells_read_to_their_end() -> None:
+    """That they could be told changes nothing."""
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        assert slow(server.port, told=threading.Event())["alive"] == 2
+        assert time.monotonic() - began_s >= 0.23
+
+
+@pytest.fixture
+def background() -> Iterator[InBackground]:
+    """Nobody reads yet; nobody does after the test."""
+    readers = InBackground()
+    yield readers
+    readers.close()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end_s = time.monotonic() + HANG_S
+    while not is_so():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+
+
+def begin(readers: InBackground, port: int, **changes: Any) -> dict[str, Any]:
+    """Let two readers read in the background for a minute, unless told otherwise."""
+    fields: dict[str, Any] = {"path": "/bulk.bin", "count": 2, "interval_s": 3, "hold_s": 60}
+    return readers.start(address="127.0.0.1", port=port, **{**fields, **changes})
+
+
+def test_readers_in_the_background_read_until_they_are_told_to_end(background: InBackground) -> None:
+    """The beginning is answered at once; the end has what was seen. Then others may begin."""
+    with FakeNginx(Behaviour()) as server:
+        for count in (2, 3):
+            assert begin(background, server.port, count=count) == {"reading": count}
+            server.wait_for_open(count)
+            answer = background.end()
+            assert (answer["alive"], answer["ended"]) == (count, 0)
+            server.wait_for_open(0)
+
+
+def test_there_is_one_set_of_readers_in_the_background(background: InBackground) -> None:
+    """The first read on when a second is refused; what was not begun cannot be ended, nor twice."""
+    with pytest.raises(RuntimeError, match="there are no slow readers"):
+        background.end()
+    with FakeNginx(Behaviour()) as server:
+        begin(background, server.port)
+        with pytest.raises(RuntimeError, match="slow readers are there already"):
+            begin(background, server.port)
+        server.wait_for_open(2)
+        assert background.end()["alive"] == 2
+    with pytest.raises(RuntimeError, match="there are no slow readers"):
+        background.end()
+
+
+def test_what_readers_in_the_background_have_met_is_told_at_their_end(background: InBackground, seen: Seen) -> None:
+    """An error page is an error then; the next ones begin anew."""
+    with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server:
+        begin(background, server.port)
+        wait_until(lambda: seen.each_has(1))
+        with pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"):
+            background.end()
+    with FakeNginx(Behaviour()) as server:
+        begin(background, server.port)
+        server.wait_for_open(2)
+        assert background.end()["alive"] == 2
+
+
+def test_closing_ends_readers_that_nobody_has_ended(seen: Seen) -> None:
+    """Their connections are gone when it returns; without any there is nothing to do."""
+    readers = InBackground()
+    with FakeNginx(Behaviour()) as server:
+        begin(readers, server.port)
+        # By then they wait for their next byte.
+        wait_until(lambda: seen.each_has(1))
+        began_s = time.monotonic()
+        readers.close()
+        assert time.monotonic() - began_s < HANG_S
+        server.wait_for_open(0)
+    InBackground().close()

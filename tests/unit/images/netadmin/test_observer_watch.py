@@ -1,0 +1,152 @@
+"""The samples that the observer takes on its own, at a steady pace."""
+
+import itertools
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pytest
+
+from images.netadmin.netadmin import observer as observer_module
+from images.netadmin.netadmin.observer import Observer, Watch
+from tests.support.fake_kernel import LISTEN, PORT, FakeDiag, Proc, asked, entry
+
+
+def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
+    """Memory and queues with their times; then another may start, with another port."""
+    proc.add_nginx()
+    diag = FakeDiag(entry(LISTEN, PORT, receive=3))
+    observer = Observer(diag.open, proc=proc.folder)
+    before_s = time.monotonic()
+    assert asked(observer, "watch", port=PORT, interval_s=0.001) == {"watching": True}
+    # Each sample asks for both address families.
+    while len(diag.asked) < 2 * 3 and time.monotonic() < before_s + 30:
+        time.sleep(0.001)
+    samples = asked(observer, "watched")["samples"]
+    times_s = [sample.pop("at_s") for sample in samples]
+    assert len(samples) >= 3
+    assert times_s == sorted(times_s)
+    assert before_s <= times_s[0]
+    assert times_s[-1] <= time.monotonic()
+    assert all(sample == {"rss_bytes": [1656 * 1024] * 2, "queued": 3} for sample in samples)
+    asked(observer, "watch", port=9000, interval_s=60)
+    (sample,) = asked(observer, "watched")["samples"]
+    assert sample["queued"] == 0
+
+
+def watch_of(sample: Callable[[], Any], *, interval_s: float) -> Watch:
+    """Return a watch that samples so."""
+
+    @contextmanager
+    def sampling() -> Iterator[Callable[[], Any]]:
+        yield sample
+
+    return Watch(sampling, interval_s=interval_s)
+
+
+class FakeTime:
+    """A clock that only moves when somebody waits, and the event that a watch waits for.
+
+    Args:
+        early_s: How much too early each wait ends.
+        waits: After how many waits the event happens.
+    """
+
+    def __init__(self, *, waits: int, early_s: float = 0.0) -> None:
+        self.now_s = 100.0
+        self._early_s = early_s
+        self._waits_left = waits
+
+    def monotonic(self) -> float:
+        """Tell the time."""
+        return self.now_s
+
+    def wait(self, timeout_s: float) -> bool:
+        """Let time pass."""
+        assert timeout_s > 0
+        self.now_s += timeout_s - self._early_s
+        self._waits_left -= 1
+        return self._waits_left == 0
+
+    def set(self) -> None:
+        """Do nothing: the event happens on its own."""
+
+
+@pytest.mark.parametrize(
+    ("early_s", "durations_s", "times_s"),
+    [
+        (0.0, [0.01, 0.03, 0.0, 0.01], [0.0, 0.05, 0.1, 0.15]),
+        (0.0, [0.0, 0.12, 0.0, 0.0], [0.0, 0.05, 0.2, 0.25]),
+        (0.001, [0.0, 0.0, 0.0, 0.0], [0.0, 0.049, 0.099, 0.149]),
+    ],
+    ids=["steady", "slow-sample", "early-waits"],
+)
+def test_a_watch_keeps_its_schedule(
+    early_s: float, durations_s: list[float], times_s: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long a sample takes does not move the next ones; those that were missed come in no burst."""
+    fake = FakeTime(waits=len(times_s), early_s=early_s)
+    monkeypatch.setattr(observer_module, "time", fake)
+    threads = types.SimpleNamespace(Event=lambda: fake, Thread=threading.Thread)
+    monkeypatch.setattr(observer_module, "threading", threads)
+    durations = iter(durations_s)
+
+    def sample() -> float:
+        at_s = fake.now_s - 100.0
+        fake.now_s += next(durations)
+        return at_s
+
+    assert watch_of(sample, interval_s=0.05).end() == pytest.approx(times_s)
+
+
+def test_a_watch_that_ends_at_once_has_one_sample() -> None:
+    """There is always one to look at, and nobody waits for the next."""
+    began_s = time.monotonic()
+    assert watch_of(itertools.count(7).__next__, interval_s=60).end() == [7]
+    assert time.monotonic() - began_s < 30
+
+
+def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
+    """The first goes on when a second is refused."""
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    assert asked(observer, "watched") == {"error": "no watch was started"}
+    asked(observer, "watch", port=PORT, interval_s=60)
+    assert asked(observer, "watch", port=PORT, interval_s=60) == {"error": "a watch runs already"}
+    assert len(asked(observer, "watched")["samples"]) == 1
+    assert asked(observer, "watched") == {"error": "no watch was started"}
+
+
+@pytest.mark.parametrize("interval_s", [0, -0.05])
+def test_a_watch_without_an_interval_is_refused(interval_s: float, proc: Proc) -> None:
+    """It would leave the subject no CPU."""
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    assert asked(observer, "watch", port=PORT, interval_s=interval_s) == {
+        "error": f"{interval_s} s is no time between two samples"
+    }
+    assert asked(observer, "watched") == {"error": "no watch was started"}
+
+
+def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
+    """Half of the samples would look like all of them; the next watch starts anew."""
+    diag = FakeDiag()
+    diag.error = OSError("no buffer space")
+    observer = Observer(diag.open, proc=proc.folder)
+    assert asked(observer, "watch", port=PORT, interval_s=60) == {"watching": True}
+    assert asked(observer, "watched") == {"error": "the watch ended early: OSError: no buffer space"}
+    diag.error = None
+    asked(observer, "watch", port=PORT, interval_s=60)
+    assert len(asked(observer, "watched")["samples"]) == 1
+
+
+def test_a_watch_that_cannot_even_begin_says_so(proc: Proc) -> None:
+    """Whatever opens the socket may fail, too."""
+
+    def refuse() -> AbstractContextManager[FakeDiag]:
+        raise PermissionError("not here")
+
+    observer = Observer(refuse, proc=proc.folder)
+    asked(observer, "watch", port=PORT, interval_s=60)
+    assert asked(observer, "watched") == {"error": "the watch ended early: PermissionError: not here"}

@@ -1,0 +1,70 @@
+"""What the observer counts in the kernel's lists of sockets."""
+
+import socket
+from pathlib import Path
+
+from images.netadmin.netadmin import sockets
+from images.netadmin.netadmin.observer import Observer
+from tests.support.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, asked, entry
+
+
+def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Proc) -> None:
+    """Of both address families; the listeners' queues are no bytes to send, nor are those of other sockets."""
+    diag = FakeDiag(
+        entry(LISTEN, PORT, receive=3, send=511),
+        entry(LISTEN, PORT, receive=4, send=511, family=10),
+        entry(LISTEN, 9000, receive=50, send=5),
+        entry(ESTAB, PORT, receive=10, send=1000),
+        entry(ESTAB, PORT, send=234, family=10),
+        entry(SYN_RECV, PORT, send=77),
+        entry(ESTAB, 40000, send=99),
+    )
+    proc.list_sockets("tcp", [(LISTEN, PORT), (TIME_WAIT, PORT), (ESTAB, 40000)])
+    proc.list_sockets("tcp6", [(TIME_WAIT, 40001), (LISTEN, PORT), (TIME_WAIT, 40002)])
+    assert asked(Observer(diag.open, proc=proc.folder), "sockets", port=PORT) == {
+        "listeners": [{"queued": 3, "backlog": 511}, {"queued": 4, "backlog": 511}],
+        "local": {"LISTEN": 2, "ESTAB": 2, "TIME-WAIT": 1, "SYN-RECV": 1},
+        "others": {"LISTEN": 1, "ESTAB": 1, "TIME-WAIT": 2},
+        "send_queue_bytes": 1234,
+    }
+
+
+def test_every_state_is_counted_once_and_has_a_name(proc: Proc) -> None:
+    """The kernel's numbers begin with 1; of those that its two lists both have, each state comes from one of them."""
+    every = range(1, 12)
+    diag = FakeDiag(*(entry(number, PORT) for number in every))
+    proc.list_sockets("tcp", [(number, PORT) for number in every])
+    answer = asked(Observer(diag.open, proc=proc.folder), "sockets", port=PORT)
+    assert answer["local"] == dict.fromkeys(sockets.STATES.values(), 1)
+    assert len(answer["local"]) == 11
+    assert diag.asked == [(2, 0b1111_1011_1110), (10, 0b1111_1011_1110)]
+
+
+def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
+    """That there are none is then no error."""
+    (proc.folder / "net" / "tcp6").unlink()
+    proc.list_sockets("tcp", [(TIME_WAIT, 40001)])
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "sockets", port=PORT)
+    assert answer["others"] == {"TIME-WAIT": 1}
+
+
+def test_this_kernel_lists_a_connection_that_has_ended_where_it_is_looked_for() -> None:
+    """The end that closes first keeps the TIME-WAIT."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            accepted, _ = server.accept()
+            accepted.close()
+            assert client.recv(1) == b""
+    tables = [Path("/proc/net/tcp").read_text(encoding="ascii")]
+    assert sockets.time_waits(tables)[port] == 1
+
+
+def test_queues_are_those_of_the_ports_listeners_alone() -> None:
+    """The kernel is asked for listening sockets only: a watch shall cost little beside thousands of connections."""
+    diag = FakeDiag(
+        entry(LISTEN, PORT, receive=3), entry(LISTEN, PORT, receive=4, family=10), entry(LISTEN, 9, receive=50)
+    )
+    diag.bind()
+    assert sockets.queued(diag, port=PORT) == 7
+    assert diag.asked == [(2, 1 << LISTEN), (10, 1 << LISTEN)]

@@ -1,0 +1,153 @@
+"""How a record of turns is read, and what a window of it holds."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from images.netadmin.netadmin import turns
+from images.netadmin.netadmin.observer import Observer
+from images.netadmin.netadmin.processes import WORKER
+from images.netadmin.netadmin.turns import Reader, TurnsError
+from tests.support import canned_turns
+from tests.support.fake_kernel import FakeDiag, Proc, asked
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Counters by name, and of the histograms what is not empty, up to the last bucket."""
+    counted = {name: number for number, name in enumerate(turns.COUNTERS, start=1)}
+    histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
+    record = canned_turns.content(7, begun=5, sequence=4, counters=counted, histograms=histograms)
+    canned_turns.write(tmp_path, 7, record)
+    reader = Reader(7, proc=tmp_path)
+    read = reader.read()
+    reader.close()
+    assert (read.begun, read.counters, read.histograms) == (5, counted, histograms)
+
+
+def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) -> None:
+    """Buckets that nothing was added to are left out, and values of 0 add turns without adding to the sum."""
+    first = canned_turns.content(
+        7, begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
+    )
+    second = canned_turns.content(
+        7,
+        begun=9,
+        counters={"turns": 8, "read_bytes": 25},
+        histograms={"read_bytes": {0: (5, 0), 8: (2, 16), 9: (1, 9)}},
+    )
+    path = canned_turns.write(tmp_path, 7, first)
+    reader = Reader(7, proc=tmp_path)
+    before = reader.read()
+    path.write_bytes(second)
+    added = reader.read().since(before)
+    reader.close()
+    assert added.begun == 6
+    assert (added.counters["turns"], added.counters["read_bytes"]) == (5, 9)
+    assert added.to_json()["histograms"] == {"read_bytes": [[0, 4, 0], [9, 1, 9]], "cpu_ns": [], "wall_ns": []}
+
+
+@pytest.mark.parametrize(
+    ("record", "error"),
+    [
+        (canned_turns.content(7, magic=b"TPFOLKS\0"), "another format"),
+        (canned_turns.content(7, version=2), "another format"),
+        (canned_turns.content(7, buckets=319), "another format"),
+        (canned_turns.content(7)[:-1], f"has {turns.SIZE - 1} bytes, and not {turns.SIZE}"),
+        (b"", "has 0 bytes"),
+        (canned_turns.content(8), "another process that has ended"),
+        (canned_turns.content(7, created_ns=canned_turns.STARTED_NS - 1), "another process that has ended"),
+    ],
+    ids=["magic", "version", "buckets", "short", "empty", "pid", "older than its process"],
+)
+def test_a_file_that_is_no_record_of_this_process_is_told(record: bytes, error: str, tmp_path: Path) -> None:
+    """It is not guessed at."""
+    canned_turns.write(tmp_path, 7, record)
+    open_files = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(TurnsError, match=error):
+        Reader(7, proc=tmp_path)
+    assert len(list(Path("/proc/self/fd").iterdir())) == open_files
+
+
+def test_a_process_without_a_record_and_one_that_has_ended_are_told(tmp_path: Path) -> None:
+    """Neither is an empty record."""
+    with pytest.raises(TurnsError, match="process 7 keeps no record of its turns"):
+        Reader(7, proc=tmp_path)
+    canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
+    with pytest.raises(TurnsError, match="process 7 keeps no record of its turns"):
+        Reader(7, proc=tmp_path)
+
+
+def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
+    """An odd sequence means that a turn is being added."""
+    path = canned_turns.write(tmp_path, 7, canned_turns.content(7, sequence=1))
+    reader = Reader(7, proc=tmp_path)
+    whole = canned_turns.content(7, sequence=2, counters={"turns": 1})
+    writing = threading.Timer(0.05, _overwrite, args=(path, whole))
+    writing.start()
+    assert reader.read().counters["turns"] == 1
+    writing.join()
+    _overwrite(path, canned_turns.content(7, sequence=3))
+    with pytest.raises(TurnsError, match="is being written all the time"):
+        reader.read()
+    reader.close()
+
+
+def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) -> None:
+    """The turn is waited for, and those that begin meanwhile are not."""
+    path = canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
+    ended = canned_turns.content(7, begun=3, counters={"turns": 2, "read_bytes": 100})
+    ending = threading.Timer(0.4, _overwrite, args=(path, ended))
+    ending.start()
+    now_s = time.monotonic()
+    answer = turns.over([7], start_s=now_s + 0.05, end_s=now_s + 0.1, proc=tmp_path)
+    ending.join()
+    (worker,) = answer["workers"]
+    assert (worker["pid"], worker["turns"], worker["read_bytes"], worker["unfinished"]) == (7, 1, 100, False)
+    assert answer["start_s"] >= now_s + 0.05
+    assert answer["end_s"] >= now_s + 0.1
+
+
+def test_a_turn_that_does_not_end_is_told_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait is bounded; what was over before still counts."""
+    monkeypatch.setattr(turns, "LONGEST_TURN_S", 0.05)
+    canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
+    (worker,) = turns.over([7], start_s=0.0, end_s=0.0, proc=tmp_path)["workers"]
+    assert (worker["turns"], worker["unfinished"]) == (0, True)
+
+
+def test_the_observer_answers_for_every_worker(proc: Proc) -> None:
+    """Those of the process table with a worker's title, and nobody else's record."""
+    for pid in (9, 12):
+        proc.add(pid, f"{WORKER}\0")
+        canned_turns.write(proc.folder, pid, canned_turns.content(pid))
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "turns", start_s=0.0, end_s=0.0)
+    assert [(worker["pid"], worker["turns"]) for worker in answer["workers"]] == [(9, 0), (12, 0)]
+
+
+def test_the_observer_tells_whose_record_is_missing(proc: Proc) -> None:
+    """One of two: its figures would else be taken for nothing."""
+    for pid in (9, 12):
+        proc.add(pid, f"{WORKER}\0")
+    canned_turns.write(proc.folder, 9, canned_turns.content(9))
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "turns", start_s=0.0, end_s=0.0)
+    assert answer == {"error": "TurnsError: process 12 keeps no record of its turns"}
+
+
+def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that was replaced has taken a part of the window with it."""
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    answer = asked(observer, "turns", start_s=0.0, end_s=0.0)
+    assert answer == {"error": f"no process here is titled {WORKER!r}"}
+    proc.add(9, f"{WORKER}\0")
+    canned_turns.write(proc.folder, 9, canned_turns.content(9))
+    monkeypatch.setattr(turns, "_sleep_until", lambda _: (proc.folder / "9/cmdline").write_text("", encoding="ascii"))
+    answer = asked(observer, "turns", start_s=0.0, end_s=0.0)
+    assert answer == {"error": "the workers were [9], and are []"}
+
+
+def _overwrite(path: Path, record: bytes) -> None:
+    """Write in place: the reader keeps the file open."""
+    with path.open("r+b") as file:
+        file.write(record)

@@ -1,0 +1,1 @@
+"""The engine's set-up and clean-up."""

@@ -1,0 +1,147 @@
+"""Clearing a dead engine's state, with real processes and sockets of this test's own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tuneproof.lab.engine.leftovers import EnginePaths, clear_leftovers, find_dockerd, is_alive
+
+STATE = ("containerd.pid", "containerd.sock", "containerd.sock.ttrpc", "containerd-debug.sock")
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> EnginePaths:
+    """Return places in a temporary folder, but the real process table."""
+    folder = tmp_path / "containerd"
+    folder.mkdir()
+    for name in (*STATE, "containerd.toml"):
+        (folder / name).touch()
+    return EnginePaths(
+        pid_file=tmp_path / "docker.pid", containerd_dir=folder, containerd_socket=tmp_path / "system.sock"
+    )
+
+
+SLEEP = "import time\nprint(flush=True)\ntime.sleep(60)\n"
+RUN_ARGUMENTS = "import subprocess, sys\nsubprocess.run(sys.argv[1:])\n"
+
+
+def write_program(folder: Path, name: str, source: str = SLEEP) -> Path:
+    """Write a Python program that is called ``name`` in the process table.
+
+    The kernel takes a script's own name, cut to 15 characters, for the process's: proc_pid_comm(5).
+    """
+    script = folder / "programs" / name
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f"#!{sys.executable}\n{source}", encoding="utf-8")
+    script.chmod(0o755)
+    return script
+
+
+@contextmanager
+def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a program and its children until the block ends; the block begins when it has said its first line."""
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_this_tests_own_process_is_no_dockerd(paths: EnginePaths) -> None:
+    """A process id that was reused by another program does not pass for a daemon."""
+    paths.pid_file.write_text(str(os.getpid()), encoding="utf-8")
+    assert is_alive(paths, os.getpid())
+    assert find_dockerd(paths) is None
+
+
+def test_a_living_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
+    """The number and the name must both be right."""
+    with started(write_program(tmp_path, "dockerd")) as process:
+        paths.pid_file.write_text(f"{process.pid}\n", encoding="utf-8")
+        assert find_dockerd(paths) == process.pid
+
+
+def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_asked_for_it(
+    paths: EnginePaths, tmp_path: Path
+) -> None:
+    """The process is still in the table, as a zombie."""
+    with started(write_program(tmp_path, "dockerd")) as process:
+        paths.pid_file.write_text(str(process.pid), encoding="utf-8")
+        process.kill()
+        deadline = time.monotonic() + 30
+        while is_alive(paths, process.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert Path(f"/proc/{process.pid}").exists()
+        assert find_dockerd(paths) is None
+
+
+def test_pid_files_and_sockets_of_a_dead_containerd_go_and_the_rest_stays(paths: EnginePaths) -> None:
+    """The configuration is written anew by dockerd, and harms nobody."""
+    paths.pid_file.write_text("3999999", encoding="utf-8")
+    clear_leftovers(paths)
+    assert not paths.pid_file.exists()
+    assert [path.name for path in paths.containerd_dir.iterdir()] == ["containerd.toml"]
+
+
+def test_nothing_left_behind_is_no_error(tmp_path: Path) -> None:
+    """A first start finds no folder at all."""
+    paths = EnginePaths(
+        pid_file=tmp_path / "docker.pid", containerd_dir=tmp_path / "none", containerd_socket=tmp_path / "none.sock"
+    )
+    clear_leftovers(paths)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> None:
+    """Its dockerd was killed; the next one could not use its files."""
+    with started(
+        write_program(tmp_path, "containerd"), "--config", paths.containerd_dir / "containerd.toml"
+    ) as process:
+        clear_leftovers(paths)
+        assert not is_alive(paths, process.pid)
+    assert not (paths.containerd_dir / "containerd.pid").exists()
+
+
+@pytest.mark.parametrize("name", ["containerd", "containerd-shim"])
+def test_other_containerds_and_containers_shims_live_on(name: str, paths: EnginePaths, tmp_path: Path) -> None:
+    """A service's containerd names another folder; a shim names ours, but holds a container."""
+    folder = "/run/containerd" if name == "containerd" else paths.containerd_dir
+    with started(write_program(tmp_path, name), "--address", f"{folder}/containerd.sock") as process:
+        clear_leftovers(paths)
+        assert is_alive(paths, process.pid)
+
+
+def test_a_containerd_whose_dockerd_lives_keeps_its_files(paths: EnginePaths, tmp_path: Path) -> None:
+    """A daemon that has not written its pid file yet is not disturbed."""
+    dockerd = write_program(tmp_path, "dockerd", RUN_ARGUMENTS)
+    containerd = write_program(tmp_path, "containerd")
+    with started(dockerd, containerd, "--config", paths.containerd_dir / "containerd.toml"):
+        clear_leftovers(paths)
+    assert {path.name for path in paths.containerd_dir.iterdir()} >= set(STATE)
+
+
+def test_a_socket_that_nobody_listens_to_goes(paths: EnginePaths) -> None:
+    """The socket file of a containerd service makes dockerd wait for that service."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(paths.containerd_socket))
+    clear_leftovers(paths)
+    assert not paths.containerd_socket.exists()
+
+
+def test_a_socket_with_a_listener_stays(paths: EnginePaths) -> None:
+    """A containerd service that runs is used by dockerd."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(paths.containerd_socket))
+        server.listen()
+        clear_leftovers(paths)
+    assert paths.containerd_socket.exists()

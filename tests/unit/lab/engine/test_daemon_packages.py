@@ -1,0 +1,104 @@
+"""Installing packages, with a package manager that only notes what it is asked."""
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.engine import commands
+from tuneproof.lab.engine.commands import Finished
+from tuneproof.lab.engine.packages import apt_install, is_debian_like
+
+
+class Apt:
+    """Answers each install with the next of the given statuses, and everything else with success."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.verbs: list[str] = []
+
+    def __call__(self, command: Sequence[str], *, timeout_s: float) -> Finished:
+        """Note the command's verb."""
+        assert timeout_s > 0
+        verb = next(word for word in command if word in {"install", "update", "--configure"})
+        self.verbs.append(verb)
+        if verb != "install":
+            return Finished(status=0, output="Hit: a mirror\n")
+        return Finished(status=self.statuses.pop(0), output="".join(f"E: line {number}\n" for number in range(30)))
+
+
+@pytest.fixture(autouse=True)
+def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+def test_fresh_package_lists_are_not_fetched_again() -> None:
+    """One installation; an interrupted earlier one is finished first."""
+    apt = Apt(0)
+    apt_install("docker.io", why="no engine", run=apt)
+    assert apt.verbs == ["--configure", "install"]
+
+
+def test_missing_or_outdated_package_lists_are_fetched_once() -> None:
+    """A bare machine has none, and a forgotten one's packages are no longer on the mirror."""
+    apt = Apt(100, 0)
+    apt_install("docker.io", why="no engine", run=apt)
+    assert apt.verbs == ["--configure", "install", "update", "install"]
+
+
+def test_a_failure_shows_the_end_of_what_apt_get_said() -> None:
+    """Twenty lines, the package's name and what it was for."""
+    with pytest.raises(CannotRunHereError, match=r"could not install docker\.io: no engine") as caught:
+        apt_install("docker.io", why="no engine", run=Apt(100, 100))
+    assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
+
+
+def test_an_ordinary_user_is_told_what_root_would_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is tried."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    apt = Apt()
+    with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):
+        apt_install("mmdebstrap", why="no registry answers", run=apt)
+    assert apt.verbs == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n', True),
+        ("# made by hand\nID=ubuntu\nID_LIKE=debian\n", True),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\n', True),
+        ('ID="rhel"\nID_LIKE="fedora"\nHOME_URL="https://www.debian.org/"\n', False),
+        ("", False),
+    ],
+)
+def test_debian_and_its_descendants_are_recognised(text: str, expected: bool, tmp_path: Path) -> None:  # noqa: FBT001 - the answer
+    """By ID and ID_LIKE, quoted or not."""
+    path = tmp_path / "os-release"
+    path.write_text(text, encoding="utf-8")
+    assert is_debian_like(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "timeout_s", "status", "output"),
+    [
+        (["sh", "-c", "echo out; echo err >&2; exit 4"], 30, 4, "out\nerr\n"),
+        (["no-such-program-anywhere"], 30, 127, "no-such-program-anywhere: not found"),
+        (["sleep", "60"], 0.2, 124, "sleep 60: not done after 0.2 s"),
+    ],
+)
+def test_a_programs_failure_is_a_value(command: list[str], timeout_s: float, status: int, output: str) -> None:
+    """Also when it does not exist, or takes too long."""
+    assert commands.run(command, timeout_s=timeout_s) == Finished(status=status, output=output)
+
+
+def test_a_detached_child_is_not_waited_for() -> None:
+    """The way in which dockerd is started: the shell ends at once, and hands its child's id over."""
+    script = "{ sleep 60 </dev/null >/dev/null 2>&1 & echo $!; }"
+    finished = commands.run(["setsid", "sh", "-c", script], timeout_s=30)
+    pid = int(finished.output)
+    assert os.getsid(pid) != os.getsid(0)
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,126 @@
+"""Why an engine cannot be reached: real sockets, or their absence, behind docker-py's own exceptions."""
+
+import hashlib
+import os
+import socket
+from pathlib import Path
+
+import pytest
+import requests
+import urllib3
+from docker.errors import DockerException
+
+from tuneproof.errors import EngineUnavailableError
+from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint
+
+
+@pytest.fixture
+def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep this user's own choice of an engine out of the test."""
+    for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+
+
+def wrapped(cause: OSError) -> DockerException:
+    """Wrap an error of the system as urllib3, requests and docker-py do, each repeating the words of the one below."""
+    aborted = urllib3.exceptions.ProtocolError("Connection aborted.", cause)
+    aborted.__context__ = cause
+    failed = requests.ConnectionError(aborted)
+    failed.__context__ = aborted
+    error = DockerException(f"Error while fetching server API version: {failed}")
+    error.__cause__ = failed
+    return error
+
+
+@pytest.mark.usefixtures("docker_config")
+def test_a_docker_host_that_does_not_answer_is_named_with_the_systems_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message tells the address, where it came from, and what to do, without the libraries' wrapping."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(EngineUnavailableError) as caught:
+        connect()
+    assert not isinstance(caught.value, NoLocalEngineError)
+    assert caught.value.what == "The Docker engine does not answer: No such file or directory."
+    assert caught.value.where == f"unix://{tmp_path}/none.sock, from DOCKER_HOST"
+    assert "correct DOCKER_HOST" in caught.value.remedy
+
+
+@pytest.mark.usefixtures("docker_config")
+def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same holds behind TCP: the port is one that was just free."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(EngineUnavailableError, match="Connection refused") as caught:
+        connect()
+    assert address in caught.value.where
+
+
+@pytest.mark.usefixtures("docker_config")
+def test_a_docker_host_that_is_no_address_is_refused_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A typing error is shown as it was typed."""
+    monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://loft")
+    with pytest.raises(EngineUnavailableError, match="carrier-pigeon://loft"):
+        connect()
+
+
+@pytest.mark.usefixtures("docker_config")
+def test_an_engine_that_is_silent_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket that accepts and never answers, as that of a daemon that hangs, is an engine that does not answer."""
+    path = f"{tmp_path}/silent.sock"
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        with pytest.raises(EngineUnavailableError, match="timed out"):
+            connect(timeout_s=1)
+
+
+def test_a_socket_that_may_not_be_used_leads_to_the_docker_group() -> None:
+    """Neither an installation nor a start would help, so the error is not one that leads to them."""
+    error = explain(wrapped(PermissionError(13, "Permission denied")), Endpoint(address="unix:///var/run/docker.sock"))
+    assert not isinstance(error, NoLocalEngineError)
+    assert error.what == "The Docker engine may not be used by this user: Permission denied."
+    assert "usermod -aG docker" in error.remedy
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may use every socket")
+@pytest.mark.usefixtures("docker_config")
+def test_a_real_socket_without_permission_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The libraries keep the system's error where it is looked for."""
+    path = tmp_path / "closed.sock"
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        path.chmod(0)
+        with pytest.raises(EngineUnavailableError, match="may not be used by this user"):
+            connect()
+
+
+def test_a_missing_default_socket_is_the_one_case_that_may_be_mended() -> None:
+    """The steps are given all the same, for whom may not mend it."""
+    error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
+    assert isinstance(error, NoLocalEngineError)
+    assert "DOCKER_HOST" in error.remedy
+
+
+@pytest.mark.usefixtures("docker_config")
+def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path) -> None:
+    """The order is that of docker-py and of Docker's own command line."""
+    assert find_endpoint({}) == Endpoint(address="unix:///var/run/docker.sock")
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    # A context's folder is named after the hash of its name.
+    folder = tmp_path / "contexts/meta" / hashlib.sha256(b"far").hexdigest()
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text(
+        '{"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": "tcp://far:2376", "SkipTLSVerify": false}}}',
+        encoding="utf-8",
+    )
+    chosen = find_endpoint({"DOCKER_CONTEXT": "far"})
+    assert chosen == Endpoint(address="tcp://far:2376", chosen_by="Docker context 'far'")
+    assert not chosen.is_local
+    environment = {"DOCKER_HOST": "unix:///run/other.sock", "DOCKER_CONTEXT": "far"}
+    assert find_endpoint(environment) == Endpoint(address="unix:///run/other.sock", chosen_by="DOCKER_HOST")

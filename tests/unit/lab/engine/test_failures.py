@@ -1,0 +1,127 @@
+"""Failures of the engine's client become the project's errors; what the host can do is told without trying."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import docker
+import pytest
+import requests
+import urllib3
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from tuneproof.errors import EngineUnavailableError, LabError
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.host import engine_facts, netem_support
+
+RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        requests.ConnectionError("Connection aborted.\nmore of it"),
+        requests.ReadTimeout("Connection aborted."),
+        urllib3.exceptions.ProtocolError("Connection aborted."),
+        ConnectionResetError("Connection aborted."),
+    ],
+    ids=["requests", "time-out", "urllib3", "socket"],
+)
+def test_whatever_layer_notices_that_the_engine_went_away_it_is_one_error(error: Exception) -> None:
+    """One line of the cause, what was being done, and what to do."""
+    with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
+        raise error
+    assert caught.value.what == "the Docker engine stopped answering while starting backend"
+    assert caught.value.where == "Connection aborted."
+    assert caught.value.remedy
+    assert caught.value.__cause__ is error
+
+
+def test_an_error_without_words_is_named_by_its_kind() -> None:
+    """Some libraries raise it bare."""
+    with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
+        raise ConnectionAbortedError
+    assert caught.value.where == "ConnectionAbortedError"
+
+
+def test_a_new_client_of_an_engine_that_is_gone_is_the_same_error(tmp_path: Path) -> None:
+    """docker-py asks for the version while it is made, and wraps the transport's error in one of its own."""
+    with pytest.raises(EngineUnavailableError, match="stopped answering while preparing"), engine_errors("preparing"):
+        docker.DockerClient(base_url=f"unix://{tmp_path}/none.sock")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (APIError("500 Server Error", explanation="port is already allocated"), "port is already allocated"),
+        (APIError("500 Server Error"), "500 Server Error"),
+        (ImageNotFound("404", explanation="No such image"), "No such image"),
+        (DockerException("Invalid response"), "Invalid response"),
+    ],
+    ids=["explained", "bare", "not-found", "other"],
+)
+def test_what_the_engine_refuses_is_told_in_its_own_words(error: Exception, message: str) -> None:
+    """The engine answered, so it is not the engine that is missing."""
+    with pytest.raises(LabError, match=f"^starting backend: {message}") as caught, engine_errors("starting backend"):
+        raise error
+    assert caught.value.exit_status == 1
+
+
+def test_other_errors_pass_through() -> None:
+    """A fault of the program is no fault of the engine."""
+    with pytest.raises(KeyError), engine_errors("starting backend"):
+        raise KeyError("x")
+
+
+@pytest.mark.parametrize("listing", ["modules.builtin", "modules.dep"])
+@pytest.mark.parametrize("suffix", ["", ".xz"])
+def test_a_kernel_that_lists_netem_shapes_links_itself(listing: str, suffix: str, tmp_path: Path) -> None:
+    """Built in, as a module, or as a compressed one."""
+    folder = tmp_path / RELEASE
+    folder.mkdir()
+    (folder / listing).write_text(f"kernel/net/sched/sch_netem.ko{suffix}:\n", encoding="utf-8")
+    state, reason = netem_support(modules_root=tmp_path, tun=tmp_path / "tun")
+    assert (state, reason) == ("native", f"sch_netem is listed in {folder / listing}")
+
+
+def test_without_netem_a_tun_device_allows_a_kernel_of_ones_own(tmp_path: Path) -> None:
+    """Another module whose name only ends alike does not count."""
+    folder = tmp_path / RELEASE
+    folder.mkdir()
+    (folder / "modules.dep").write_text("kernel/net/sched/act_sch_netem.ko:\n", encoding="utf-8")
+    (tmp_path / "tun").touch()
+    state, reason = netem_support(modules_root=tmp_path, tun=tmp_path / "tun")
+    assert state == "wire"
+    assert f"kernel {RELEASE} lists no sch_netem" in reason
+
+
+def test_without_both_links_cannot_be_shaped(tmp_path: Path) -> None:
+    """The reason names what is missing."""
+    state, reason = netem_support(modules_root=tmp_path / "none", tun=tmp_path / "tun")
+    assert state == "none"
+    assert str(tmp_path / "tun") in reason
+
+
+def test_the_hosts_facts_are_the_engines_and_not_this_machines() -> None:
+    """The engine may run elsewhere; one that does not know cgroup versions has version 1."""
+    info = {
+        "KernelVersion": "6.1",
+        "OperatingSystem": "Debian",
+        "Architecture": "x86_64",
+        "NCPU": 64,
+        "MemTotal": 1 << 34,
+        "Driver": "overlay2",
+    }
+    version = {"Version": "20.10", "ApiVersion": "1.41"}
+    client = cast("docker.DockerClient", SimpleNamespace(info=lambda: info, version=lambda: version))
+    assert engine_facts(client) == {
+        "kernel": "6.1",
+        "operating_system": "Debian",
+        "architecture": "x86_64",
+        "cpu_count": 64,
+        "memory_bytes": 1 << 34,
+        "engine": "20.10",
+        "engine_api": "1.41",
+        "storage_driver": "overlay2",
+        "cgroup_version": "1",
+    }

@@ -1,0 +1,131 @@
+"""Image tags are content: equal content, equal tag; and where base images come from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine.base import base_image, choose_mirror
+from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder of images with one image."""
+    program = tmp_path / "client" / "loadgen" / "main.py"
+    program.parent.mkdir(parents=True)
+    program.write_text("print(1)\n", encoding="utf-8")
+    (tmp_path / "client" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    return tmp_path
+
+
+def tag(root: Path, suite: str = "bookworm") -> str:
+    """The image's tag as it is now."""
+    return ImageSpec(name="client", suite=suite, root=root).tag
+
+
+def test_a_tag_names_image_suite_and_content(root: Path) -> None:
+    """It can be read, and is the same at every reading."""
+    name, _, version = tag(root).partition(":")
+    suite, _, digest = version.partition("-")
+    assert (name, suite, len(digest)) == ("tuneproof/client", "bookworm", 12)
+    assert tag(root) == tag(root)
+
+
+def test_the_place_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Another checkout with the same files uses the same image."""
+    moved = tmp_path_factory.mktemp("elsewhere") / "images"
+    before = tag(root)
+    root.rename(moved)
+    assert tag(moved) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "Dockerfile").write_text("FROM debian\n"),
+        lambda folder: (folder / "loadgen" / "main.py").write_text("print(2)\n"),
+        lambda folder: (folder / "loadgen" / "main.py").chmod(0o755),
+        lambda folder: (folder / "loadgen" / "main.py").rename(folder / "loadgen" / "other.py"),
+        lambda folder: (folder / "new").write_text(""),
+    ],
+    ids=["dockerfile", "content", "mode", "name", "new-file"],
+)
+def test_a_change_of_what_the_image_is_made_of_gives_another_tag(root: Path, change: Callable[[Path], object]) -> None:
+    """An old image is never taken for the new one."""
+    before = tag(root)
+    change(root / "client")
+    assert tag(root) != before
+
+
+def test_another_suite_gives_another_tag(root: Path) -> None:
+    """The base image is part of the content, not only of the name."""
+    one, other = tag(root, "bookworm"), tag(root, "trixie")
+    assert one.rpartition("-")[2] != other.rpartition("-")[2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "__pycache__").mkdir() or (folder / "__pycache__" / "main.pyc").write_bytes(b"1"),
+        lambda folder: (folder / "empty").mkdir(),
+        lambda folder: (folder / "Dockerfile").chmod(0o600),
+    ],
+    ids=["bytecode", "empty-folder", "umask"],
+)
+def test_what_does_not_reach_the_image_leaves_the_tag_alone(root: Path, change: Callable[[Path], object]) -> None:
+    """Nothing is rebuilt because somebody ran the unit tests, or has another umask."""
+    before = tag(root)
+    change(root / "client")
+    assert tag(root) == before
+
+
+def test_an_unknown_image_is_refused_with_the_known_ones(root: Path) -> None:
+    """A folder without Dockerfile is no image."""
+    (root / "empty").mkdir()
+    with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
+        _ = ImageSpec(name="empty", suite="bookworm", root=root).tag
+    assert caught.value.remedy == "one of: client"
+
+
+@pytest.mark.parametrize("name", ["subject", "backend", "client", "netadmin"])
+def test_every_role_of_the_project_has_an_image(name: str) -> None:
+    """The folder's name is the image's."""
+    assert ImageSpec(name=name, suite="bookworm").tag.startswith(f"tuneproof/{name}:bookworm-")
+    assert (IMAGES_FOLDER / name / "Dockerfile").is_file()
+
+
+def test_the_base_image_is_debians_slim_one() -> None:
+    """The same name whether it was pulled or bootstrapped."""
+    assert base_image("trixie") == "debian:trixie-slim"
+
+
+@pytest.mark.parametrize(
+    ("listing", "mirror"),
+    [
+        ("http://first.example/debian main\n", "http://first.example/debian"),
+        ("http://mirror.example/debian/ main", "http://mirror.example/debian"),
+        (
+            """\
+http://security.example/debian-security main
+http://packages.example/tool main
+http://mirror.example/debian contrib
+http://second.example/debian main
+""",
+            "http://second.example/debian",
+        ),
+    ],
+    ids=["plain", "trailing-slash", "among-others"],
+)
+def test_the_mirror_is_the_main_archive_that_apt_uses(listing: str, mirror: str) -> None:
+    """Neither the security archive nor a third party's has the whole of Debian."""
+    assert choose_mirror(listing) == mirror
+
+
+@pytest.mark.parametrize("listing", ["", "http://archive.ubuntu.example/ubuntu main\n"])
+def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> None:
+    """The error shows what apt knows instead."""
+    with pytest.raises(CannotRunHereError, match="not configured for a Debian mirror") as caught:
+        choose_mirror(listing)
+    assert caught.value.where == (listing.strip() or "`apt-get indextargets` prints nothing")

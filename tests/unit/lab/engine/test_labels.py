@@ -1,0 +1,71 @@
+"""Who made a resource, and whether its maker is certainly gone."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuneproof.lab.engine.labels import OWNER, PROJECT, SESSION, Owner, Session
+
+
+def test_this_process_is_alive() -> None:
+    """A session never takes its own resources for leftovers."""
+    assert not Owner.current().is_dead()
+
+
+@pytest.mark.parametrize(
+    ("changes", "dead"),
+    [
+        ({"start_ticks": 1}, True),
+        ({"boot": "00000000-0000-0000-0000-000000000000"}, True),
+        ({"machine": "elsewhere"}, False),
+        ({"machine": "elsewhere", "pid": 2**22 + 1, "start_ticks": 1}, False),
+    ],
+    ids=["reused-pid", "other-boot", "other-machine", "other-machine-without-such-a-process"],
+)
+def test_a_process_is_named_by_machine_boot_pid_and_start(changes: dict[str, Any], dead: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """A reused process id is another process; what another machine runs cannot be known here."""
+    assert dataclasses.replace(Owner.current(), **changes).is_dead() is dead
+
+
+def test_a_process_that_has_ended_is_dead() -> None:
+    """Its process id names nobody any more."""
+    with subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
+        owner = dataclasses.replace(Owner.current(), pid=process.pid, start_ticks=_start_ticks(process.pid))
+        assert not owner.is_dead()
+    assert owner.is_dead()
+
+
+def _start_ticks(pid: int) -> int:
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+@pytest.mark.parametrize("machine", ["host", "host.example.org", "odd/name"])
+def test_an_owner_survives_the_way_through_a_label(machine: str) -> None:
+    """The host's name is the only part that may hold the separator."""
+    owner = Owner(machine=machine, boot="b-o-o-t", pid=42, start_ticks=123456)
+    assert Owner.from_label(owner.to_label()) == owner
+
+
+@pytest.mark.parametrize("label", ["", "host/boot/1", "host/boot/pid/ticks"])
+def test_a_label_that_was_not_written_here_is_refused(label: str) -> None:
+    """No process is made up for it."""
+    with pytest.raises(ValueError, match=r"unpack|invalid literal"):
+        Owner.from_label(label)
+
+
+def test_everything_of_a_session_carries_project_session_and_owner() -> None:
+    """Sessions of one process differ, too."""
+    session = Session()
+    assert session.labels == {
+        PROJECT: "tuneproof",
+        SESSION: session.id,
+        OWNER: session.owner.to_label(),
+    }
+    assert session.owner.pid == os.getpid()
+    assert Session().id != session.id

@@ -1,0 +1,177 @@
+"""What is removed, and above all what is not, on an engine that exists only here."""
+
+import dataclasses
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import docker
+import pytest
+from docker.errors import APIError, NotFound
+
+from tuneproof.lab.engine import sweep
+from tuneproof.lab.engine.labels import PROJECT_FILTER, Owner, Session
+from tuneproof.lab.engine.sweep import Removed, remove_dead_sessions, remove_everything, remove_session
+
+ALIVE = Session(id="alive")
+DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
+ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
+
+
+class FakeApi:
+    """The engine's low-level client, with resources by name and their labels."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, dict[str, dict[str, str] | None]] = {
+            kind: {} for kind in ("container", "network", "volume", "image")
+        }
+        self.parents: dict[str, str] = {}
+        self.refusals: dict[str, list[Exception]] = {}
+
+    def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
+        """Put a resource there."""
+        self.held[kind][name] = labels
+
+    def names(self) -> set[str]:
+        """Return what is there."""
+        return {name for kind in self.held.values() for name in kind}
+
+    def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
+        """List containers."""
+        assert all, "stopped containers are leftovers, too"
+        return [{"Id": name, "Labels": labels} for name, labels in self._matching("container", filters)]
+
+    def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
+        """List networks."""
+        return [{"Id": name, "Labels": labels} for name, labels in self._matching("network", filters)]
+
+    def volumes(self, *, filters: dict[str, str]) -> dict[str, Any]:
+        """List volumes."""
+        # The engine says null, and not an empty list, when there is none.
+        return {"Volumes": [{"Name": name} for name, _ in self._matching("volume", filters)] or None}
+
+    def images(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
+        """List images."""
+        assert all, "images without a name are the project's, too"
+        return [{"Id": name} for name, _ in self._matching("image", filters)]
+
+    def remove_container(self, name: str, *, force: bool, v: bool) -> None:
+        """Remove a container."""
+        assert force
+        assert v, "anonymous volumes go with their container"
+        self._remove("container", name)
+
+    def remove_network(self, name: str) -> None:
+        """Remove a network."""
+        self._remove("network", name)
+
+    def remove_volume(self, name: str, *, force: bool) -> None:
+        """Remove a volume."""
+        assert force
+        self._remove("volume", name)
+
+    def remove_image(self, name: str, *, force: bool) -> None:
+        """Remove an image that no other one builds on."""
+        assert force
+        if name in self.parents.values():
+            raise APIError("image has dependent child images")
+        self._remove("image", name)
+        self.parents.pop(name, None)
+
+    def _matching(self, kind: str, filters: dict[str, str]) -> Iterator[tuple[str, dict[str, str] | None]]:
+        name, _, value = filters["label"].partition("=")
+        yield from ((item, labels) for item, labels in self.held[kind].items() if (labels or {}).get(name) == value)
+
+    def _remove(self, kind: str, name: str) -> None:
+        if refusals := self.refusals.get(name):
+            raise refusals.pop()
+        del self.held[kind][name]
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> FakeApi:
+    """An engine with resources of three sessions and of somebody else; nothing waits."""
+    monkeypatch.setattr(sweep, "_RETRY_S", 0)
+    engine = FakeApi()
+    for session in (ALIVE, DEAD, ELSEWHERE):
+        for kind in ("container", "network", "volume"):
+            engine.add(kind, f"{session.id}-{kind}", session.labels)
+    engine.add("container", "foreign", {})
+    engine.add("network", "bridge", None)
+    return engine
+
+
+def client(api: FakeApi) -> docker.DockerClient:
+    """The high-level client around it."""
+    return cast("docker.DockerClient", SimpleNamespace(api=api))
+
+
+def kept(api: FakeApi, session: Session) -> set[str]:
+    """Return what is left of a session."""
+    return {name for name in api.names() if name.startswith(f"{session.id}-")}
+
+
+def test_only_what_dead_sessions_left_is_removed(api: FakeApi) -> None:
+    """A live session's resources, another machine's, and foreign ones are not touched."""
+    before = api.names()
+    assert remove_dead_sessions(client(api)) == Removed(containers=1, networks=1, volumes=1)
+    assert before - api.names() == {"dead-container", "dead-network", "dead-volume"}
+
+
+def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:
+    """It may have been killed before its first container, or after its last."""
+    del api.held["container"]["dead-container"]
+    assert remove_dead_sessions(client(api)).networks == 1
+    assert not kept(api, DEAD)
+
+
+def test_images_and_unowned_resources_belong_to_no_session(api: FakeApi) -> None:
+    """What a build leaves carries the project's label alone: only ``./lab clean`` takes it."""
+    name, _, value = PROJECT_FILTER.partition("=")
+    api.add("container", "build-step", {name: value})
+    api.add("image", "client", {name: value})
+    remove_dead_sessions(client(api))
+    assert {"build-step", "client"} <= api.names()
+    assert remove_everything(client(api)).total > 0
+    assert not {"build-step", "client"} & api.names()
+
+
+def test_one_session_is_removed_whoever_owns_it(api: FakeApi) -> None:
+    """The reaper removes its own session while its process id may still be there."""
+    assert remove_session(client(api), "alive").total == 3
+    assert not kept(api, ALIVE)
+    assert kept(api, DEAD)
+    assert kept(api, ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    "refusal", [NotFound("no such container"), APIError("removal is already in progress")], ids=["gone", "in-progress"]
+)
+def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(refusal: Exception, api: FakeApi) -> None:
+    """It is not counted; the next round sees whether it is gone."""
+    api.refusals["dead-container"] = [refusal]
+    assert remove_session(client(api), "dead") == Removed(containers=0, networks=1, volumes=1)
+    assert kept(api, DEAD) == {"dead-container"}
+    assert remove_session(client(api), "dead") == Removed(containers=1)
+
+
+def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> None:
+    """An image that another one builds on can only go after it."""
+    name, _, value = PROJECT_FILTER.partition("=")
+    for image in ("base", "middle", "top"):
+        api.add("image", image, {name: value})
+    api.add("image", "debian", None)
+    api.parents = {"middle": "base", "top": "middle"}
+    removed = remove_everything(client(api))
+    assert removed == Removed(containers=3, networks=3, volumes=3, images=3)
+    assert removed.total == 12
+    assert api.names() == {"foreign", "bridge", "debian"}
+
+
+def test_an_image_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> None:
+    """Somebody else's container may use it."""
+    name, _, value = PROJECT_FILTER.partition("=")
+    api.add("image", "used", {name: value})
+    api.parents = {"theirs": "used"}
+    assert remove_everything(client(api)).images == 0
+    assert "used" in api.names()

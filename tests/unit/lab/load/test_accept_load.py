@@ -1,0 +1,124 @@
+"""HTTP load with the herd: the log is empty before, and its lines are counted after."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fake_stage import FakeStage
+from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
+from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.subject.config import ERROR_LOG_PATH
+
+HTTP = HttpLoad(concurrency=8, requests=4000)
+LOAD = AcceptLoad(load=HTTP)
+ANSWER: dict[str, Any] = {
+    "completed": 4000,
+    "failed": 40,
+    "seconds": 2.0,
+    "requests_per_s": 2000.0,
+    "connect_ms": {"p50": 1.0, "p99": 3.0, "max": 7.0},
+    "connects_over_1s": 0,
+    "total_ms": {"p50": 12.0, "p99": 30.0},
+}
+# As nginx writes them.
+EMPTY = "2025/11/20 10:00:00 [debug] 31#31: accept() not ready (11: Resource temporarily unavailable)\n"
+OTHERS = (
+    "2025/11/20 10:00:00 [debug] 31#31: accept on 0.0.0.0:8000, ready: 0\n"
+    "2025/11/20 10:00:00 [debug] 31#31: *7 accept: 172.18.0.3:40000 fd:9\n"
+)
+
+
+class LoggingStage(FakeStage):
+    """A subject whose error log is a file of this machine, and whose shell is this machine's.
+
+    Args:
+        log: The error log.
+        writes: What nginx writes into it while a load runs.
+    """
+
+    def __init__(self, log: Path, writes: str) -> None:
+        super().__init__()
+        self.log = log
+        self.answers["http_load"] = ANSWER
+        self._writes = writes
+
+    def _ask(self, question: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+        # nginx appends, so the file grows again after it was emptied.
+        with self.log.open("a", encoding="ascii") as log:
+            log.write(self._writes)
+        return super()._ask(question, timeout_s=timeout_s)
+
+    def _run(self, command: list[str]) -> bytes:
+        self.do("shell")
+        here = [part.replace(ERROR_LOG_PATH, str(self.log)) for part in command]
+        return subprocess.run(here, check=True, stdout=subprocess.PIPE).stdout
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log with what an earlier trial, or the start, has left there."""
+    path = tmp_path / "error.log"
+    path.write_text(EMPTY * 50 + OTHERS, encoding="ascii")
+    return path
+
+
+def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> None:
+    """Nothing else is done between them than the load itself."""
+    fake, plain = LoggingStage(log, EMPTY * 3 + OTHERS), FakeStage()
+    plain.answers["http_load"] = ANSWER
+    recorded = LOAD.run(fake.stage, label="a-b1")
+    wanted = HTTP.run(plain.stage, label="a-b1")
+    assert fake.did == ["shell", *plain.did, "shell"]
+    assert fake.jobs == plain.jobs
+    assert recorded == {**wanted, "empty_accepts": 3}
+
+
+def test_the_log_is_empty_again_afterwards(log: Path) -> None:
+    """At this level it grows fast, and nobody reads it once it is counted."""
+    LOAD.run(LoggingStage(log, EMPTY * 3).stage, label="a-b1")
+    assert log.read_bytes() == b""
+
+
+def test_a_load_that_met_no_herd_has_counted_none(log: Path) -> None:
+    """Grep's status says then that it found nothing, which is no error."""
+    assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1")["empty_accepts"] == 0
+
+
+def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
+    """Lines of earlier trials would count; the load is not even started."""
+    fake = LoggingStage(tmp_path / "no-such-folder" / "error.log", "")
+    with pytest.raises(subprocess.CalledProcessError):
+        LOAD.run(fake.stage, label="a-b1")
+    assert fake.jobs == []
+
+
+def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_met(log: Path) -> None:
+    """The other figures are those of the load itself."""
+    recorded = LOAD.run(LoggingStage(log, EMPTY * 1000).stage, label="a-b1")
+    observation = LOAD.observe(recorded)
+    assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
+    assert observation.faults == ()
+
+
+def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:
+    """Nothing is divided by zero, and the reason is the load's own."""
+    fake = LoggingStage(log, EMPTY * 5)
+    fake.answers["http_load"] = {**ANSWER, "completed": 0, "failed": 0}
+    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    assert observation.empty_accepts_per_request == 5
+    assert observation.faults == ("no request was completed",)
+
+
+def test_the_herd_stands_among_the_figures_of_an_arm(log: Path) -> None:
+    """Median over its trials, as every figure."""
+    observations = [
+        LOAD.observe(LOAD.run(LoggingStage(log, EMPTY * count).stage, label=f"a-b{count}"))
+        for count in (400, 2000, 800)
+    ]
+    metrics = LOAD.metrics(observations)
+    assert (metrics["trials"], metrics["empty_accepts_per_request"]) == (3, 0.2)
+    assert metrics["requests_per_s"] == 2000

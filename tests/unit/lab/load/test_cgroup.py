@@ -1,0 +1,86 @@
+"""Memory that the kernel accounts to a container: both versions of cgroup, and how the files are read."""
+
+import subprocess
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from tuneproof.lab.load.cgroup import CgroupMemory
+
+if TYPE_CHECKING:
+    from tuneproof.lab.topology.container import LabContainer
+
+# The lines that count, and neighbours with similar names.
+V2 = {
+    "memory.current": "10000\n",
+    "memory.stat": "anon 4000\nfile 1000\nkernel 3000\nanon_thp 7\nfile_mapped 8\n",
+    "memory.events": "low 0\nhigh 0\nmax 6\noom 5\noom_kill 2\noom_group_kill 1\n",
+}
+V1 = {
+    "memory.usage_in_bytes": "10000\n",
+    "memory.stat": "cache 1500\nrss 4500\nrss_huge 7\ntotal_cache 8\ntotal_rss 9\n",
+    "memory.oom_control": "oom_kill_disable 0\nunder_oom 1\noom_kill 3\n",
+}
+V2_FIGURES = CgroupMemory(usage_bytes=10000, kernel_bytes=5000, oom_kills=2)
+V1_FIGURES = CgroupMemory(usage_bytes=10000, kernel_bytes=4000, oom_kills=3)
+
+
+def container(folder: Path) -> "LabContainer":
+    """Return a container that has another folder in the place of /sys/fs/cgroup; its shell is this machine's."""
+
+    def run(command: list[str]) -> bytes:
+        here = [part.replace("/sys/fs/cgroup", str(folder)) for part in command]
+        return subprocess.run(here, check=True, stdout=subprocess.PIPE).stdout
+
+    return cast("LabContainer", types.SimpleNamespace(run=run))
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Write files into a folder, which is made."""
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="ascii")
+
+
+@pytest.mark.parametrize(("files", "figures"), [(V2, V2_FIGURES), (V1, V1_FIGURES)], ids=["v2", "v1"])
+def test_what_is_neither_the_processes_nor_page_cache_is_the_kernels(
+    files: dict[str, str], figures: CgroupMemory
+) -> None:
+    """Both versions count the same under different names."""
+    assert CgroupMemory.from_text("".join(files.values())) == figures
+
+
+@pytest.mark.parametrize(("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)])
+def test_the_files_are_read_where_each_version_has_them(
+    below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
+) -> None:
+    """Version 1 has a folder for each resource; that version 2's files are missing there is no error."""
+    write(tmp_path / below, files)
+    assert CgroupMemory.of(container(tmp_path)) == figures
+
+
+def test_a_container_without_such_files_is_no_reading(tmp_path: Path) -> None:
+    """The command fails, and whoever runs it says so."""
+    with pytest.raises(subprocess.CalledProcessError):
+        CgroupMemory.of(container(tmp_path))
+
+
+def test_a_kernel_that_counts_no_kills_has_seen_none() -> None:
+    """Before Linux 4.13 there is no such line."""
+    text = "".join(V1.values()).replace("oom_kill 3\n", "")
+    assert CgroupMemory.from_text(text).oom_kills == 0
+
+
+@pytest.mark.parametrize("missing", ["anon 4000\n", "file 1000\n"])
+def test_a_figure_that_is_missing_is_an_error(missing: str) -> None:
+    """Taken for zero it would be counted as the kernel's."""
+    with pytest.raises(ValueError, match=r"neither cgroup v1 nor v2: \['"):
+        CgroupMemory.from_text("".join(V2.values()).replace(missing, ""))
+
+
+def test_no_text_at_all_is_an_error() -> None:
+    """There is not even the first line."""
+    with pytest.raises(ValueError, match="not enough values"):
+        CgroupMemory.from_text("")

@@ -1,0 +1,104 @@
+"""A storm of connects as a load: workers that are stopped meanwhile, and who got in."""
+
+import pytest
+
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sample, sockets
+from tuneproof.errors import LabError
+from tuneproof.lab.load import waiting
+from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject of whose 8 connects 5 stand within a second, and 2 later."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, waiting)
+    fake.answers["connect_storm"] = {"connect_ms": [1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0], "unfinished": 1}
+    fake.samples = (sample(0.0, queued=0), sample(0.1, queued=5), sample(0.2, queued=3))
+    fake.counters = [
+        counters(),
+        counters(TcpExt__ListenOverflows=103, TcpExt__ListenDrops=104, TcpExt__TCPBacklogDrop=101),
+    ]
+    return fake
+
+
+def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_trial(fake: FakeStage) -> None:
+    """The counters are read around all of it; the queue is watched, and found empty at the end."""
+    recorded = ConnectStorm(connections=8).run(fake.stage, label="a-b1")
+    assert fake.did == [
+        "counters",
+        "stop_workers",
+        "watch",
+        "connect_storm",
+        "watched",
+        "continue_workers",
+        "counters",
+        "sockets",
+    ]
+    assert fake.jobs == [
+        {"job": "connect_storm", "address": ADDRESS, "port": PORT, "connections": 8, "wait_s": 1.05},
+    ]
+    assert recorded["trial"] == "a-b1"
+
+
+def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
+    """They are busy enough."""
+    ConnectStorm(connections=8, paused=False, wait_s=0.5).run(fake.stage, label="a-b1")
+    assert fake.did == ["counters", "watch", "connect_storm", "watched", "counters", "sockets"]
+    assert fake.jobs[0]["wait_s"] == 0.5
+
+
+def test_the_client_has_the_time_that_it_watches(fake: FakeStage) -> None:
+    """And some to spare, which is always the same."""
+    for wait_s in (1.0, 91.0):
+        ConnectStorm(wait_s=wait_s).run(fake.stage, label="a-b1")
+    short_s, long_s = fake.timeouts_s
+    assert long_s - short_s == pytest.approx(90)
+
+
+@pytest.mark.parametrize("step", ["watch", "connect_storm", "watched"])
+def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> None:
+    """They would serve no later trial."""
+    fake.failing[step] = LabError("no")
+    with pytest.raises(LabError, match="no"):
+        ConnectStorm().run(fake.stage, label="a-b1")
+    assert fake.did[-1] == "continue_workers"
+
+
+def test_every_figure_of_a_storm_is_computed(fake: FakeStage) -> None:
+    """A connect of exactly a second is a slow one, as is one that was not heard of again."""
+    load = ConnectStorm(connections=8)
+    assert load.observe(load.run(fake.stage, label="a-b1")) == StormObservation(
+        trial="a-b1",
+        steal_pct=1.5,
+        measuring_s=1.0,
+        connections=8,
+        slow_share=0.375,
+        connected=5,
+        queue_peak=5,
+        listen_overflows=3,
+        listen_drops=4,
+        backlog_drops=1,
+    )
+
+
+def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:
+    """Those of all listeners, and the handshakes that are not complete."""
+    fake.sockets = [sockets(queued=(0, 3)), sockets(SYN_RECV=2), sockets(ESTAB=9)]
+    ConnectStorm().run(fake.stage, label="a-b1")
+    assert fake.did[-4:] == ["counters", "sockets", "sockets", "sockets"]
+
+
+def test_a_queue_that_nobody_empties_is_an_error(fake: FakeStage) -> None:
+    """It counts all that waits."""
+    fake.sockets = [sockets(queued=(4, 3), SYN_RECV=2)]
+    with pytest.raises(LabError, match="9 connections of the storm in the accept queue are still there after 20 s"):
+        ConnectStorm().run(fake.stage, label="a-b1")
+
+
+def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
+    """Any other one counts."""
+    fake.answers["connect_storm"] = {"connect_ms": []}
+    nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
+    assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
+    assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()

@@ -1,0 +1,45 @@
+"""New workers before a trial: a reload, and waiting until only they are there."""
+
+import pytest
+
+from tests.support.fake_stage import FakeStage, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers
+from tuneproof.lab.load.fresh_workers import start_fresh_workers
+
+OLD = (worker(11), worker(12))
+NEW = (worker(31), worker(32))
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject with two workers, which stay."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, fresh_workers)
+    fake.workers = [OLD]
+    return fake
+
+
+def test_nginx_reloads_and_the_new_workers_are_waited_for(fake: FakeStage) -> None:
+    """An old one that still shuts down has its memory, and one that is not there yet will have some."""
+    fake.workers = [OLD, OLD, (*OLD, *NEW), (OLD[1], *NEW), (OLD[1], NEW[0]), NEW[:1], NEW, OLD]
+    start_fresh_workers(fake.stage)
+    assert fake.did == ["workers", "reload", *["workers"] * 6]
+    assert fake.workers == [OLD], "no further reading was needed"
+
+
+def test_workers_that_stay_are_an_error_with_nginxs_last_words(fake: FakeStage) -> None:
+    """A trial against old workers would measure what earlier ones left."""
+    began_s = fake.clock.now_s
+    with pytest.raises(LabError) as caught:
+        start_fresh_workers(fake.stage)
+    assert caught.value.what == "subject subject did not replace its workers"
+    assert caught.value.tail == "the subject's last words"
+    assert 30 < fake.clock.now_s - began_s < 30.1
+
+
+def test_one_new_worker_less_is_an_error_as_well(fake: FakeStage) -> None:
+    """As many as before are wanted, for as many are compared."""
+    fake.workers = [OLD, NEW[:1]]
+    with pytest.raises(LabError, match="did not replace its workers"):
+        start_fresh_workers(fake.stage)

@@ -1,0 +1,82 @@
+"""Half-open connections as a load: a burst between two readings, and what became of it."""
+
+import pytest
+
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sockets
+from tuneproof.errors import LabError
+from tuneproof.lab.load import half_open, waiting
+from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject without half-open connections before the burst, and with 160 of 800 after it."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, half_open, waiting)
+    fake.sockets = [sockets(), sockets(SYN_RECV=160, ESTAB=9)]
+    fake.counters = [
+        counters(),
+        counters(TcpExt__ListenDrops=500, TcpExt__ListenOverflows=300, TcpExt__SyncookiesSent=180),
+    ]
+    return fake
+
+
+def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
+    """Nothing but SYNs is between the counters; what they left is looked at afterwards."""
+    recorded = HalfOpen(syns=800).run(fake.stage, label="a-b1")
+    assert fake.did == ["sockets", "counters", "half_open", "counters", "sockets"]
+    assert fake.bursts == [("client", ADDRESS, PORT, 800)]
+    assert recorded["trial"] == "a-b1"
+    assert recorded["sources"] == ["172.18.255.254", "172.18.255.191"], "whoever reads the record can find them"
+
+
+def test_every_figure_of_a_burst_is_computed(fake: FakeStage) -> None:
+    """Shares of the SYNs that were sent; nothing is timed, so no CPU time can have been stolen from it."""
+    load = HalfOpen(syns=800)
+    assert load.observe(load.run(fake.stage, label="a-b1")) == HalfOpenObservation(
+        trial="a-b1",
+        steal_pct=0.0,
+        measuring_s=0.25,
+        syns=800,
+        dropped_share=0.5,
+        overflowed_share=0.25,
+        cookies_share=0.1,
+        half_open=160,
+    )
+
+
+def test_a_burst_waits_until_the_last_one_is_gone(fake: FakeStage) -> None:
+    """Its connections would fill the queue, and end meanwhile."""
+    fake.sockets[:0] = [sockets(SYN_RECV=160), sockets(SYN_RECV=3)]
+    HalfOpen().run(fake.stage, label="a-b1")
+    assert fake.did[:4] == ["sockets"] * 3 + ["counters"]
+
+
+def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
+    """No SYN is sent then."""
+    fake.sockets = [sockets(SYN_RECV=160)]
+    with pytest.raises(LabError, match="160 half-open connections of the last burst are still there after 20 s"):
+        HalfOpen().run(fake.stage, label="a-b1")
+    assert fake.bursts == []
+
+
+def burst(*, half_open: int, dropped_share: float, cookies_share: float) -> HalfOpenObservation:
+    """Return the observation of 800 SYNs."""
+    return HalfOpenObservation(
+        trial="a-b1",
+        steal_pct=0.0,
+        measuring_s=0.25,
+        syns=800,
+        dropped_share=dropped_share,
+        overflowed_share=0.9,
+        cookies_share=cookies_share,
+        half_open=half_open,
+    )
+
+
+def test_a_burst_of_which_the_listener_has_seen_half_counts() -> None:
+    """Each SYN waits, was dropped, or was answered with a cookie; one that overflowed was dropped, and counts once."""
+    assert burst(half_open=200, dropped_share=0.125, cookies_share=0.125).faults == ()
+    assert burst(half_open=199, dropped_share=0.125, cookies_share=0.125).faults == (
+        "the listener has seen 399 of 800 SYNs",
+    )

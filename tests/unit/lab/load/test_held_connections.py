@@ -1,0 +1,109 @@
+"""Held connections as a load: steps with a reading after each, the release, and the slopes."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sockets, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers, waiting
+from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
+from tuneproof.lab.load.observer import WorkerFigures
+
+LOAD = HeldConnections(connections=200, steps=2)
+OLD = (worker(11), worker(12))
+
+
+def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
+    """Return workers with so much memory of their own."""
+    return tuple(worker(31 + place, rss_anon_bytes=size) for place, size in enumerate(anon_bytes))
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject that takes 1000 bytes for a connection, and its kernel 5000."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, fresh_workers, waiting)
+    steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]
+    fake.workers = [OLD, steps[0], *steps]
+    fake.cgroups = [cgroup(usage=10 * MIB + 100 * step * 5000) for step in range(3)]
+    fake.answers = {"hold": {"held": 100, "failed": {}, "closed_since": 0, "rss_bytes": 9 * MIB}}
+    # So it is after the second step.
+    held = iter([100, 200])
+    ask = fake.do
+
+    def do(what: str) -> None:
+        if what == "hold":
+            fake.answers["hold"] = {**fake.answers["hold"], "held": next(held)}
+        ask(what)
+
+    monkeypatch.setattr(fake, "do", do)
+    return fake
+
+
+def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_each(fake: FakeStage) -> None:
+    """Then they are released, and waited for: the next trial must not find them."""
+    fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
+    recorded = LOAD.run(fake.stage, label="a-b1")
+    step = ["hold", "workers", "cgroup"]
+    fresh = ["workers", "reload", "workers"]
+    assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "release", *["sockets"] * 3]
+    hold = {"job": "hold", "address": ADDRESS, "port": PORT, "path": "/hold", "count": 100}
+    assert fake.jobs == [hold, hold, {"job": "release"}]
+    assert recorded["trial"] == "a-b1"
+
+
+def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
+    """Slopes over the steps, and the time of all steps together."""
+    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == HeldObservation(
+        trial="a-b1",
+        steal_pct=0.0,
+        measuring_s=2.0,
+        held=200,
+        failed=0,
+        worker_bytes_per_connection=about(1000.0),
+        kernel_bytes_per_connection=about(5000.0),
+        client_rss_bytes=9 * MIB,
+    )
+
+
+def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -> None:
+    """The slopes are those of connections that stand."""
+    fake.answers["hold"]["failed"] = {"ECONNREFUSED": 2, "HTTP 502": 1}
+    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    assert observation.failed == 6
+    assert observation.faults == ("6 connections failed",)
+
+
+def test_a_trial_without_failures_counts(fake: FakeStage) -> None:
+    """There is nothing to say of it."""
+    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).faults == ()
+
+
+def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
+    """They would be counted for the next arm."""
+    fake.sockets = [sockets(ESTAB=7)]
+    with pytest.raises(LabError, match="7 released connections are still there after 20 s"):
+        LOAD.run(fake.stage, label="a-b1")
+
+
+def test_workers_that_stay_are_an_error_before_any_connection_comes(fake: FakeStage) -> None:
+    """What they keep of earlier trials would be missing in the slope."""
+    fake.workers = [OLD]
+    with pytest.raises(LabError, match="did not replace its workers"):
+        LOAD.run(fake.stage, label="a-b1")
+    assert fake.jobs == []
+
+
+def test_a_trial_that_held_nothing_has_no_slope(fake: FakeStage) -> None:
+    """Memory that changed by itself is not that of connections."""
+    recorded: dict[str, Any] = LOAD.run(fake.stage, label="a-b1")
+    readings = [{**reading, "held": 0} for reading in recorded["readings"]]
+    with pytest.raises(ValueError, match="x is constant"):
+        LOAD.observe({**recorded, "readings": readings})
+
+
+def test_a_trial_is_the_scenarios_unless_told_otherwise() -> None:
+    """Ten thousand connections in four steps, of answers that never end."""
+    load = HeldConnections()
+    assert (load.connections, load.steps, load.path, load.cut_short_paths) == (10_000, 4, "/hold", ())

@@ -1,0 +1,157 @@
+"""HTTP load as a load: what the generator is asked for, and every figure of a run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from images.client.loadgen import http_load as tools
+from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, sockets, worker
+from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
+
+ANSWER: dict[str, Any] = {
+    "completed": 4000,
+    "failed": 40,
+    "seconds": 2.0,
+    "requests_per_s": 2000.0,
+    "connect_ms": {"p50": 1.0, "p99": 1003.0, "max": 3007.0},
+    "connects_over_1s": 100,
+    "total_ms": {"p50": 12.0, "p99": 1030.0},
+}
+WRK_ANSWER: dict[str, Any] = {**ANSWER, "connect_ms": None, "connects_over_1s": None}
+
+
+def stage(answer: dict[str, Any] = ANSWER) -> FakeStage:
+    """Return a subject that opened 3000 connections to its upstream, with two workers that waited for their CPU."""
+    fake = FakeStage()
+    fake.answers["http_load"] = answer
+    fake.workers = [
+        (
+            worker(11, voluntary_switches=1000, wait_s=5.0, run_s=8.0),
+            worker(12, voluntary_switches=50, wait_s=1.0, run_s=9.0),
+        ),
+        (
+            worker(11, voluntary_switches=7000, wait_s=5.5, run_s=9.0),
+            worker(12, voluntary_switches=2050, wait_s=1.1, run_s=9.2),
+        ),
+    ]
+    fake.counters = [
+        counters(),
+        counters(Tcp__ActiveOpens=3100, TcpExt__ListenOverflows=107, TcpExt__ListenDrops=109),
+    ]
+    fake.sockets = [sockets(TIME_WAIT=77, others={"TIME-WAIT": 900, "ESTAB": 3})]
+    return fake
+
+
+def observed(fake: FakeStage) -> HttpObservation:
+    """Return the observation of a run."""
+    return HttpLoad().observe(HttpLoad().run(fake.stage, label="a-b1"))
+
+
+def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
+    """Only the load is between them; the sockets that it left are looked at afterwards."""
+    fake = stage()
+    recorded = HttpLoad(concurrency=50, requests=4000).run(fake.stage, label="a-b1")
+    assert fake.did == ["counters", "workers", "http_load", "workers", "counters", "sockets"]
+    assert fake.jobs == [
+        {
+            "job": "http_load",
+            "tool": "ab",
+            "address": ADDRESS,
+            "port": PORT,
+            "path": "/",
+            "concurrency": 50,
+            "requests": 4000,
+            "seconds": 1,
+            "keep_alive": False,
+            "timeout_s": 30,
+        }
+    ]
+    assert recorded["trial"] == "a-b1"
+
+
+def test_a_backend_can_be_asked_without_the_subject() -> None:
+    """At its own address and port: what it can do alone is the measure of what a proxy costs."""
+    fake = stage()
+    HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
+    (asked,) = fake.jobs
+    assert (asked["address"], asked["port"], asked["path"]) == (BACKEND_ADDRESS, 8000, "/page")
+
+
+@pytest.mark.parametrize(("load", "limit"), [(HttpLoad(tool=AB), "-s 30"), (HttpLoad(tool=WRK), "-d1s --timeout 30s")])
+def test_the_client_can_make_a_command_of_what_it_is_asked(load: HttpLoad, limit: str) -> None:
+    """Both tools take whole seconds only, and the client refuses others."""
+    fake = stage(ANSWER if load.tool == AB else WRK_ANSWER)
+    load.run(fake.stage, label="a-b1")
+    (asked,) = fake.jobs
+    asked.pop("job")
+    wanted = tools.HttpLoad(**asked)
+    command = tools.ab_command(wanted, times=Path("times")) if load.tool == AB else tools.wrk_command(wanted)
+    assert limit in " ".join(command)
+
+
+def test_the_client_has_the_time_that_a_run_takes() -> None:
+    """The load's own length, and the wait for a last answer."""
+    fake = stage(WRK_ANSWER)
+    for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
+        HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
+    usual_s, long_s, patient_s = fake.timeouts_s
+    assert long_s - usual_s == 120
+    assert patient_s - usual_s == 20
+
+
+def test_every_figure_of_a_run_is_computed() -> None:
+    """Per completed request, and what the workers waited per second of the load."""
+    assert observed(stage()) == HttpObservation(
+        trial="a-b1",
+        steal_pct=1.5,
+        measuring_s=1.0,
+        requests_per_s=2000.0,
+        completed=4000,
+        failed_share=0.01,
+        slow_connect_share=0.025,
+        connect_p99_ms=1003.0,
+        connect_max_ms=3007.0,
+        total_p50_ms=12.0,
+        total_p99_ms=1030.0,
+        upstream_connects_per_request=0.75,
+        time_wait=900,
+        listen_overflows=7,
+        listen_drops=9,
+        switches_per_request=2.0,
+        run_queue_wait_share=about(0.15),
+        worker_cpu_us_per_request=about(300.0),
+        worker_cpu_share=about(0.6),
+    )
+
+
+def test_a_tool_that_does_not_tell_of_connects_leaves_their_figures_open() -> None:
+    """Zero would say that all of them were fast."""
+    observation = observed(stage(WRK_ANSWER))
+    assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3
+    assert observation.total_p99_ms == 1030
+
+
+def test_a_subject_that_left_nothing_in_time_wait_has_none() -> None:
+    """The kernel names no state without sockets; those of its listener's port are its clients'."""
+    fake = stage()
+    fake.sockets = [sockets(TIME_WAIT=77)]
+    assert observed(fake).time_wait == 0
+
+
+def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
+    """What it had counted is gone, and what a new one has counted began elsewhere."""
+    fake = stage()
+    fake.workers[1] = (fake.workers[1][0], worker(40, voluntary_switches=9_999_999, wait_s=99.0))
+    recorded = HttpLoad().run(fake.stage, label="a-b1")
+    assert [each["pid"] for each in recorded["workers"]] == [11]
+    observation = HttpLoad().observe(recorded)
+    assert observation.switches_per_request == 1.5
+    assert observation.run_queue_wait_share == pytest.approx(0.25)
+
+
+def test_a_run_that_completed_nothing_is_void() -> None:
+    """It is an observation all the same, with a reason; any other one counts."""
+    nothing = observed(stage({**WRK_ANSWER, "completed": 0, "requests_per_s": 0.0}))
+    assert nothing.faults == ("no request was completed",)
+    assert observed(stage({**WRK_ANSWER, "completed": 1})).faults == ()

@@ -1,0 +1,87 @@
+"""The article's own protocol as a load: what the client is asked for, and what a round says."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, about
+from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
+
+TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
+
+
+def answer() -> dict[str, Any]:
+    """Five requests, of which the fourth was cut short, beside downloads of 4 MB/s."""
+    requests = [{"total_ms": total_ms, "complete": total_ms < 1000} for total_ms in TOTALS_MS]
+    return {"requests": requests, "bulk_bytes": 10_000_000, "bulk_seconds": 2.5}
+
+
+def run(load: OneByOne) -> tuple[FakeStage, dict[str, Any]]:
+    """Run a round; return the stage and what was recorded."""
+    fake = FakeStage()
+    fake.answers["one_by_one"] = answer()
+    return fake, load.run(fake.stage, label="a-b1")
+
+
+def test_a_round_is_the_articles_unless_told_otherwise() -> None:
+    """Four downloads of the large file, and a second for each small one; nothing else is touched."""
+    fake, recorded = run(OneByOne())
+    assert fake.did == ["one_by_one"]
+    assert fake.jobs == [
+        {
+            "job": "one_by_one",
+            "address": ADDRESS,
+            "port": PORT,
+            "fast_path": "/small.bin",
+            "requests": 17,
+            "timeout_s": 1.0,
+            "bulk_path": "/bulk.bin",
+            "bulk_downloads": 4,
+            "trial": "a-b1",
+        }
+    ]
+    assert recorded["trial"] == "a-b1"
+    assert recorded["requests"] == answer()["requests"]
+
+
+def test_the_client_has_the_time_that_all_requests_may_take() -> None:
+    """One after the other, each to its limit."""
+    (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
+    assert long.timeouts_s[0] - short.timeouts_s[0] == pytest.approx(190)
+
+
+def test_every_figure_of_a_round_is_computed() -> None:
+    """Of a request that was cut short the limit counts as its time."""
+    _, recorded = run(OneByOne())
+    assert OneByOne().observe(recorded) == ProtocolObservation(
+        trial="a-b1",
+        steal_pct=1.5,
+        measuring_s=1.0,
+        requests=5,
+        timeout_share=0.2,
+        total_p50_ms=30.0,
+        slowest_tenth_ms=1000.0,
+        total_max_ms=1000.0,
+        bulk_bytes_per_s=4_000_000.0,
+    )
+
+
+def test_a_round_without_requests_is_no_observation() -> None:
+    """It has no median."""
+    _, recorded = run(OneByOne())
+    with pytest.raises(ValueError, match="mean requires at least one data point"):
+        OneByOne().observe({**recorded, "requests": []})
+
+
+def test_only_the_bulk_downloads_are_cut_short() -> None:
+    """They end with the last request; a fast request that is short would be a sign of trouble."""
+    assert OneByOne().cut_short_paths == ("/bulk.bin",)
+    assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
+
+
+@pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
+def test_the_slowest_tenth_is_at_least_a_tenth(requests: int, slowest_tenth_ms: float) -> None:
+    """Of requests that take 1 ms, 2 ms and so on, in whatever order they came."""
+    _, recorded = run(OneByOne())
+    rounds = [{"total_ms": float(total_ms), "complete": True} for total_ms in range(requests, 0, -1)]
+    assert OneByOne().observe({**recorded, "requests": rounds}).slowest_tenth_ms == about(slowest_tenth_ms)

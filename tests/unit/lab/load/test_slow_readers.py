@@ -1,0 +1,143 @@
+"""Slow readers as a load: fresh workers, readers until nginx takes no more, and what they cost."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sample, sockets, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers, slow_readers
+from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
+
+LOAD = SlowReaders(readers=3)
+OLD = (worker(11), worker(12))
+# The old ones, the new ones, and the reading before the readers.
+BEFORE = 3
+
+
+def workers(*rss_bytes: int, written_bytes: int = 0, first_pid: int = 31) -> tuple[WorkerFigures, ...]:
+    """Return new workers with so much memory, of which each has written something."""
+    return tuple(
+        worker(pid, rss_bytes=size, write_bytes=written_bytes) for pid, size in enumerate(rss_bytes, start=first_pid)
+    )
+
+
+FRESH = workers(2 * MIB, 2 * MIB, written_bytes=1000)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject that takes 7 MiB for its readers, and gives 2 of them back."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, slow_readers, fresh_workers)
+    fake.workers = [OLD, FRESH, FRESH, workers(8 * MIB, 2 * MIB, written_bytes=5000)]
+    fake.samples = (sample(0.0, 2 * MIB, 2 * MIB), sample(0.1, 8 * MIB, 3 * MIB), sample(0.2, 6 * MIB, 3 * MIB))
+    fake.cgroups = [cgroup(oom_kills=1), cgroup(usage=20 * MIB, anon=8 * MIB, file=3 * MIB, oom_kills=1)]
+    fake.sockets = [sockets(send_queue_bytes=123_456)]
+    fake.answers["end_slow_readers"] = {"alive": 2, "unread_bytes": 654_321, "ended": 1}
+    return fake
+
+
+def grow(fake: FakeStage, sizes_bytes: Sequence[int]) -> float:
+    """Run a trial in which the workers are seen to have such sizes; return how long they were waited for, in s."""
+    fake.workers[BEFORE:] = [workers(size, 0) for size in sizes_bytes]
+    began_s = fake.clock.now_s
+    LOAD.run(fake.stage, label="a-b1")
+    # Each of the two jobs takes a second by this clock.
+    return fake.clock.now_s - began_s - 2
+
+
+def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: FakeStage) -> None:
+    """What they cost is there as long as they are; the watch is around all of it."""
+    recorded = LOAD.run(fake.stage, label="a-b1")
+    steady = fake.did.count("workers") - BEFORE - 1
+    assert steady > 1
+    assert fake.did == [
+        *["workers", "reload", "workers"],
+        *["workers", "cgroup", "watch", "start_slow_readers"],
+        *["workers"] * steady,
+        *["sockets", "cgroup", "end_slow_readers", "watched", "workers"],
+    ]
+    assert fake.jobs == [
+        {
+            "job": "start_slow_readers",
+            "address": ADDRESS,
+            "port": PORT,
+            "path": "/bulk.bin",
+            "count": 3,
+            "interval_s": 3.0,
+            "read_bytes": 1,
+            "hold_s": 12.0,
+        },
+        {"job": "end_slow_readers"},
+    ]
+    assert recorded["trial"] == "a-b1"
+    assert recorded["rss_samples"][1] == {"at_s": 0.1, "rss_bytes": [8 * MIB, 3 * MIB]}
+
+
+def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
+    """Growth is against what fresh workers have; the largest size of all workers together is that of one moment."""
+    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    assert observation == MemoryObservation(
+        trial="a-b1",
+        steal_pct=0.0,
+        # Both jobs, and the wait in between.
+        measuring_s=about(2.35),
+        readers=3,
+        readers_alive=2,
+        growth_bytes=7 * MIB,
+        cgroup_growth_bytes=10 * MIB,
+        cgroup_kernel_growth_bytes=4 * MIB,
+        temp_file_bytes=8000,
+        send_queue_bytes=123_456,
+        unread_bytes=654_321,
+        oom_kills=0,
+        others_ended=0,
+    )
+    assert observation.faults == ()
+
+
+@pytest.mark.parametrize(
+    ("sizes_bytes", "waited_s"),
+    [
+        ([4 * MIB], 0.35),
+        ([4 * MIB, 5 * MIB, 6 * MIB, 5 * MIB, 8 * MIB], 0.55),
+        ([4 * MIB, 4 * MIB + 1000, 4 * MIB + (1 << 18), 4 * MIB], 0.35),
+        ([4 * MIB, 4 * MIB, 4 * MIB + (1 << 18) + 1], 0.45),
+        ([place * MIB for place in range(1000)], 11.75),
+    ],
+    ids=["at-once", "grows", "trembles", "grows-a-little", "never-ends"],
+)
+def test_readers_end_once_memory_has_not_changed_for_a_while(
+    sizes_bytes: list[int], waited_s: float, fake: FakeStage
+) -> None:
+    """That is 0.3 s after the last change of more than 256 KiB, and before the client ends them by itself."""
+    assert grow(fake, sizes_bytes) == pytest.approx(waited_s, abs=0.06)
+
+
+@pytest.mark.parametrize(("kills", "others"), [(0, 2), (1, 1), (2, 0), (3, 0)])
+def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int, others: int, fake: FakeStage) -> None:
+    """The kernel's count is since the container's start; what the ended ones wrote is not known."""
+    fake.cgroups = [cgroup(oom_kills=5), cgroup(oom_kills=5 + kills)]
+    fake.workers[BEFORE:] = [workers(MIB, MIB, written_bytes=9_999_999, first_pid=41)]
+    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    assert (observation.oom_kills, observation.others_ended) == (kills, others)
+    assert observation.temp_file_bytes == 0
+
+
+def test_the_client_may_take_as_long_as_the_readers_may(fake: FakeStage) -> None:
+    """Its answer comes at once when it is told to end them, and at their own end at the latest."""
+    SlowReaders(readers=1, longest_s=90.0, interval_s=0.5, path="/film.bin").run(fake.stage, label="a-b1")
+    start_s, end_s = fake.timeouts_s
+    assert end_s - start_s == 90
+    assert fake.jobs[0]["hold_s"] == 90
+    assert (fake.jobs[0]["interval_s"], fake.jobs[0]["path"]) == (0.5, "/film.bin")
+
+
+def test_workers_that_stay_are_an_error_before_any_reader_comes(fake: FakeStage) -> None:
+    """What they keep of earlier trials would be missing in the growth."""
+    fake.workers = [OLD]
+    with pytest.raises(LabError, match="did not replace its workers"):
+        LOAD.run(fake.stage, label="a-b1")
+    assert fake.jobs == []

@@ -1,0 +1,348 @@
+"""How the library asks for a trial: of one program, or of two on one time line."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from images.client.loadgen.spec import TrialSpec
+from tests.support import canned_turns
+from tests.support.canned_trials import raw_trial
+from tests.support.fake_nginx import Behaviour, FakeNginx
+from tests.support.places import CHECKOUT
+from tuneproof.errors import LabError
+from tuneproof.lab.load.observer import Observer
+from tuneproof.lab.load.stall_load import StallLoad, run_trial
+from tuneproof.lab.load.stall_observation import StallObservation
+
+if TYPE_CHECKING:
+    from tuneproof.lab.load.stage import Stage
+    from tuneproof.lab.topology.channel import Channel
+
+
+class Program:
+    """A stand-in for a program in a container: canned answers, and a record of what was asked.
+
+    Args:
+        ready_s: When it is prepared, by its own clock.
+        round_trip_s: How long question and answer are on their way.
+        raw: What it has seen of the trial; an error instead ends it.
+        prepared: An error with which it ends before that.
+        together: Makes it wait until the other program is asked as well.
+        first: What it answers to the first start in the place of that.
+    """
+
+    def __init__(
+        self,
+        *,
+        ready_s: float = 100.0,
+        round_trip_s: float = 0.0,
+        raw: dict[str, Any] | LabError | None = None,
+        prepared: LabError | None = None,
+        together: Callable[[], object] = lambda: None,
+        first: dict[str, Any] | None = None,
+    ) -> None:
+        self._first = first
+        self._ready_s = ready_s
+        self._round_trip_s = round_trip_s
+        self._raw = raw
+        self._prepared = prepared
+        self._together = together
+        self.specs: list[TrialSpec] = []
+        self.starts_s: list[float] = []
+
+    @property
+    def channel(self) -> "Channel":
+        """This object, where a channel is wanted."""
+        return cast("Channel", self)
+
+    def ask(self, question: object, *, timeout_s: float) -> Any:
+        """Answer as the program would."""
+        assert timeout_s > 0
+        self._together()
+        ((kind, fields),) = json.loads(json.dumps(question)).items()
+        if kind == "prepare":
+            self.specs.append(TrialSpec.from_json(fields))
+            time.sleep(self._round_trip_s)
+            if self._prepared:
+                raise self._prepared
+            return {"ready_s": self._ready_s, "took_s": 0.0}
+        assert kind == "go"
+        self.starts_s.append(fields["start_s"])
+        if isinstance(self._raw, LabError):
+            raise self._raw
+        if self._first is not None and len(self.starts_s) == 1:
+            return self._first
+        return self._raw
+
+
+def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> dict[str, Any]:
+    """Run a trial with one program, or two."""
+    return run_trial(
+        client.channel,
+        plan or StallLoad(),
+        address="172.18.0.2",
+        port=8000,
+        label="a-b1",
+        prober=prober.channel if prober else None,
+    )
+
+
+def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
+    """Against the stage's subject; what comes back is what the plan makes its observation of."""
+    client, prober = Program(raw=raw_trial(lags_ms=([9.0], [9.0]))), Program(raw=raw_trial(lags_ms=([7.0], [1.0])))
+    programs = types.SimpleNamespace(loadgen=client, prober=prober)
+    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
+    plan = StallLoad(bulk_per_worker=(4, 0))
+    observation = plan.observe(plan.run(cast("Stage", stage), label="a-b2"))
+    assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
+    for program in (client, prober):
+        (spec,) = program.specs
+        assert (spec.address, spec.port, spec.trial) == ("172.18.0.7", 8080, "a-b2")
+    assert plan.metrics([observation])["worker1_lag_p50_ms"] == 7
+
+
+class Recorder:
+    """A stand-in for the observer's program: it has seen turns, or ends with an error.
+
+    Attributes:
+        windows_s: Starts and ends that it was asked for.
+    """
+
+    def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
+        self._error = error
+        self._together = together
+        self.windows_s: list[tuple[float, float]] = []
+
+    def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
+        """Answer as the program would."""
+        assert timeout_s > 0
+        assert question["task"] == "turns"
+        self.windows_s.append((question["start_s"], question["end_s"]))
+        self._together()
+        if self._error:
+            return {"error": self._error}
+        workers = [canned_turns.raw_worker(11, read=[[67, 2, 3000]]), canned_turns.raw_worker(12)]
+        return {"workers": workers, "start_s": question["start_s"], "end_s": question["end_s"]}
+
+    @property
+    def observer(self) -> Observer:
+        """The library's side of it."""
+        return Observer(cast("Channel", self))
+
+
+@pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
+def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
+    """Asked for at the same time as the loads, for exactly their window, and only where the plan says so."""
+    both = threading.Barrier(2, timeout=5)
+
+    class Meeting(Program):
+        def ask(self, question: object, *, timeout_s: float) -> Any:
+            if "go" in cast("dict[str, Any]", question):
+                both.wait()
+            return super().ask(question, timeout_s=timeout_s)
+
+    client, recorder = Meeting(raw=raw_trial()), Recorder(together=both.wait)
+    programs = types.SimpleNamespace(loadgen=client, prober=Program(raw=raw_trial()) if has_prober else None)
+    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer)
+    plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
+    raw = json.loads(json.dumps(plan.run(cast("Stage", stage), label="a-b2")))
+    ((start_s, end_s),) = recorder.windows_s
+    assert client.starts_s == [start_s]
+    assert end_s - start_s == pytest.approx(3.0)
+    loaded, idle = plan.observe(raw).workers
+    assert loaded.turns is not None
+    assert idle.turns is not None
+    assert (loaded.turns.turn_bytes_p50, idle.turns.turn_bytes_p50) == (1500, None)
+
+
+def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
+    """It would wait for the window's end, and subjects that record nothing have no answer."""
+    client = Program(raw=raw_trial())
+    programs = types.SimpleNamespace(loadgen=client, prober=None)
+    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
+    assert "turns" not in StallLoad().run(cast("Stage", stage), label="a-b2")
+
+
+def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
+    """The turns may only be missing because nginx is gone."""
+    recorder = Recorder("process 11 keeps no record of its turns")
+    for raw, error in ((LabError("no bulk file"), "no bulk file"), (raw_trial(), "process 11 keeps no record")):
+        client = Program(raw=raw)
+        with pytest.raises(LabError, match=error):
+            run_trial(
+                client.channel, StallLoad(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
+            )
+
+
+def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
+    """A fast request that is short would be a sign of trouble."""
+    assert StallLoad().cut_short_paths == ("/bulk.bin",)
+
+
+def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
+    """The plan travels as JSON, one program does everything, and its answer comes back untouched."""
+    client = Program(raw={"trial": "x"})
+    assert asked(client, plan=StallLoad(bulk_per_worker=(4, 0))) == {"trial": "x"}
+    (spec,) = client.specs
+    assert (spec.bulk_per_worker, spec.probes) == ((4, 0), True)
+    assert (spec.address, spec.port, spec.trial) == ("172.18.0.2", 8000, "a-b1")
+
+
+def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> None:
+    """They begin when the client hears of it, which is later the farther away it is."""
+    client = Program(ready_s=100.0, round_trip_s=0.1, raw={})
+    began_s = time.monotonic()
+    asked(client, plan=StallLoad(settle_s=2.0))
+    (start_s,) = client.starts_s
+    assert 102.1 <= start_s < 102 + time.monotonic() - began_s
+
+
+def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
+    """Neither does the other's part, and all times are the same."""
+    client, prober = Program(raw=raw_trial()), Program(raw=raw_trial())
+    plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
+    asked(client, prober, plan=plan)
+    (loads,), (probes,) = client.specs, prober.specs
+    assert (loads.probes, loads.bulk_per_worker, loads.fast_rate_hz, loads.baseline_s) == (False, (4, 0), 15, 0.5)
+    assert (probes.probes, probes.bulk_per_worker, probes.fast_rate_hz, probes.baseline_s) == (True, (0, 0), 0, 0)
+    assert (probes.probe_interval_s, probes.workers, probes.trial) == (0.02, 2, "a-b1")
+    assert loads.measure_s == probes.measure_s == 3
+
+
+@pytest.mark.parametrize("late", ["client", "prober"])
+def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> None:
+    """With all its programs: nothing was measured, so nothing is chosen by it."""
+    first: dict[str, Any] = {"late_s": 0.3}
+    client, prober = (
+        Program(raw=raw_trial(), first=first if name == late else raw_trial()) for name in ("client", "prober")
+    )
+    assert "late_s" not in asked(client, prober)
+    assert (len(client.specs), len(prober.specs)) == (2, 2)
+
+
+def test_a_host_that_is_always_too_late_is_told() -> None:
+    """After some tries, with the last figure."""
+    client = Program(raw={"late_s": 0.3})
+    with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before it was asked for, 8 times"):
+        asked(client)
+    assert len(client.specs) == 8
+
+
+def test_two_programs_are_asked_at_the_same_time() -> None:
+    """Both questions of a phase are under way before the first is answered."""
+    both = threading.Barrier(2, timeout=5)
+    client, prober = Program(raw=raw_trial(), together=both.wait), Program(raw=raw_trial(), together=both.wait)
+    asked(client, prober)
+    assert len(client.starts_s) == len(prober.starts_s) == 1
+
+
+@pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
+def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
+    """Both are told the same start."""
+    client, prober = (Program(ready_s=each_s, raw=raw_trial()) for each_s in ready_s)
+    began_s = time.monotonic()
+    asked(client, prober, plan=StallLoad(settle_s=2.0))
+    assert client.starts_s == prober.starts_s
+    assert 109 <= client.starts_s[0] < 109 + time.monotonic() - began_s
+
+
+def test_two_records_become_one() -> None:
+    """Lags and the machine's figures are the prober's, loads are the client's, and the time is the longer one."""
+    loads = raw_trial(bulk=(3_000_000, 0), steal_pct=9.0, measuring_s=4.0) | {"probe": [], "workers": [11, 12]}
+    probes = raw_trial(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
+    raw = asked(Program(raw=loads), Program(raw=probes))
+    assert set(raw) == set(loads)
+    observation = StallObservation.from_json(raw)
+    assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1]
+    assert list(observation.bulk_bytes_per_s) == [1_500_000, 0]
+    assert (observation.steal_pct, observation.measuring_s) == (3, 4)
+    swapped = asked(Program(raw=loads | {"measuring_s": 1.0}), Program(raw=probes))
+    assert swapped["measuring_s"] == 2
+
+
+def test_a_client_that_looked_for_no_worker_has_seen_the_probers() -> None:
+    """Without bulk downloads nothing else tells which worker is the first."""
+    loads = raw_trial() | {"probe": [], "workers": []}
+    assert asked(Program(raw=loads), Program(raw=raw_trial()))["workers"] == [11, 12]
+
+
+def test_programs_that_saw_different_workers_are_an_error() -> None:
+    """Bulk downloads would be counted for one worker, and the lag of another."""
+    loads = raw_trial() | {"workers": [11, 13]}
+    with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
+        asked(Program(raw=loads), Program(raw=raw_trial()))
+
+
+@pytest.mark.parametrize("phase", ["prepared", "raw"])
+def test_of_two_errors_the_clients_is_told(phase: str) -> None:
+    """The prober may only have failed because of it."""
+    client: dict[str, Any] = {"raw": raw_trial(), phase: LabError("no bulk file")}
+    prober: dict[str, Any] = {"raw": raw_trial(), phase: LabError("no answer")}
+    with pytest.raises(LabError, match="no bulk file"):
+        asked(Program(**client), Program(**prober))
+    with pytest.raises(LabError, match="no answer"):
+        asked(Program(raw=raw_trial()), Program(**prober))
+
+
+def test_an_error_waits_for_the_other_program() -> None:
+    """A question without its answer would spoil the next one."""
+    prober = Program(round_trip_s=0.2)
+    began_s = time.monotonic()
+    with pytest.raises(LabError, match="no bulk file"):
+        asked(Program(prepared=LabError("no bulk file")), prober)
+    assert time.monotonic() - began_s >= 0.2
+    assert (len(prober.specs), prober.starts_s) == (1, [])
+
+
+class Process:
+    """The real program in a process of its own, asked as in a container."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def ask(self, question: object, *, timeout_s: float) -> Any:
+        """Send a line, return the line that comes back."""
+        assert timeout_s > 0
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        return json.loads(self._process.stdout.readline())
+
+
+@contextmanager
+def program() -> Iterator["Channel"]:
+    """The real program; it ends with its input."""
+    command = [sys.executable, "-m", "loadgen"]
+    folder = CHECKOUT / "images/client"
+    with subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        yield cast("Channel", Process(process))
+
+
+def test_two_real_programs_see_one_trial() -> None:
+    """A worker that is slow for the prober is the one that has the client's bulk downloads."""
+    plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
+    with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server, program() as client:
+        with program() as prober:
+            for label in ("a-b1", "a-b2"):
+                raw = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
+                observation = StallObservation.from_json(raw)
+                assert observation.trial == label
+                first, second = observation.workers
+                assert (first.worker_pid, second.worker_pid) == (7, 31)
+                assert min(raw["probe"][0]["lag_ms"]) < 15 < second.lag_p50_ms
+                assert observation.bulk_bytes_per_s[0] == 0
+                assert observation.bulk_bytes_per_s[1] > 1 << 20
+                assert len(observation.fast) == 15
+                assert observation.baseline
+        server.wait_for_open(0)
+    assert server.workers_asked_for("/bulk.bin") == [31] * 4

@@ -1,0 +1,56 @@
+"""Memory of workers that have served nothing yet: a reload, and a reading once it no longer changes."""
+
+import pytest
+
+from tests.support.fake_stage import MIB, FakeStage, about, worker
+from tuneproof.errors import LabError
+from tuneproof.lab.load import fresh_workers, start_up
+from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.load.start_up import StartUp, StartUpObservation
+
+LOAD = StartUp(workers=2, worker_connections=512)
+OLD = (worker(11), worker(12))
+
+
+def new(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
+    """Return workers with so much memory of their own."""
+    return tuple(worker(30 + place, rss_anon_bytes=size) for place, size in enumerate(anon_bytes))
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject whose new workers grow for a while."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, start_up, fresh_workers)
+    # Before the reload, when the new ones are there, and while they fill their tables.
+    fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), new(2 * MIB, MIB), new(3 * MIB, 2 * MIB)]
+    return fake
+
+
+def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> None:
+    """All workers together; the last two readings are the same."""
+    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == StartUpObservation(
+        trial="a-b1",
+        steal_pct=0.0,
+        measuring_s=about(0.15),
+        workers=2,
+        slots=1024,
+        rss_bytes=5 * MIB,
+    )
+    assert fake.did == ["workers", "reload", *["workers"] * 5]
+
+
+def test_memory_that_never_settles_is_an_error(fake: FakeStage) -> None:
+    """Any reading of it would be one of many."""
+    fake.workers = [OLD, *[new(size, 0) for size in range(1000)]]
+    began_s = fake.clock.now_s
+    with pytest.raises(LabError, match="the memory of subject subject does not settle"):
+        LOAD.run(fake.stage, label="a-b1")
+    assert 20 < fake.clock.now_s - began_s < 20.2
+
+
+def test_old_workers_that_stay_are_an_error(fake: FakeStage) -> None:
+    """Theirs is not the memory of a start."""
+    fake.workers = [OLD]
+    with pytest.raises(LabError, match="did not replace its workers"):
+        LOAD.run(fake.stage, label="a-b1")

@@ -1,0 +1,44 @@
+"""Bounded waiting for something to be gone."""
+
+import pytest
+
+from tests.support.fake_stage import FakeClock
+from tuneproof.errors import LabError
+from tuneproof.lab.load import waiting
+from tuneproof.lab.load.waiting import wait_until_none
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """A clock that only moves in sleep."""
+    clock = FakeClock()
+    clock.replace_in(monkeypatch, waiting)
+    return clock
+
+
+def test_what_is_gone_is_not_waited_for(clock: FakeClock) -> None:
+    """The usual case costs a trial nothing."""
+    began_s = clock.now_s
+    wait_until_none(lambda: 0, "connections")
+    assert clock.now_s == began_s
+
+
+def test_it_is_counted_until_nothing_is_left(clock: FakeClock) -> None:
+    """It looks some twenty times a second, and no longer than it must."""
+    began_s = clock.now_s
+    left = [7, 3, 0, 9]
+    wait_until_none(lambda: left.pop(0), "connections")
+    assert left == [9]
+    assert clock.now_s == pytest.approx(began_s + 0.1)
+
+
+@pytest.mark.parametrize(("given", "within_s"), [({}, 20.0), ({"within_s": 1.5}, 1.5)])
+def test_what_never_goes_away_is_an_error_that_counts_it(
+    given: dict[str, float], within_s: float, clock: FakeClock
+) -> None:
+    """The next trial would find it; the message has the last count and the time."""
+    began_s = clock.now_s
+    with pytest.raises(LabError) as caught:
+        wait_until_none(lambda: 7, "connections of the storm", **given)
+    assert caught.value.what == f"7 connections of the storm are still there after {within_s:g} s"
+    assert within_s < clock.now_s - began_s < within_s + 0.2

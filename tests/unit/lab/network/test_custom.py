@@ -1,0 +1,165 @@
+"""One line of settings becomes a network profile, or one message with everything that is wrong in it."""
+
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.lab.network.custom import EXAMPLE, parse_custom
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile
+
+
+def faults(text: str) -> str:
+    """Return what is said about a text, without the text itself."""
+    with pytest.raises(BadInputError) as caught:
+        parse_custom(text)
+    assert caught.value.what.startswith(f"--network {text}: ")
+    assert caught.value.remedy == f"write it like {EXAMPLE}"
+    return caught.value.what.removeprefix(f"--network {text}: ")
+
+
+@pytest.mark.parametrize(
+    ("setting", "fields"),
+    [
+        ("delay=700us", {"delay_ms": 0.7}),
+        ("delay=20ms", {"delay_ms": 20}),
+        ("delay=0.3s", {"delay_ms": 300}),
+        ("delay=2ms,jitter=.5ms", {"delay_ms": 2, "jitter_ms": 0.5}),
+        ("loss=1.5%", {"loss_pct": 1.5}),
+        ("duplicate=2%", {"duplicate_pct": 2}),
+        ("delay=1ms,reorder=10%", {"delay_ms": 1, "reorder_pct": 10}),
+        ("corrupt=3%", {"corrupt_pct": 3}),
+        ("rate=500kbit", {"rate_mbit": 0.5}),
+        ("rate=50mbit", {"rate_mbit": 50}),
+        ("rate=2gbit", {"rate_mbit": 2000}),
+        ("rate=50mbit,limit=1000", {"rate_mbit": 50, "limit_packets": 1000}),
+    ],
+)
+def test_a_setting_is_read_in_its_unit(setting: str, fields: dict[str, Any]) -> None:
+    """Without a prefix it is about both directions of the client's link."""
+    profile = parse_custom(setting)
+    assert profile.client == LinkProfile.both(Impairment(**fields))
+    assert not profile.backend.shapes
+
+
+@pytest.mark.parametrize(
+    ("prefix", "shaped"),
+    [
+        ("", ["client.egress", "client.ingress"]),
+        ("client.", ["client.egress", "client.ingress"]),
+        ("backend.", ["backend.egress", "backend.ingress"]),
+        ("egress.", ["client.egress"]),
+        ("client.ingress.", ["client.ingress"]),
+        ("backend.egress.", ["backend.egress"]),
+        ("backend.ingress.", ["backend.ingress"]),
+    ],
+)
+def test_a_prefix_chooses_the_link_and_the_direction(prefix: str, shaped: list[str]) -> None:
+    """All four directions can be set, together or alone."""
+    profile = parse_custom(f"{prefix}rate=7mbit")
+    found = {
+        f"{link}.{direction}": impairment
+        for link, item in profile.links.items()
+        for direction, impairment in item.directions.items()
+    }
+    assert [name for name, impairment in found.items() if impairment == Impairment(rate_mbit=7)] == shaped
+    assert [name for name, impairment in found.items() if impairment == Impairment()] == [
+        name for name in found if name not in shaped
+    ]
+
+
+def test_settings_of_several_links_stand_side_by_side() -> None:
+    """One line describes the whole network."""
+    profile = parse_custom("backend.rate=2gbit,client.ingress.rate=100mbit,delay=1ms")
+    assert profile.backend == LinkProfile.both(Impairment(rate_mbit=2000))
+    assert profile.client.egress == Impairment(delay_ms=1)
+    assert profile.client.ingress == Impairment(delay_ms=1, rate_mbit=100)
+
+
+def test_spaces_and_capitals_do_not_matter() -> None:
+    """The name is the text without both; tc takes capitals, too."""
+    profile = parse_custom(" Delay = 20 ms, rate=50Mbit ")
+    assert profile == parse_custom("delay=20ms,rate=50mbit")
+    assert profile.name == "delay=20ms,rate=50mbit"
+    assert profile.summary == "The settings delay=20ms,rate=50mbit."
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("delay=20", "delay=20: 20 needs one of the units us, ms, s"),
+        ("delay=20min", "delay=20min: 20 needs one of the units us, ms, s, not min"),
+        ("loss=1", "loss=1: 1 needs one of the units %"),
+        ("rate=5mbps", "rate=5mbps: 5 needs one of the units kbit, mbit, gbit, not mbps"),
+        ("rate=1mbit,limit=10p", "limit=10p: 10 needs no unit, not p"),
+        ("delay=soon", "delay=soon: a number with one of the units us, ms, s is missing"),
+        ("delay=", "delay=: a number with one of the units us, ms, s is missing"),
+        ("delay", "delay: a number with one of the units us, ms, s is missing"),
+        ("delay=nanms", "delay=nanms: a number with one of the units us, ms, s is missing"),
+        ("rate=1mbit,limit=x", "limit=x: a number with no unit is missing"),
+        ("delay=-1ms", "delay=-1ms: delay_ms: -1 is not between 0 and 10000"),
+        ("delay=20s", "delay=20s: delay_ms: 20000 is not between 0 and 10000"),
+        ("loss=120%", "loss=120%: loss_pct: 120 is not between 0 and 100"),
+        ("delay=0.5us", "delay=0.5us: delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
+        (
+            "rate=1mbit,limit=1.5",
+            "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600",
+        ),
+        ("delay=1ms,delay=2ms", "delay=2ms: given twice for client.egress and client.ingress"),
+        ("delay=1ms,client.ingress.delay=1ms", "client.ingress.delay=1ms: given twice for client.ingress"),
+        ("jitter=5ms", "client: jitter_ms: 5 needs a delay_ms of at least as much"),
+        (
+            "backend.delay=9ms,backend.ingress.jitter=10ms",
+            "backend.ingress: jitter_ms: 10 needs a delay_ms of at least as much",
+        ),
+        ("limit=10", "client: a limit alone shapes nothing, give a delay, a loss or a rate with it"),
+        ("delay=1ms,,loss=1%", "nothing between commas: no such key"),
+    ],
+)
+def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
+    """One fault is one message about it, and no other."""
+    message = faults(text)
+    if fault.endswith("no such key"):
+        assert message.startswith(f"{fault}, the keys are ")
+    else:
+        assert message == fault
+
+
+@pytest.mark.parametrize("key", ["dealy", "", "client", "server.delay", "egress.client.delay", "client.client.delay"])
+def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
+    """A prefix is optional, but its place is not."""
+    assert faults(f"{key}=1ms") == (
+        f"{key}=1ms: no such key, the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
+        "each after an optional client. or backend. and an optional egress. or ingress."
+    )
+
+
+def test_all_faults_are_named_at_once() -> None:
+    """Settings that cannot be read do not hide that others cannot be together."""
+    message = faults("loss=1,backend.jitter=1ms,colour=red,loss=2%,ingress.rate=9999gbit")
+    clauses = message.split("; ")
+    assert [clause.partition(":")[0] for clause in clauses] == [
+        "loss=1",
+        "colour=red",
+        "loss=2%",
+        "ingress.rate=9999gbit",
+        "backend",
+    ]
+
+
+def test_jitter_beside_an_unreadable_delay_is_no_fault_of_its_own() -> None:
+    """It would go away with the delay's."""
+    assert faults("delay=20,jitter=5ms") == "delay=20: 20 needs one of the units us, ms, s"
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_a_number_without_end_is_out_of_range(digits: int) -> None:
+    """Neither a float nor Python's limit of digits is in its way."""
+    assert "delay_ms: inf is not a number between 0 and 10000" in faults(f"delay={'9' * digits}s")
+    assert "limit_packets: inf is not a whole number between 1 and 2600" in faults(f"limit={'9' * digits}")
+
+
+def test_the_example_in_every_message_is_right() -> None:
+    """A user copies it."""
+    assert parse_custom(EXAMPLE).client == LinkProfile.both(Impairment(delay_ms=20, loss_pct=1, rate_mbit=50))

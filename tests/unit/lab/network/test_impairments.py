@@ -1,0 +1,204 @@
+"""What netem shall do is checked when it is written down, and comes with a queue that it fits into."""
+
+import math
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER_FRAMES, Impairment, value_fault
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"loss_pct": 120}, "loss_pct: 120 is not between 0 and 100"),
+        ({"duplicate_pct": -0.5}, "duplicate_pct: -0.5 is not between 0 and 100"),
+        ({"corrupt_pct": 100.5}, "corrupt_pct: 100.5 is not between 0 and 100"),
+        ({"reorder_pct": 101}, "reorder_pct: 101 is not between 0 and 100"),
+        ({"delay_ms": 10_000.5}, "delay_ms: 10000.5 is not between 0 and 10000"),
+        ({"delay_ms": math.nan}, "delay_ms: nan is not a number between 0 and 10000"),
+        ({"delay_ms": "20"}, "delay_ms: '20' is not a number between 0 and 10000"),
+        ({"delay_ms": None}, "delay_ms: None is not a number between 0 and 10000"),
+        ({"delay_ms": 1, "jitter_ms": -1}, "jitter_ms: -1 is not between 0 and 10000"),
+        ({"loss_pct": True}, "loss_pct: True is not a number between 0 and 100"),
+        ({"rate_mbit": 0}, "rate_mbit: 0 is not between 0.01 and 32000"),
+        ({"rate_mbit": 32_001.0}, "rate_mbit: 32001 is not between 0.01 and 32000"),
+        ({"rate_mbit": math.inf}, "rate_mbit: inf is not a number between 0.01 and 32000"),
+        ({"limit_packets": 0}, "limit_packets: 0 is not between 1 and 2600"),
+        ({"limit_packets": 2601}, "limit_packets: 2601 is not between 1 and 2600"),
+        ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 2600"),
+        ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
+        ({"delay_ms": 5, "jitter_ms": 6}, "jitter_ms: 6 needs a delay_ms of at least as much"),
+        ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake those that wait"),
+        (
+            {"delay_ms": 5, "reorder_pct": 10, "rate_mbit": 50},
+            "reorder_pct: 10 would let packets pass beside the rate_mbit",
+        ),
+        (
+            {"delay_ms": 5, "jitter_ms": 1, "rate_mbit": 50},
+            "jitter_ms: 1 with a rate_mbit would make the mean delay longer",
+        ),
+    ],
+    ids=str,
+)
+def test_an_impossible_value_is_refused_with_what_is_allowed(fields: dict[str, Any], fault: str) -> None:
+    """One fault is one clause, that names the field and the value."""
+    with pytest.raises(BadInputError) as caught:
+        Impairment(**fields)
+    assert caught.value.what == fault
+
+
+def test_all_faults_are_named_at_once() -> None:
+    """Values are compared with each other also beside a third one that is impossible by itself."""
+    with pytest.raises(BadInputError) as caught:
+        Impairment(loss_pct=101, delay_ms=1, jitter_ms=2, rate_mbit=-1, limit_packets=0)
+    assert [clause.partition(":")[0] for clause in caught.value.what.split("; ")] == [
+        "loss_pct",
+        "rate_mbit",
+        "limit_packets",
+        "jitter_ms",
+    ]
+
+
+def test_what_hangs_on_a_wrong_value_is_not_a_second_fault() -> None:
+    """Jitter and reordering need a delay, and one was given."""
+    with pytest.raises(BadInputError) as caught:
+        Impairment(delay_ms=-1, jitter_ms=2, reorder_pct=5)
+    assert caught.value.what == "delay_ms: -1 is not between 0 and 10000"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delay_ms", 0),
+        ("delay_ms", 10_000),
+        ("delay_ms", 1.001),
+        ("jitter_ms", 0.001),
+        ("loss_pct", 100),
+        ("rate_mbit", 0.01),
+        ("rate_mbit", 32_000),
+        ("rate_mbit", None),
+        ("limit_packets", 1),
+        ("limit_packets", MAX_QUEUE_PACKETS),
+        ("limit_packets", None),
+    ],
+)
+def test_the_ends_of_a_range_belong_to_it(name: str, value: float | None) -> None:
+    """1.001 is a whole number of microseconds, though 1.001 times 1000 is not whole in binary."""
+    assert value_fault(name, value) is None
+
+
+def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_given() -> None:
+    """125 MB/s times 31.491 ms are 2600 frames of 1514 bytes: they fit, and nothing is left for a buffer."""
+    with pytest.raises(BadInputError) as caught:
+        Impairment(delay_ms=31.492, rate_mbit=1000)
+    assert caught.value.what == (
+        "rate_mbit: 1000 with a delay_ms of 31.492 has 2601 packets in flight; a link holds 2600: "
+        "lower the rate or the delay, or set limit_packets"
+    )
+    assert Impairment(delay_ms=31.492, rate_mbit=1000, limit_packets=300).queue_packets == 300
+    assert Impairment(delay_ms=31.491, rate_mbit=1000).queue_packets == 2600
+
+
+@pytest.mark.parametrize(
+    ("impairment", "packets"),
+    [
+        (Impairment(delay_ms=20, rate_mbit=100), 496),  # 12.5 MB/s times 60 ms, by 1514 bytes
+        (Impairment(delay_ms=1, jitter_ms=0.5), 1776),  # 125 MB/s, assumed, times 21.5 ms
+        (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: a buffer of 20 ms, not of 10
+        (Impairment(rate_mbit=2), 100),  # 5 kB would be 4 frames
+        (Impairment(loss_pct=1), 1652),  # 125 MB/s, assumed, times 20 ms
+        (Impairment(delay_ms=20, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
+        (Impairment(delay_ms=1, rate_mbit=8000), MAX_QUEUE_SUPER_FRAMES),  # 321 with the whole buffer
+        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # cut: nothing was said about its rate
+    ],
+)
+def test_the_queue_holds_what_travels_and_a_buffer(impairment: Impairment, packets: int) -> None:
+    """The longest delay, and one round trip or 20 ms, at the link's rate; 100 frames at least, and what fits."""
+    assert impairment.queue_packets == packets
+    assert impairment.to_netem()["limit_packets"] == packets
+
+
+@pytest.mark.parametrize("field", ["delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit"])
+def test_each_field_alone_shapes(field: str) -> None:
+    """Jitter and reordering are never alone: they need a delay."""
+    fields: dict[str, Any] = {field: 1}
+    assert Impairment(**fields).shapes
+
+
+def test_a_limit_alone_does_not_shape() -> None:
+    """No packet waits, so none is ever too many."""
+    assert not Impairment().shapes
+    assert not Impairment(limit_packets=10).shapes
+
+
+@pytest.mark.parametrize(
+    ("fields", "frame_bytes"),
+    [
+        ({}, 65_536),
+        ({"delay_ms": 1}, 65_536),
+        ({"delay_ms": 1.001}, 1514),
+        ({"delay_ms": 0.5, "jitter_ms": 0.5}, 65_536),
+        ({"delay_ms": 0.6, "jitter_ms": 0.5}, 1514),
+        ({"rate_mbit": 209.7152}, 65_536),
+        ({"rate_mbit": 209.715}, 1514),
+        ({"loss_pct": 0.1}, 1514),
+        ({"duplicate_pct": 0.1}, 1514),
+        ({"delay_ms": 0.5, "reorder_pct": 0.1}, 1514),
+        ({"corrupt_pct": 0.1}, 1514),
+    ],
+    ids=str,
+)
+def test_super_frames_are_cut_where_they_would_be_seen(fields: dict[str, Any], frame_bytes: int) -> None:
+    """64 KiB in one piece are 2.5 ms at 209.7152 Mbit/s, and one loss of them is 44 losses."""
+    impairment = Impairment(**fields)
+    assert impairment.frame_bytes == frame_bytes
+    assert impairment.per_packet == (frame_bytes == 1514)
+
+
+def test_netem_gets_whole_microseconds_and_bytes() -> None:
+    """1.001 times 1000 is not whole in binary, and 100 Mbit/s are 12.5 MB/s."""
+    impairment = Impairment(delay_ms=1.001, loss_pct=2, duplicate_pct=3, corrupt_pct=5, rate_mbit=100)
+    netem = impairment.to_netem()
+    assert netem == {
+        "delay_us": 1001,
+        "jitter_us": 0,
+        "loss_pct": 2.0,
+        "duplicate_pct": 3.0,
+        "reorder_pct": 0.0,
+        "corrupt_pct": 5.0,
+        "rate_bytes_per_s": 12_500_000,
+        "limit_packets": 174,  # 12.5 MB/s times 21.001 ms, by 1514 bytes
+    }
+    whole = ("delay_us", "jitter_us", "rate_bytes_per_s", "limit_packets")
+    assert {name: type(value) for name, value in netem.items()} == {
+        name: int if name in whole else float for name in netem
+    }
+
+
+def test_netem_gets_zero_for_no_rate() -> None:
+    """As the kernel itself writes it down; delays may vary, and packets overtake each other, only then."""
+    netem = Impairment(delay_ms=1, jitter_ms=0.1, reorder_pct=4).to_netem()
+    assert (netem["rate_bytes_per_s"], netem["jitter_us"], netem["reorder_pct"]) == (0, 100, 4.0)
+
+
+def test_results_name_the_limit_that_is_set() -> None:
+    """All other fields are as they were given."""
+    assert Impairment(delay_ms=20, loss_pct=1).to_json() == {
+        "delay_ms": 20,
+        "jitter_ms": 0.0,
+        "loss_pct": 1,
+        "duplicate_pct": 0.0,
+        "reorder_pct": 0.0,
+        "corrupt_pct": 0.0,
+        "rate_mbit": None,
+        "limit_packets": 2600,
+    }
+
+
+def test_a_limit_must_fit_the_memory_also_where_super_frames_pass() -> None:
+    """A hundred frames of 64 KiB take as much as 2600 full ones."""
+    assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
+    with pytest.raises(BadInputError, match="limit_packets: 101 is too many where frames of 64 KiB pass; 100 at most"):
+        Impairment(rate_mbit=1000, limit_packets=101)

@@ -1,0 +1,249 @@
+"""From figures to what is wrong with a link, at the edges of each tolerance, and to a cell's records."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.inner_pytest import cell
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import PRECONDITION, SELF_CHECK, Tolerance, faults, link_records
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.path import DirectionFigures, LinkFigures
+from tuneproof.lab.network.profiles import PROFILES
+from tuneproof.lab.network.rates import CarriedRate
+from tuneproof.report.results.cells import Cell
+
+EXACT = Tolerance(delay_above_ms=1.0, spread_ms=0.5, rate_pct=5.0, error_probability=0.12)
+"""With twelve comparisons per link, each of them gets one percent."""
+
+
+def figures(
+    *,
+    delay_ms: float = 5.0,
+    quarter_ms: float = 0.1,
+    packets: int = 1000,
+    rate: tuple[float, float] | None = None,
+    late_ms: tuple[float, ...] = (),
+    **egress: Any,
+) -> LinkFigures:
+    """Return a link whose ways are as they were sent, but for what a test says of the way there.
+
+    Args:
+        delay_ms: What a tenth of the delays there take.
+        quarter_ms: How much longer all others take.
+        packets: Probes.
+        rate: What it carried, in Mbit/s, and at its fastest.
+        late_ms: How late the sender was.
+        **egress: Counts.
+    """
+    clean: dict[str, Any] = {"lost": 0, "duplicated": 0, "overtaking": 0}
+    tenth = packets // 10
+    delays_ms = (delay_ms,) * tenth + (delay_ms + quarter_ms,) * (packets - tenth)
+    carried = None if rate is None else CarriedRate(mbit=rate[0], fastest_mbit=rate[1])
+    return LinkFigures(
+        egress=DirectionFigures(packets=packets, **{**clean, "delays_ms": delays_ms, "rate": carried, **egress}),
+        ingress=DirectionFigures(packets=packets, delays_ms=(5.0,) * packets, **clean),
+        frame_bytes=106,
+        rtt_p10_ms=9.9,
+        rtt_p50_ms=10.0,
+        rtt_p90_ms=10.1,
+        late_ms=late_ms,
+    )
+
+
+def egress(**fields: Any) -> LinkProfile:
+    """Return a link with 5 ms each way, whose way there does something more."""
+    return LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=Impairment(delay_ms=5))
+
+
+RATED = {"delay_ms": 4.992, "rate_mbit": 106}
+UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
+"""1000 delays of 5 ms that vary by 3 ms."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "measured"),
+    [
+        (egress(), figures(delay_ms=5.0)),
+        (egress(), figures(delay_ms=6.0)),
+        (egress(), figures(quarter_ms=1.5)),
+        # What the host was late by, when the packet was taken and when it was let go, is not the link's.
+        (egress(), figures(delay_ms=6.8, late_ms=(0.4,) * 1000)),
+        (egress(jitter_ms=3), figures(delays_ms=UNIFORM)),
+        # A twentieth of the delays is within 30 to 71 of 1000, and so at 2.18 to 2.43 ms; half of them within 4.75 to
+        # 5.25 ms. A millisecond is allowed above.
+        (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms - 0.1 for delay_ms in UNIFORM))),
+        (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms + 1.1 for delay_ms in UNIFORM))),
+        (egress(**RATED), figures(rate=(100.8, 111.2))),
+        (egress(**RATED), figures(rate=None)),
+        # 20 of 1000 are expected; 99 % of all links have between 10 and 32.
+        (egress(loss_pct=2), figures(lost=10)),
+        (egress(loss_pct=2), figures(lost=32)),
+        (egress(duplicate_pct=2), figures(duplicated=10)),
+        (egress(duplicate_pct=2), figures(duplicated=32)),
+        (egress(reorder_pct=2), figures(overtaking=10)),
+        (egress(reorder_pct=2), figures(overtaking=32)),
+        (egress(jitter_ms=3), figures(delays_ms=UNIFORM, overtaking=400)),
+        # A receiver drops a packet with a wrong bit, if it looks.
+        (egress(corrupt_pct=2), figures(lost=0)),
+        (egress(corrupt_pct=2), figures(lost=32)),
+        # What is sent at once tells no delay.
+        (egress(reorder_pct=2), figures(overtaking=20, delays_ms=(0.1,) * 100 + (5.1,) * 900)),
+        (egress(reorder_pct=60), figures(overtaking=590, delays_ms=(0.1,) * 1000)),
+        (egress(), figures(delays_ms=())),
+    ],
+    ids=lambda value: "" if isinstance(value, LinkFigures) else None,
+)
+def test_what_is_just_within_its_tolerance_is_no_fault(profile: LinkProfile, measured: LinkFigures) -> None:
+    """The ends of an interval belong to it."""
+    assert list(map(str, faults(profile, measured, EXACT))) == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "measured", "fault", "by_host"),
+    [
+        (
+            egress(),
+            figures(delay_ms=4.99),
+            "egress: 5 % of the delays are below 4.99 ms, wanted 5.00 to 6.00 ms",
+            False,
+        ),
+        (
+            egress(),
+            figures(delay_ms=6.01),
+            "egress: 5 % of the delays are below 6.01 ms, wanted 5.00 to 6.00 ms",
+            True,
+        ),
+        (
+            egress(),
+            figures(quarter_ms=1.51),
+            "egress: 25 % of the delays are below 6.51 ms, wanted 5.00 to 6.50 ms",
+            True,
+        ),
+        (
+            egress(),
+            figures(delay_ms=6.81, late_ms=(0.4,) * 1000),
+            "egress: 5 % of the delays are below 6.81 ms, wanted 5.00 to 6.80 ms",
+            True,
+        ),
+        (
+            egress(jitter_ms=3),
+            figures(delays_ms=(5.0,) * 1000),
+            "egress: 5 % of the delays are below 5.00 ms, wanted 2.19 to 3.42 ms",
+            True,
+        ),
+        (
+            egress(**RATED),
+            figures(rate=(111.4, 111.4)),
+            "egress rate 111.4 Mbit/s at its fastest, wanted 106 within 5 %",
+            False,
+        ),
+        (egress(**RATED), figures(rate=(100.6, 101)), "egress rate 100.6 Mbit/s, wanted 106 within 5 %", True),
+        (egress(loss_pct=2), figures(lost=9), "egress: 9 of 1000 probes lost, wanted 10 to 32", False),
+        (egress(loss_pct=2), figures(lost=33), "egress: 33 of 1000 probes lost, wanted 10 to 32", True),
+        (egress(), figures(lost=1), "egress: 1 of 1000 probes lost, wanted 0 to 0", True),
+        (egress(corrupt_pct=2), figures(lost=33), "egress: 33 of 1000 probes lost, wanted 0 to 32", True),
+        (
+            egress(duplicate_pct=2),
+            figures(duplicated=9),
+            "egress: 9 of 1000 probes duplicated, wanted 10 to 32",
+            False,
+        ),
+        (
+            egress(duplicate_pct=2),
+            figures(duplicated=33),
+            "egress: 33 of 1000 probes duplicated, wanted 10 to 32",
+            False,
+        ),
+        (egress(), figures(duplicated=1), "egress: 1 of 1000 probes duplicated, wanted 0 to 0", False),
+        (
+            egress(reorder_pct=2),
+            figures(overtaking=9),
+            "egress: 9 of 1000 probes overtaking, wanted 10 to 32",
+            False,
+        ),
+        (
+            egress(reorder_pct=2),
+            figures(overtaking=33),
+            "egress: 33 of 1000 probes overtaking, wanted 10 to 32",
+            False,
+        ),
+        (egress(), figures(overtaking=1), "egress: 1 of 1000 probes overtaking, wanted 0 to 0", False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_just_beyond_its_tolerance_is_the_only_fault(
+    profile: LinkProfile, measured: LinkFigures, fault: str, *, by_host: bool
+) -> None:
+    """One sentence with both figures, and whether a busy host can be the cause; nothing else is blamed for it."""
+    assert [(found.text, found.by_host) for found in faults(profile, measured, EXACT)] == [(fault, by_host)]
+
+
+def test_only_a_rate_that_is_too_low_can_be_lowered() -> None:
+    """The direction is named."""
+    slow, fast = (faults(egress(**RATED), figures(rate=(rate, rate)), EXACT) for rate in (90.0, 120.0))
+    assert ([fault.slow for fault in slow], [fault.slow for fault in fast]) == (["egress"], [None])
+
+
+def test_all_faults_of_both_directions_are_named() -> None:
+    """A link that was not shaped at all differs in everything."""
+    found = faults(PROFILES["lossy"].client, figures(delay_ms=0.1, rate=(900.0, 900.0)), PRECONDITION)
+    assert [str(fault).partition(",")[0] for fault in found] == [
+        "egress: 5 % of the delays are below 0.10 ms",
+        "egress: 25 % of the delays are below 0.20 ms",
+        "egress: 0 of 1000 probes lost",
+        "egress rate 900 Mbit/s at its fastest",
+        "ingress: 5 % of the delays are below 5.00 ms",
+        "ingress: 25 % of the delays are below 5.00 ms",
+        "ingress: 0 of 1000 probes lost",
+    ]
+
+
+def test_the_records_of_a_link_are_what_a_cell_takes() -> None:
+    """One for each direction, with the limits that they were judged by, and back from JSON as they were."""
+    profile = PROFILES["wan"].client
+    measured = figures(delay_ms=20.1, rate=(101.0, 102.0), late_ms=(0.25,) * 1000)
+    records = link_records(profile, measured, PRECONDITION, network="wan", link="client", shaper="wire")
+    made = cell(links=tuple(records))
+    assert Cell.from_json(made.to_json()) == made
+    out, into = made.to_json()["links"]
+    assert [out[name] for name in ("network", "link", "direction", "shaper")] == ["wan", "client", "egress", "wire"]
+    assert into["direction"] == "ingress"
+    assert out["set"] == {
+        **profile.egress.to_json(),
+        "delay_p5_ms": pytest.approx(20.00848),
+        "rtt_p50_ms": pytest.approx(40.01696),
+    }
+    assert out["measured"]["delay_p5_ms"] == pytest.approx(20.1)
+    assert (out["measured"]["rate_mbit"], into["measured"]["rate_mbit"]) == (101, None)
+    assert out["measured"]["rtt_p50_ms"] == into["measured"]["rtt_p50_ms"] == 10.0
+    assert out["measured"]["host_late_p50_ms"] == into["measured"]["host_late_p95_ms"] == 0.25
+    # The host's lateness, twice, and a millisecond.
+    assert out["tolerance"] == into["tolerance"] == {"delay_p5_ms": pytest.approx(1.5), "rate_pct": 10}
+    assert "asked" not in out
+
+
+def test_a_record_says_what_was_asked_for_where_less_was_set() -> None:
+    """Only of the direction whose rate was lowered."""
+    asked = LinkProfile.both(Impairment(rate_mbit=500))
+    profile = LinkProfile(egress=Impairment(rate_mbit=280), ingress=asked.ingress)
+    out, into = link_records(
+        profile, figures(), PRECONDITION, network="fast", link="backend", shaper="wire", asked=asked
+    )
+    assert (out["set"]["rate_mbit"], out["asked"]) == (280, {"rate_mbit": 500})
+    assert "asked" not in into
+
+
+def test_a_link_of_which_nothing_waits_has_no_low_quantile() -> None:
+    """It is not measured, and results.json says so."""
+    profile = LinkProfile.both(Impairment(delay_ms=5, reorder_pct=60))
+    (out, _) = link_records(profile, figures(), PRECONDITION, network="n", link="client", shaper="wire")
+    assert out["measured"]["delay_p5_ms"] is None
+
+
+def test_the_self_check_is_the_stricter_one() -> None:
+    """What passes it is good enough for a claim as well."""
+    assert SELF_CHECK.delay_above_ms < PRECONDITION.delay_above_ms
+    assert SELF_CHECK.spread_ms < PRECONDITION.spread_ms
+    assert SELF_CHECK.rate_pct < PRECONDITION.rate_pct
+    assert SELF_CHECK.error_probability > PRECONDITION.error_probability

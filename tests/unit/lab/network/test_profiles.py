@@ -1,0 +1,114 @@
+"""The named network profiles, and which of them a user gets."""
+
+import json
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.profiles import BARE, PROFILES, LinkProfile, NetworkProfile, choose_networks
+
+UNSHAPED = LinkProfile()
+
+
+def both(**fields: Any) -> LinkProfile:
+    """Return a link that does the same in both directions."""
+    return LinkProfile.both(Impairment(**fields))
+
+
+@pytest.mark.parametrize(
+    ("name", "client", "backend"),
+    [
+        ("bare", UNSHAPED, UNSHAPED),
+        ("lan", both(delay_ms=0.25, rate_mbit=1000), UNSHAPED),
+        ("wan", both(delay_ms=20, rate_mbit=100), UNSHAPED),
+        ("lossy", both(delay_ms=5, loss_pct=2, rate_mbit=50), UNSHAPED),
+        ("unruly", both(delay_ms=5, reorder_pct=10, duplicate_pct=2, corrupt_pct=1), UNSHAPED),
+        ("jittery", both(delay_ms=20, jitter_ms=5), UNSHAPED),
+        (
+            "slow-client",
+            LinkProfile(egress=Impairment(delay_ms=10, rate_mbit=2), ingress=Impairment(delay_ms=10, rate_mbit=10)),
+            UNSHAPED,
+        ),
+        ("fast-backend", both(rate_mbit=100), UNSHAPED),
+        ("slow-backend", UNSHAPED, both(rate_mbit=100)),
+        ("distant-backend", UNSHAPED, both(delay_ms=10, rate_mbit=200)),
+    ],
+)
+def test_a_name_stands_for_these_links(name: str, client: LinkProfile, backend: LinkProfile) -> None:
+    """A result that names a profile can be repeated only as long as the profile stays what it was."""
+    profile = PROFILES[name]
+    assert (profile.name, profile.client, profile.backend) == (name, client, backend)
+    assert profile.links == {"client": client, "backend": backend}
+
+
+def test_there_are_ten_profiles_and_no_two_are_alike() -> None:
+    """Each is there for its own reason, which its summary gives in one sentence."""
+    assert len(PROFILES) == 10
+    for one, other in combinations(PROFILES.values(), 2):
+        assert one.links != other.links
+        assert one.summary != other.summary
+    assert all(profile.summary.endswith(".") and ". " not in profile.summary for profile in PROFILES.values())
+
+
+def test_only_the_bare_network_does_nothing() -> None:
+    """A shaper is started for every other one."""
+    assert [name for name, profile in PROFILES.items() if not profile.shapes] == ["bare"]
+
+
+@pytest.mark.parametrize("direction", ["egress", "ingress"])
+@pytest.mark.parametrize("link", ["client", "backend"])
+def test_one_direction_of_one_link_makes_a_network_shaped(link: str, direction: str) -> None:
+    """None of the four is overlooked."""
+    shaped = LinkProfile(**{direction: Impairment(delay_ms=1)})
+    fields: dict[str, Any] = {"name": "one", "summary": "One.", link: shaped}
+    profile = NetworkProfile(**fields)
+    assert profile.shapes
+    assert [name for name, item in profile.links.items() if item.shapes] == [link]
+    assert [name for name, item in shaped.directions.items() if item.shapes] == [direction]
+
+
+def test_results_name_every_direction_and_none_where_nothing_is_set() -> None:
+    """The limit of a queue that is not there would be misleading."""
+    written = json.loads(json.dumps(PROFILES["slow-client"].to_json()))
+    assert set(written) == {"name", "summary", "client", "backend"}
+    assert written["name"] == "slow-client"
+    assert (written["client"]["egress"]["rate_mbit"], written["client"]["ingress"]["rate_mbit"]) == (2, 10)
+    assert written["backend"] == {"egress": None, "ingress": None}
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ([], ["bare"]),
+        (["wan", "lan"], ["wan", "lan"]),
+        (["wan", "bare", "wan"], ["wan", "bare"]),
+        (["delay=20ms,rate=100mbit"], ["wan"]),
+        (["client.rate=100mbit,client.delay=20000us", "wan"], ["wan"]),
+        (["loss=0%"], ["bare"]),
+        (["Delay = 3ms", "delay=3000us", "lan"], ["delay=3ms", "lan"]),
+    ],
+    ids=["default", "as-given", "repeated", "same-as-named", "same-twice", "nothing", "own"],
+)
+def test_networks_come_once_each_in_the_order_given(asked: list[str], names: list[str]) -> None:
+    """What says the same is the same; settings of one's own keep their text as the name, without spaces."""
+    assert [profile.name for profile in choose_networks(asked)] == names
+
+
+def test_the_default_is_the_bare_network() -> None:
+    """The claims are about it; whoever wants another one says so."""
+    assert choose_networks([]) == (BARE,)
+    assert BARE is PROFILES["bare"]
+
+
+def test_an_unknown_name_is_refused_with_the_names_and_an_example() -> None:
+    """Also beside a right one."""
+    with pytest.raises(BadInputError) as caught:
+        choose_networks(["wan", "moon"])
+    assert caught.value.what == "--network moon: no such network"
+    assert caught.value.remedy == (
+        "one of: bare, lan, wan, lossy, unruly, jittery, slow-client, fast-backend, slow-backend, distant-backend; "
+        "or settings of your own, such as delay=20ms,loss=1%,rate=50mbit"
+    )

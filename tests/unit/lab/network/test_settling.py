@@ -1,0 +1,163 @@
+"""A link is measured until it is as it was asked for, or with a rate that the host can carry."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.support.simulated_links import PAYLOAD_BYTES, measured
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.network import settling
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.link_faults import PRECONDITION
+from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.network.lowering import lowered, lowering_lines
+from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.rates import CarriedRate
+from tuneproof.lab.network.settling import settle
+
+FAST = LinkProfile.both(Impairment(rate_mbit=500))
+FAR = LinkProfile.both(Impairment(delay_ms=5))
+Measure = Callable[[LinkProfile], LinkFigures]
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing calms down here."""
+    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
+
+
+def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -> LinkFigures:
+    """Return the figures of a link that does what it should, but for its rates."""
+    link = LinkProfile(**{name: Impairment(delay_ms=way.delay_ms) for name, way in profile.directions.items()})
+    figures = LinkFigures.from_json(
+        measured(link, np.random.default_rng(7450), packets=200), payload_bytes=PAYLOAD_BYTES
+    )
+    return replace(
+        figures,
+        egress=replace(figures.egress, rate=CarriedRate(mbit=egress_mbit, fastest_mbit=egress_mbit)),
+        ingress=replace(figures.ingress, rate=CarriedRate(mbit=ingress_mbit, fastest_mbit=ingress_mbit)),
+    )
+
+
+def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
+    """Return links over a host that carries so much egress, by measurement, and what they were asked to be."""
+    asked: list[LinkProfile] = []
+    hosts: Iterator[float] = iter(carried_mbit)
+
+    def measure(profile: LinkProfile) -> LinkFigures:
+        asked.append(profile)
+        rates = {name: way.rate_mbit or 0.0 for name, way in profile.directions.items()}
+        return carrying(profile, egress_mbit=min(rates["egress"], next(hosts)), ingress_mbit=rates["ingress"])
+
+    return measure, asked
+
+
+def test_a_link_that_is_as_it_should_be_is_measured_once() -> None:
+    """And stays what was asked for."""
+    measure, asked = on_a_host(800)
+    settled = settle(FAST, measure, PRECONDITION)
+    assert (settled.profile, settled.wrong, asked) == (FAST, (), [FAST])
+
+
+def test_a_moment_of_the_hosts_is_waited_for_to_pass() -> None:
+    """The rate is there at the third look."""
+    measure, asked = on_a_host(300, 400, 500)
+    settled = settle(FAST, measure, PRECONDITION)
+    assert (settled.profile, settled.wrong, len(asked)) == (FAST, (), 3)
+
+
+def test_a_rate_that_the_host_does_not_carry_is_lowered_where_it_does_not() -> None:
+    """To 70 % of what the last look showed; the other direction keeps its rate."""
+    measure, asked = on_a_host(300, 420, 410, 410)
+    settled = settle(FAST, measure, PRECONDITION)
+    assert settled.wrong == ()
+    assert settled.profile == LinkProfile(egress=Impairment(rate_mbit=280), ingress=Impairment(rate_mbit=500))
+    assert asked == [FAST, FAST, FAST, settled.profile]
+    assert lowering_lines("backend", FAST, settled.profile) == [
+        "the backend's link, egress: 280 Mbit/s are set, since the host does not carry the 500 that were asked for"
+    ]
+
+
+def test_a_load_that_never_arrives_is_told_and_ends_nothing_else() -> None:
+    """A link that carries nothing at all is no network of any kind."""
+    measure, asked = on_a_host(0, 0, 0)
+    settled = settle(FAST, measure, PRECONDITION)
+    assert settled.wrong[-1] == "egress: the host carries 0 of 500 Mbit/s now, too little to lower the rate"
+    assert asked == [FAST] * 3
+
+
+def test_a_rate_is_lowered_twice_at_most() -> None:
+    """A host that gets slower and slower is no host to measure on."""
+    measure, asked = on_a_host(*[400] * 3, *[240] * 3, *[140] * 3)
+    settled = settle(FAST, measure, PRECONDITION)
+    assert settled.wrong == ("egress rate 140 Mbit/s, wanted 160 within 10 %",)
+    assert len(asked) == 9
+
+
+def test_a_rate_below_a_fifth_of_what_was_asked_for_is_another_network() -> None:
+    """It is said what the host carries."""
+    measure, _ = on_a_host(*[130] * 3)
+    assert settle(FAST, measure, PRECONDITION).wrong == (
+        "egress rate 130 Mbit/s, wanted 500 within 10 %",
+        "egress: the host carries 130 of 500 Mbit/s now, too little to lower the rate",
+    )
+
+
+def test_a_link_that_is_stuck_at_a_rate_of_its_own_is_found() -> None:
+    """Lowered to 70 % of what it carries, it is faster than that, which no host can cause."""
+
+    def measure(profile: LinkProfile) -> LinkFigures:
+        return carrying(profile, egress_mbit=250, ingress_mbit=500)
+
+    assert settle(FAST, measure, PRECONDITION).wrong == (
+        "egress rate 250 Mbit/s at its fastest, wanted 170 within 10 %",
+    )
+
+
+@pytest.mark.parametrize(
+    ("does", "times", "wrong"),
+    [
+        ({"delay_ms": 5}, 1, 0),
+        ({"delay_ms": 8}, 3, 2),
+        ({"delay_ms": 2}, 1, 2),
+        ({"delay_ms": 5, "loss_pct": 6}, 3, 2),
+        ({"delay_ms": 5, "duplicate_pct": 10}, 1, 2),
+    ],
+    ids=["right", "late", "early", "lossy", "twice"],
+)
+def test_only_what_a_host_can_cause_is_measured_again(does: dict[str, float], times: int, wrong: int) -> None:
+    """No lowered rate helps there, so it stays wrong: each way is told."""
+    rng = np.random.default_rng(7450)
+    asked: list[LinkProfile] = []
+    link = LinkProfile.both(Impairment(**does))  # type: ignore[arg-type] # no limit
+
+    def measure(profile: LinkProfile) -> LinkFigures:
+        asked.append(profile)
+        return LinkFigures.from_json(measured(link, rng, packets=400), payload_bytes=PAYLOAD_BYTES)
+
+    settled = settle(FAR, measure, PRECONDITION)
+    assert asked == [FAR] * times
+    assert len({fault.partition(" ")[0].strip(":") for fault in settled.wrong}) == wrong
+
+
+def test_a_direction_that_was_not_measured_is_not_lowered() -> None:
+    """Whoever says that it is slow is mistaken."""
+    figures = LinkFigures.from_json(measured(FAR, np.random.default_rng(1), packets=20), payload_bytes=PAYLOAD_BYTES)
+    with pytest.raises(ValueError, match="egress: a direction without a measured rate is not slow"):
+        lowered(FAR, FAR, figures, ["egress"])
+
+
+@pytest.mark.parametrize(("carried_mbit", "set_mbit"), [(410, 280), (999, 690), (29, 20), (14.4, 10), (1.31, 0.91)])
+def test_lowered_rates_are_round(carried_mbit: float, set_mbit: float) -> None:
+    """Two digits, never more than 70 %."""
+    asked = LinkProfile(egress=Impairment(rate_mbit=carried_mbit * 2))
+    figures = carrying(asked, egress_mbit=carried_mbit, ingress_mbit=1)
+    assert lowered(asked, asked, figures, ["egress"]).egress.rate_mbit == pytest.approx(set_mbit)
+
+
+def test_too_little_is_what_cannot_be_measured_here() -> None:
+    """The caller decides what becomes of the claims."""
+    with pytest.raises(CannotRunHereError):
+        lowered(FAST, FAST, carrying(FAST, egress_mbit=100, ingress_mbit=500), ["egress"])

@@ -1,0 +1,238 @@
+"""The shaped links of a lab: what is asked of which agent, and what is believed to be there."""
+
+import pytest
+
+from tests.support.fake_netadmin import FakeLab
+from tuneproof.errors import LabError
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
+from tuneproof.lab.topology.roles import Role
+
+SUPER_FRAMES = NetworkProfile(name="near", summary="Near.", client=LinkProfile.both(Impairment(delay_ms=1)))
+
+
+def links(lab: FakeLab, *roles: str) -> ShapedLinks:
+    """Return the links of a lab."""
+    return ShapedLinks(lab.lab, shaper="wire", roles=roles or ("client", "backend"))
+
+
+@pytest.mark.parametrize(
+    ("shaper", "command", "devices"), [("wire", "wire", ("/dev/net/tun",)), ("native", "look", ())]
+)
+def test_the_owner_of_a_link_stands_for_its_role_in_the_network(
+    shaper: str, command: str, devices: tuple[str, ...]
+) -> None:
+    """The upstream is found under its role's name; only a wire needs the device and the memory."""
+    client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
+    names = (client.name, client.alias, client.role, client.image)
+    assert names == (owner_name("client"), "client", Role.NETADMIN, "netadmin:1")
+    # A wire starts on all CPUs and goes to these by itself.
+    assert (client.cpuset, dict(client.environment)) == (("", {"STAY_ON_CPUS": "1"}) if shaper == "wire" else ("1", {}))
+    assert (backend.name, backend.alias) == ("netadmin-backend", "backend")
+    assert client.command == ("python3", "-m", "netadmin", command)
+    assert (client.devices, bool(client.memory_folders)) == (devices, bool(devices))
+    assert client.answers
+
+
+def test_only_the_owners_that_were_asked_for_are_there() -> None:
+    """A link that no arm shapes needs none."""
+    specs = owner_specs(shaper="native", image="netadmin:1", cpuset="1", roles=("backend",))
+    assert [spec.name for spec in specs] == ["netadmin-backend"]
+
+
+def test_the_time_to_come_up_is_told_of_wires_alone() -> None:
+    """What is shaped natively is there at once."""
+    lab = FakeLab(roles=("client",))
+    assert links(lab, "client").ready_s == {"client": 0.5}
+    lab.programs["client"] = lab.programs["subject"]
+    assert links(lab, "client").ready_s == {}
+
+
+def test_what_is_there_already_is_left_alone() -> None:
+    """Shaping takes time, and empties queues: two arms over one network must not pay for it in between."""
+    lab = FakeLab()
+    shaped = links(lab)
+    shaped.apply(PROFILES["wan"], subject="subject")
+    assert lab.asked() == {"client": ["shape"], "backend": ["shape"], "subject": ["segmentation"]}
+    assert lab.programs["client"].link.egress.delay_ms == 20
+    shaped.apply(PROFILES["wan"], subject="subject")
+    assert lab.asked() == {"subject": ["segmentation"]}
+    shaped.apply(PROFILES["slow-client"], subject="subject")
+    assert lab.asked() == {"client": ["shape"], "subject": ["segmentation"]}
+    assert lab.programs["client"].link.egress.rate_mbit == 2
+    shaped.apply(BARE, subject="subject")
+    assert lab.asked() == {"client": ["shape"], "subject": ["segmentation"]}
+    assert not lab.programs["client"].link.shapes
+
+
+def test_a_link_without_an_owner_is_not_shaped() -> None:
+    """Whoever makes the lab knows which links some arm shapes."""
+    lab = FakeLab(roles=("client",))
+    links(lab, "client").apply(PROFILES["slow-backend"], subject="subject")
+    assert lab.asked() == {"client": ["shape"], "subject": ["segmentation"]}
+    assert not lab.programs["client"].link.shapes
+
+
+def test_after_a_failure_nobody_believes_in_the_old_profile() -> None:
+    """What the kernel has now is unknown: the next wish for the old profile shapes again."""
+    lab = FakeLab()
+    shaped = links(lab)
+    shaped.apply(PROFILES["wan"], subject="subject")
+    lab.programs["client"].errors["shape"] = "the kernel has something else"
+    with pytest.raises(LabError, match="the kernel has something else"):
+        shaped.apply(PROFILES["lossy"], subject="subject")
+    lab.programs["client"].errors.clear()
+    lab.asked()
+    shaped.apply(PROFILES["wan"], subject="subject")
+    assert lab.asked() == {"client": ["shape"], "subject": ["segmentation"]}
+
+
+def test_a_subject_that_cannot_be_told_is_an_error() -> None:
+    """Its frames would be shaped as wholes."""
+    lab = FakeLab()
+    lab.programs["subject"].errors["segmentation"] = "tx-generic-segmentation cannot be switched off"
+    with pytest.raises(LabError, match="cannot be switched off"):
+        links(lab).apply(PROFILES["lossy"], subject="subject")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "on"),
+    [
+        (PROFILES["lossy"], False),
+        (PROFILES["slow-backend"], False),
+        (SUPER_FRAMES, True),
+        (BARE, True),
+        (
+            NetworkProfile(
+                name="up",
+                summary="Up.",
+                client=LinkProfile(egress=Impairment(loss_pct=1), ingress=Impairment(delay_ms=1)),
+            ),
+            True,
+        ),
+        (
+            NetworkProfile(
+                name="down",
+                summary="Down.",
+                client=LinkProfile(egress=Impairment(delay_ms=1), ingress=Impairment(loss_pct=1)),
+            ),
+            False,
+        ),
+    ],
+    ids=["both", "backend", "super-frames", "bare", "only-towards-the-subject", "only-from-the-subject"],
+)
+def test_the_subject_sends_single_packets_where_some_link_needs_them(wanted: NetworkProfile, on: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """What arrives at a role was sent by the subject; what a role sends its own agent sees to."""
+    lab = FakeLab()
+    links(lab).apply(wanted, subject="subject")
+    assert lab.programs["subject"].of("segmentation") == [{"on": on}]
+
+
+PLAN = ProbePlan(packets=50, interval_s=0.002, payload_bytes=64, load_s=0.6)
+
+
+def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
+    """The subject's agent answers; the plan is the caller's, and stragglers are waited for as long as they may take."""
+    lab = FakeLab()
+    shaped = links(lab)
+    profile = PROFILES["jittery"].client
+    shaped.apply(PROFILES["jittery"], subject="subject")
+    figures = shaped.measure("client", profile, subject="subject", plan=PLAN)
+    assert lab.programs["subject"].of("answer_probes") == [{"port": PROBE_PORT}]
+    (asked,) = lab.programs["client"].of("probe_path")
+    assert (asked["address"], asked["port"], asked["packets"]) == ("172.18.0.2", PROBE_PORT, 50)
+    assert (asked["interval_s"], asked["payload_bytes"]) == (0.002, 64)
+    assert asked["linger_s"] == pytest.approx(0.1 + 0.05)
+    assert figures.egress.packets == 50
+    assert figures.frame_bytes == 106
+    assert 30 < figures.rtt_p50_ms < 50
+    assert len(figures.late_ms) == 50
+
+
+@pytest.mark.parametrize(
+    ("profile", "streams"),
+    [
+        (LinkProfile(egress=Impairment(rate_mbit=10)), {"egress": False}),
+        (LinkProfile(egress=Impairment(delay_ms=10, rate_mbit=10)), {"egress": False}),
+        (LinkProfile(ingress=Impairment(loss_pct=1, rate_mbit=10)), {"ingress": False}),
+        (LinkProfile.both(Impairment(delay_ms=10)), {}),
+        (
+            LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=2), ingress=Impairment(rate_mbit=1000)),
+            {"egress": False, "ingress": True},
+        ),
+    ],
+    ids=["slow", "far", "lossy", "no-rate", "both-ways"],
+)
+def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, streams: dict[str, bool]) -> None:
+    """A load finds no rate where none was set; the offered rate is each direction's own, in bytes."""
+    lab = FakeLab()
+    links(lab).measure("client", profile, subject="subject", plan=PLAN)
+    (asked,) = lab.programs["client"].of("probe_path")
+    assert {name: load["stream"] for name, load in asked["loads"].items()} == streams
+    for name, load in asked["loads"].items():
+        assert load["rate_bytes_per_s"] == (profile.directions[name].rate_mbit or 0) * 125_000
+        assert load["seconds"] == PLAN.load_s
+
+
+def test_a_link_that_passes_nothing_is_an_error_with_the_wires_log() -> None:
+    """There are no figures to compare."""
+    lab = FakeLab()
+    lab.programs["client"].link = LinkProfile.both(Impairment(loss_pct=100))
+    with pytest.raises(LabError) as caught:
+        links(lab).measure("client", LinkProfile(), subject="subject", plan=PLAN)
+    assert caught.value.what == "the client's link passes nothing: none of 50 probes came back"
+    assert caught.value.tail == "Kernel panic"
+
+
+@pytest.mark.parametrize("role", ["client", "subject"])
+def test_a_measurement_that_fails_at_either_end_is_an_error(role: str) -> None:
+    """Half of an answer is none."""
+    lab = FakeLab()
+    lab.programs[role].errors |= {"probe_path": "went away", "answer_probes": "went away"}
+    with pytest.raises(LabError) as caught:
+        links(lab).measure("client", LinkProfile(), subject="subject", plan=PLAN)
+    assert caught.value.where == f"container netadmin-{role}"
+
+
+def test_a_dead_wire_is_told_and_comes_up_unshaped() -> None:
+    """The same profile has to be applied again."""
+    lab = FakeLab()
+    shaped = links(lab)
+    shaped.apply(PROFILES["wan"], subject="subject")
+    assert shaped.dead() == []
+    lab.programs["client"].alive = False
+    assert shaped.dead() == ["client"]
+    shaped.revive("client")
+    assert shaped.dead() == []
+    lab.asked()
+    shaped.apply(PROFILES["wan"], subject="subject")
+    assert lab.asked() == {"client": ["shape"], "subject": ["segmentation"]}
+
+
+def test_a_wire_that_cannot_be_raised_says_why_with_its_log() -> None:
+    """The end of the log is where a kernel says what it died of."""
+    lab = FakeLab()
+    lab.programs["backend"].errors["revive"] = "the wire's kernel ended with status 1"
+    with pytest.raises(LabError) as caught:
+        links(lab).revive("backend")
+    assert (caught.value.what, caught.value.where, caught.value.tail) == (
+        "the wire's kernel ended with status 1",
+        "container netadmin-backend",
+        "Kernel panic",
+    )
+
+
+def test_a_role_has_its_own_agent_and_its_own_log() -> None:
+    """For whoever wants to know more about one of them."""
+    lab = FakeLab()
+    shaped = links(lab)
+    assert shaped.agent("backend").name == "netadmin-backend"
+    assert shaped.log("backend") == "Kernel panic"
+    assert lab.asked() == {"backend": ["wire_log"]}
+
+
+def test_the_quick_plan_is_large_enough_for_the_shares_that_profiles_set() -> None:
+    """Two percent of its packets are several, or an unshaped link could pass for a lossy one."""
+    assert QUICK_PROBES.packets * 0.02 >= 8

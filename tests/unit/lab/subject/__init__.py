@@ -1,0 +1,1 @@
+"""The subject's configuration."""

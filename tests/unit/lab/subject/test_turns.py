@@ -1,0 +1,249 @@
+"""What the recorder of turns counts of a program whose calls are known."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from images.netadmin.netadmin import turns
+from tests.support import recorder
+
+
+class Recorded:
+    """Programs under the recorder.
+
+    Attributes:
+        files: Where the recorder puts its files.
+    """
+
+    def __init__(self, library: Path, folder: Path) -> None:
+        self._library = library
+        self._proc = folder / "proc"
+        self.files = folder / "files"
+        for each in (self._proc, self.files):
+            each.mkdir()
+
+    def lines(self, program: str) -> list[Any]:
+        """Return what a program prints, line by line."""
+        text = recorder.run(self._library, program, folder=self.files, proc=self._proc)
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The recorder, built here."""
+    return recorder.build(tmp_path_factory.mktemp("recorder"))
+
+
+@pytest.fixture
+def recorded(library: Path, tmp_path: Path) -> Recorded:
+    """What runs programs."""
+    return Recorded(library, tmp_path)
+
+
+def counters(record: dict[str, Any]) -> dict[str, int]:
+    """Return what does not depend on the machine: all but times."""
+    return {name: record[name] for name in turns.COUNTERS if not name.endswith("_ns")}
+
+
+CALLS = """
+import ctypes
+c = ctypes.CDLL(None)
+ours, theirs = socket.socketpair()
+temporary = tempfile.TemporaryFile()
+ours.send(b"before the first turn")
+theirs.recv(100)
+poller.register(theirs, select.EPOLLIN)
+poller.poll(0)                                  # returns no event: the first turn begins
+ours.send(b"a" * 1000)                          # 1 write, 1000 bytes
+os.writev(ours.fileno(), [b"b" * 300, b"c" * 200])  # 1 write, 500 bytes
+assert len(poller.poll(0)) == 1                 # one event: the second turn
+theirs.recv(10, socket.MSG_PEEK)                # 1 read, no bytes
+theirs.recv(1200)                               # 1 read, 1200 bytes
+os.readv(theirs.fileno(), [bytearray(200), bytearray(800)])  # 1 read, 300 bytes
+theirs.setblocking(False)
+try:
+    theirs.recv(1)                              # 1 read that fails
+except BlockingIOError:
+    pass
+os.pwrite(temporary.fileno(), b"d" * 4096, 0)   # 1 file write, 4096 bytes
+address = lambda text: ctypes.cast(text, ctypes.c_void_p).value
+parts = (ctypes.c_void_p * 4)(address(b"e" * 10), 10, address(b"f" * 20), 20)
+assert c.pwritev64(temporary.fileno(), parts, 2, ctypes.c_int64(4096)) == 30  # 1 file write, 30 bytes
+os.sendfile(ours.fileno(), temporary.fileno(), 0, 4000)  # 1 write, 4000 bytes
+poller.poll(0)                                  # the third turn
+tell(read())
+"""
+
+
+def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(recorded: Recorded) -> None:
+    """Two turns are over and one is open; the sums of the histograms are the counters."""
+    (record,) = recorded.lines(CALLS)
+    assert record["begun"] == 3
+    assert counters(record) == {
+        "turns": 2,
+        "events": 1,
+        "read_calls": 4,
+        "read_bytes": 1500,
+        "write_calls": 3,
+        "write_bytes": 5500,
+        "file_write_calls": 2,
+        "file_write_bytes": 4126,
+    }
+    # 1500 lies in [1408, 1536): 2^10 and three eighths of it, and the bucket after that.
+    assert record["histograms"]["read_bytes"] == [[0, 1, 0], [67, 1, 1500]]
+    for name in ("read_bytes", "cpu_ns", "wall_ns"):
+        buckets = record["histograms"][name]
+        assert sum(count for _, count, _ in buckets) == 2
+        assert sum(total for _, _, total in buckets) == record[name]
+    assert 0 < record["cpu_ns"] <= record["wall_ns"]
+
+
+def test_time_in_which_the_program_waits_for_events_is_none_of_a_turn(recorded: Recorded) -> None:
+    """And sleep inside a turn is wall time, but no CPU time; the program's own clock is read around its calls."""
+    record, outside = recorded.lines("""
+poller.poll(0)
+began_ns = time.monotonic_ns()
+time.sleep(0.2)
+waiting_ns = time.monotonic_ns()
+poller.poll(0.3)
+waited_ns = time.monotonic_ns()
+poller.poll(0)
+ended_ns = time.monotonic_ns()
+tell(read())
+print(json.dumps([waiting_ns - began_ns, ended_ns - began_ns, waited_ns - waiting_ns]))
+""")
+    slept_ns, whole_ns, waited_ns = outside
+    assert record["turns"] == 2
+    assert record["wall_ns"] >= slept_ns
+    assert waited_ns >= 3e8
+    # The first turn began before the program's clock was read, by what a noisy machine may make of it: the wait that
+    # is not counted is longer than that.
+    assert record["wall_ns"] < whole_ns
+    assert record["cpu_ns"] <= record["wall_ns"] - 2e8
+
+
+def test_an_error_of_a_call_reaches_the_program_as_it_was(recorded: Recorded) -> None:
+    """The number of the error is the call's, also that of the first wait, which makes the record."""
+    (numbers,) = recorded.lines("""
+import ctypes
+c = ctypes.CDLL(None, use_errno=True)
+numbers = []
+for call in (
+    lambda: c.epoll_wait(-1, None, 1, 0), lambda: c.epoll_wait(0x7ffffff, None, 1, 0), lambda: c.recv(-1, None, 0, 0),
+    lambda: c.writev(-1, None, 0), lambda: c.epoll_wait(poller.fileno(), None, 0, 0),
+):
+    ctypes.set_errno(0)
+    assert call() == -1
+    numbers.append(ctypes.get_errno())
+print(json.dumps(numbers))
+""")
+    assert numbers == [9, 9, 9, 9, 22]
+
+
+def test_a_child_has_a_record_of_its_own(recorded: Recorded) -> None:
+    """It counts from nothing, and its parent's goes on alone."""
+    parent, child = recorded.lines("""
+for _ in range(5):
+    poller.poll(0)
+ours, theirs = socket.socketpair()
+child = os.fork()
+if child == 0:
+    entry()
+    theirs.send(b"not in a turn: this process has not waited yet")
+    poller.poll(0)
+    theirs.send(b"abc")
+    poller.poll(0)
+    theirs.send(b"over")
+    time.sleep(60)
+while ours.recv(1000)[-4:] != b"over":
+    pass
+tell(read())
+tell(read(child))
+os.kill(child, 9)
+os.waitpid(child, 0)
+""")
+    assert (parent["turns"], parent["begun"]) == (4, 5)
+    assert (child["turns"], child["write_calls"], child["write_bytes"]) == (1, 1, 3)
+
+
+def test_other_threads_count_nothing(recorded: Recorded) -> None:
+    """Those of a thread pool read and write, and one may even wait for events of its own."""
+    (record,) = recorded.lines("""
+poller.poll(0)
+ours, theirs = socket.socketpair()
+def pool():
+    own = select.epoll()
+    for _ in range(100):
+        ours.send(b"x")
+        theirs.recv(1)
+        own.poll(0)
+threads = [threading.Thread(target=pool) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+ours.send(b"y")
+poller.poll(0)
+tell(read())
+""")
+    assert counters(record) == {**dict.fromkeys(counters(record), 0), "turns": 1, "write_calls": 1, "write_bytes": 1}
+
+
+def test_a_record_that_cannot_be_made_leaves_the_program_alone(recorded: Recorded) -> None:
+    """No folder, no record, and every call does what it does."""
+    recorded.files.rmdir()
+    assert recorded.lines("""
+poller.poll(0)
+poller.poll(0)
+try:
+    read()
+except turns.TurnsError as error:
+    print(json.dumps(str(error).replace(str(os.getpid()), "PID")))
+""") == ["process PID keeps no record of its turns"]
+
+
+def test_a_record_replaces_that_of_an_ended_process_of_the_same_id(recorded: Recorded) -> None:
+    """Nothing is added to the old one, and nobody follows a link that lies in wait."""
+    lines = recorded.lines("""
+name = FOLDER / f"tuneproof-turns.{os.getpid()}"
+name.write_bytes(b"old" * 10000)
+(FOLDER / f"{name.name}.new").symlink_to(FOLDER / "elsewhere")
+poller.poll(0)
+poller.poll(0)
+tell(read())
+print(json.dumps(sorted(each.name.replace(str(os.getpid()), "PID") for each in FOLDER.iterdir())))
+""")
+    assert lines[0]["turns"] == 1
+    assert lines[1] == ["tuneproof-turns.PID"]
+
+
+def test_a_reader_sees_whole_turns_only(recorded: Recorded) -> None:
+    """While another process turns as fast as it can, every reading adds up."""
+    (readings,) = recorded.lines("""
+ours, theirs = socket.socketpair()
+child = os.fork()
+if child == 0:
+    entry()
+    while True:
+        poller.poll(0)
+        theirs.send(b"abc")
+        ours.recv(2)
+        ours.recv(1)
+ours.recv(1, socket.MSG_PEEK)
+time.sleep(0.1)
+readings = []
+for _ in range(500):
+    record = read(child)
+    counters, histogram = record.counters, record.histograms["read_bytes"]
+    assert counters["read_bytes"] == counters["write_bytes"] == 3 * counters["turns"], counters
+    assert histogram == {3: (counters["turns"], counters["read_bytes"])}, (histogram, counters)
+    assert record.begun in (counters["turns"], counters["turns"] + 1), (record.begun, counters)
+    readings.append(counters["turns"])
+os.kill(child, 9)
+os.waitpid(child, 0)
+print(json.dumps(readings))
+""")
+    assert readings == sorted(readings)
+    assert len(set(readings)) > 10

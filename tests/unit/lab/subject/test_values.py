@@ -1,0 +1,190 @@
+"""The subject as values: versions asked for, its nginx.conf, what was read back."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.explain.parse.access_log.known import LAB
+from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.subject.versions import as_numbers, choose_versions
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen"),
+    [
+        ([], ("1.22",)),
+        (["1.30"], ("1.30",)),
+        (["1.30", "1.18", "1.30"], ("1.18", "1.30")),
+        (["all"], ("1.18", "1.22", "1.26", "1.30")),
+        (["1.22", "all"], ("1.18", "1.22", "1.26", "1.30")),
+    ],
+    ids=["default", "one", "two-and-a-repetition", "all", "one-and-all"],
+)
+def test_versions_come_once_each_and_the_oldest_first(asked: list[str], chosen: tuple[str, ...]) -> None:
+    """The order of the options does not change the run."""
+    assert choose_versions(asked) == chosen
+
+
+def test_an_unknown_version_is_refused_with_the_known_ones() -> None:
+    """The first wrong value is named, also beside right ones."""
+    with pytest.raises(BadInputError) as caught:
+        choose_versions(["1.22", "1.23", "9"])
+    assert caught.value.what == "--nginx 1.23: no such version"
+    assert caught.value.remedy == "one of: 1.18, 1.22, 1.26, 1.30, all"
+
+
+def test_reuseport_is_the_only_difference_between_the_two_accept_queues() -> None:
+    """One word in one line, and the number of listening sockets that must be seen for it."""
+    own = SubjectConfig(upstream="backend:8000", reuseport=True)
+    shared = SubjectConfig(upstream="backend:8000", reuseport=False)
+    different = [
+        (ours.strip(), theirs.strip())
+        for ours, theirs in zip(own.render().splitlines(), shared.render().splitlines(), strict=True)
+        if ours != theirs
+    ]
+    assert different == [("listen 8000 reuseport;", "listen 8000;")]
+    assert (own.listeners, shared.listeners) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "lines"),
+    [
+        ({"upstream": "far:81"}, ["proxy_pass http://far:81;"]),
+        ({"worker_processes": 3}, ["worker_processes 3;"]),
+        ({"worker_connections": 77}, ["worker_connections 77;"]),
+        ({"port": 8080}, ["listen 8080 reuseport;"]),
+        ({"backlog": 16}, ["listen 8000 reuseport backlog=16;"]),
+        ({"backlog": 0, "reuseport": False}, ["listen 8000 backlog=0;"]),
+        ({"listen_options": ("rcvbuf=64k", "deferred")}, ["listen 8000 reuseport rcvbuf=64k deferred;"]),
+        ({"error_log_level": "warn"}, ["error_log /var/log/subject/error.log warn;"]),
+        (
+            {"location": ("proxy_http_version 1.1", 'proxy_set_header Connection ""')},
+            ["proxy_http_version 1.1;", 'proxy_set_header Connection "";'],
+        ),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_every_knob_reaches_the_configuration_and_nothing_else_changes(knobs: dict[str, Any], lines: list[str]) -> None:
+    """Each of these lines is new, and stands in the place of at most one other."""
+    plain = lines_of(SubjectConfig(upstream="backend:8000"))
+    turned = lines_of(SubjectConfig(**{"upstream": "backend:8000", **knobs}))
+    assert [line for line in turned if line not in plain] == lines
+    assert len([line for line in plain if line not in turned]) <= 1
+
+
+def test_the_defaults_are_the_articles() -> None:
+    """All of them, line by line."""
+    lines = lines_of(SubjectConfig(upstream="backend:8000"))
+    for line in (
+        "worker_processes 2;",
+        "worker_connections 1024;",
+        "error_log stderr notice;",
+        "access_log /var/log/subject/access.log evidence;",
+        "listen 8000 reuseport;",
+        "proxy_pass http://backend:8000;",
+    ):
+        assert lines.count(line) == 1
+    assert not any(line.startswith("upstream ") for line in lines)
+
+
+def test_an_upstream_block_stands_around_the_server_and_is_what_is_proxied_to() -> None:
+    """Also an empty one: what such a block changes by itself can be asked then."""
+    for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
+        lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))
+        begin = lines.index("upstream articles {")
+        block = ["server backend:8000;", *[f"{directive};" for directive in directives], "}"]
+        assert lines[begin + 1 : begin + 1 + len(block)] == block
+        assert "proxy_pass http://articles;" in lines
+        assert "proxy_pass http://backend:8000;" not in lines
+
+
+def test_without_an_upstream_nginx_proxies_nothing_and_still_answers_probes() -> None:
+    """The only location left is the one that it answers by itself."""
+    lines = lines_of(SubjectConfig())
+    assert [line for line in lines if line.startswith("location")] == [f"location = {STATIC_PATH} {{"]
+    assert 'return 200 "ok";' in lines
+    assert not any(line.startswith("proxy_pass") for line in lines)
+
+
+def test_a_log_that_is_switched_off_is_written_nowhere() -> None:
+    """One line differs from a subject that logs."""
+    logging, silent = (lines_of(SubjectConfig(upstream="b:1", access_log=log)) for log in (True, False))
+    assert [line for line in logging if line not in silent] == ["access_log /var/log/subject/access.log evidence;"]
+    assert {line for line in silent if line.startswith("access_log")} == {"access_log off;"}
+    assert len(logging) == len(silent)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        SubjectConfig(),
+        SubjectConfig(upstream="backend:8000"),
+        SubjectConfig(upstream="backend:8000", upstream_block=("keepalive 32",), location=("proxy_http_version 1.1",)),
+    ],
+    ids=["alone", "proxying", "block"],
+)
+def test_nothing_of_the_template_is_left_open(config: SubjectConfig) -> None:
+    """As many blocks end as begin, and every directive ends with a semicolon."""
+    text = config.render()
+    assert text.count("{") == text.count("}")
+    assert "{{" not in text
+    assert "}}" not in text
+    # What goes on in the next line is the log's format alone.
+    ends = {line[-1] for line in lines_of(config) if not line.endswith("'") and not line.startswith("#")}
+    assert ends == {";", "{", "}"}
+
+
+def lines_of(config: SubjectConfig) -> list[str]:
+    """Return the lines of a configuration without their indents and empty ones."""
+    return [line.strip() for line in config.render().splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"), [("1.30", (1, 30)), ("1.29.7", (1, 29, 7)), ("2", (2,))], ids=["two", "three", "one"]
+)
+def test_a_version_is_a_row_of_numbers(version: str, numbers: tuple[int, ...]) -> None:
+    """They compare as versions do, which their texts would not."""
+    assert as_numbers(version) == numbers
+
+
+@pytest.mark.parametrize("text", ["", "mainline", "1.29.x", "1..2"])
+def test_what_is_no_version_is_no_row_of_numbers(text: str) -> None:
+    """It could only be compared wrongly."""
+    with pytest.raises(ValueError, match="invalid literal"):
+        as_numbers(text)
+
+
+def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> None:
+    """The template's one format is that of the evidence to the letter, and the server's requests are logged in it."""
+    settings = logging_settings(SubjectConfig(upstream="backend:8000").render())
+    assert [(item.text, item.escape) for item in settings.formats] == [(LAB.text, LAB.escape)]
+    assert [(use.path, use.format_name, use.block) for use in settings.uses] == [
+        (ACCESS_LOG_PATH, settings.formats[0].name, "http"),
+        ("off", None, f"http > server > location = {STATIC_PATH}"),
+    ]
+
+
+def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
+    """JSON has no whole numbers as names: ports come back as such."""
+    line = json.dumps(
+        {
+            "sysctls": {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": "4096"},
+            "listener_backlogs": {"8000": [511, 511]},
+            "counters": {"TcpExt.ListenDrops": 0},
+            "cpu_model": "Xeon",
+        }
+    )
+    snapshot = Snapshot.from_json_text(line)
+    assert snapshot.listener_backlogs == {8000: (511, 511)}
+    assert snapshot.triple("net.ipv4.tcp_rmem") == (4096, 131072, 6291456)
+    assert (snapshot.counters["TcpExt.ListenDrops"], snapshot.cpu_model) == (0, "Xeon")
+
+
+def test_a_line_that_is_no_snapshot_is_an_error() -> None:
+    """A program that printed something else is noticed."""
+    with pytest.raises(ValueError, match="Expecting value"):
+        Snapshot.from_json_text("Traceback (most recent call last):")

@@ -1,0 +1,321 @@
+"""The sequential experiment: blocks, voids, dropped arms, failures and progress."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from tuneproof.proof.inference.blocks import block_order
+from tuneproof.proof.inference.experiment import Experiment
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.ledger import Ledger
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.questions import Progress, Question, Trial
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Verdict
+
+_SEED = 3
+
+
+@dataclass
+class _Bench:
+    """Stands in for the lab: answers trials from a table and remembers what it was asked and told."""
+
+    level: Callable[[str, int], float]
+    void: Callable[[str, int], tuple[str, ...]] = lambda _arm, _block: ()
+    asked: list[tuple[str, int]] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+
+    def run_trial(self, arm: str, block: int) -> Trial[float]:
+        self.asked.append((arm, block))
+        return Trial(
+            arm=arm,
+            block=block,
+            observation=self.level(arm, block),
+            void_reasons=self.void(arm, block),
+            seconds=2.0,
+            measuring_seconds=1.5,
+        )
+
+    def experiment(self, *questions: Question[float], max_void_share: float = 0.5) -> Experiment[float]:
+        return Experiment(
+            run_trial=self.run_trial,
+            questions=questions,
+            seed=_SEED,
+            progress=self.progress.append,
+            max_void_share=max_void_share,
+        )
+
+    def arms_of(self, block: int) -> set[str]:
+        return {arm for arm, asked_in in self.asked if asked_in == block}
+
+
+def _ratio(
+    name: str, loaded: str, idle: str, *, blocks: Sequence[int] = (6, 9), threshold: float = 10.0
+) -> Question[float]:
+    def effect(observations: Mapping[str, float]) -> float:
+        if not observations[idle]:
+            raise ValueError(f"{idle} measured nothing")
+        return observations[loaded] / observations[idle]
+
+    return Question(
+        name=name,
+        arms=(loaded, idle),
+        effect=effect,
+        scale=Scale.RATIO,
+        threshold=threshold,
+        looks=Looks(blocks=tuple(blocks)),
+        resolution=0.01,
+    )
+
+
+def _wobble(block: int) -> float:
+    return 1 + 0.02 * (block % 3)
+
+
+def _levels(arm: str, block: int) -> float:
+    """Loaded is 30 times idle, even as idle, edge around the threshold of 10 times idle; each varies a little."""
+    means = {"idle": 1.0, "loaded": 30.0, "even": 1.0, "edge": (8.0, 12.5)[block % 2]}
+    return means[arm] * _wobble(block + len(arm))
+
+
+def test_a_question_is_answered_with_what_was_measured_for_it() -> None:
+    """Six blocks suffice for a thirtyfold effect; effects and trials come along."""
+    bench = _Bench(_levels)
+    answer = bench.experiment(_ratio("stall", "loaded", "idle")).answer("stall")
+    assert answer.verdict is Verdict.HOLDS
+    assert answer.assessment is not None
+    assert answer.assessment.interval.value == pytest.approx(30.0, rel=0.05)
+    assert (answer.blocks, answer.void_blocks, len(answer.effects), answer.reason) == (6, 0, 6, "")
+    assert answer.effects[0] == pytest.approx(30.0 * _wobble(7) / _wobble(5))
+    assert [(trial.arm, trial.block) for trial in answer.trials] == bench.asked
+
+
+def test_each_block_runs_its_arms_in_the_seeds_order() -> None:
+    """The order is that of block_order, with blocks counted from 1."""
+    bench = _Bench(_levels)
+    bench.experiment(_ratio("stall", "loaded", "idle")).answer("stall")
+    expected = [
+        (arm, block) for block in range(1, 7) for arm in block_order(("idle", "loaded"), seed=_SEED, block=block)
+    ]
+    assert bench.asked == expected
+
+
+def test_open_questions_share_blocks_and_decided_ones_give_up_their_arms() -> None:
+    """Two questions are decided after six blocks; only the arms of the third are measured from then on."""
+    bench = _Bench(_levels)
+    experiment = bench.experiment(
+        _ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"), _ratio("edge", "edge", "idle")
+    )
+    edge = experiment.answer("edge")
+    assert (edge.verdict, edge.blocks) == (Verdict.INCONCLUSIVE, 9)
+    assert bench.arms_of(6) == {"loaded", "even", "edge", "idle"}
+    assert bench.arms_of(7) == {"edge", "idle"}
+    measured = len(bench.asked)
+    assert experiment.answer("stall").verdict is Verdict.HOLDS
+    assert experiment.answer("none").verdict is Verdict.REFUTED
+    assert {trial.arm for trial in experiment.answer("none").trials} == {"even", "idle"}
+    assert len(bench.asked) == measured
+
+
+def test_an_answer_stays_as_it_is() -> None:
+    """Later blocks for other questions do not change it."""
+    bench = _Bench(_levels)
+    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("edge", "edge", "idle"))
+    before = experiment.answer("stall")
+    experiment.answer("edge")
+    assert experiment.answer("stall") == before
+
+
+def test_a_void_trial_voids_its_block_for_its_own_questions_only() -> None:
+    """The disturbed arm's question needs one block more; the other one does not wait for it."""
+    bench = _Bench(_levels, void=lambda arm, block: ("CPU stolen",) if (arm, block) == ("even", 2) else ())
+    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"))
+    none, stall = experiment.answer("none"), experiment.answer("stall")
+    assert (none.verdict, none.blocks, none.void_blocks, len(none.trials)) == (Verdict.REFUTED, 6, 1, 14)
+    assert (stall.blocks, stall.void_blocks) == (6, 0)
+    assert bench.arms_of(7) == {"even", "idle"}
+
+
+def test_a_void_block_is_not_a_second_look_at_the_same_data() -> None:
+    """After an open look, a void block leaves the count where it was and the next look where it was declared."""
+    bench = _Bench(_levels, void=lambda _arm, block: ("late",) if block == 7 else ())
+    answer = bench.experiment(_ratio("edge", "edge", "idle")).answer("edge")
+    assert (answer.verdict, answer.blocks, answer.void_blocks) == (Verdict.INCONCLUSIVE, 9, 1)
+
+
+def test_too_many_void_blocks_make_a_question_unsupported() -> None:
+    """With a last look at 6 and a share of 0.5, three void blocks are put up with and the fourth ends it."""
+    bench = _Bench(_levels, void=lambda arm, block: ("late",) if block % 2 and arm == "idle" else ())
+    answer = bench.experiment(_ratio("stall", "loaded", "idle", blocks=(6,))).answer("stall")
+    assert answer.verdict is Verdict.UNSUPPORTED
+    assert answer.assessment is None
+    assert (answer.blocks, answer.void_blocks) == (3, 4)
+    assert answer.reason == "4 of 7 blocks were void, at most 3 may be: idle: late"
+
+
+@pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
+def test_a_block_without_a_usable_effect_is_void(level: float) -> None:
+    """An effect that refuses, or that is no ratio, voids the block and says why."""
+    bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 1) else _levels(arm, block))
+    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), max_void_share=0.0)
+    answer = experiment.answer("stall")
+    assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 1, 0)
+    assert answer.reason.endswith("idle measured nothing" if level == 0 else f"got {30.0 * _wobble(7) / level!r}")
+
+
+def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None:
+    """The error reaches the caller; the next call measures the same block anew, and nothing is counted twice."""
+    failures = [RuntimeError("the container died")]
+
+    def level(arm: str, block: int) -> float:
+        if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4) and failures:
+            raise failures.pop()
+        return _levels(arm, block)
+
+    bench = _Bench(level)
+    experiment = bench.experiment(_ratio("stall", "loaded", "idle"))
+    with pytest.raises(RuntimeError, match="the container died"):
+        experiment.answer("stall")
+    answer = experiment.answer("stall")
+    assert (answer.verdict, answer.blocks, len(answer.trials)) == (Verdict.HOLDS, 6, 12)
+    assert sorted(trial.block for trial in answer.trials) == sorted([*range(1, 7)] * 2)
+    assert answer == _Bench(_levels).experiment(_ratio("stall", "loaded", "idle")).answer("stall")
+
+
+def test_a_failing_effect_records_the_block_for_no_question() -> None:
+    """A fault in one question's arithmetic is no void block, and leaves the others' books in step."""
+    faults = [TypeError("not a number")]
+
+    def effect(observations: Mapping[str, float]) -> float:
+        if faults:
+            raise faults.pop()
+        return observations["even"]
+
+    faulty = Question(
+        name="faulty",
+        arms=("even",),
+        effect=effect,
+        scale=Scale.RATIO,
+        threshold=5.0,
+        looks=Looks(blocks=(6,)),
+    )
+    bench = _Bench(_levels)
+    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), faulty)
+    with pytest.raises(TypeError, match="not a number"):
+        experiment.answer("stall")
+    assert (experiment.answer("stall").blocks, experiment.answer("faulty").blocks) == (6, 6)
+    assert sorted(trial.block for trial in experiment.answer("stall").trials) == sorted([*range(1, 7)] * 2)
+
+
+def test_progress_tells_what_runs_and_how_far_each_question_is() -> None:
+    """One call before each trial, one after each block, with blocks, next look, effect, interval and verdict."""
+    bench = _Bench(_levels)
+    bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("edge", "edge", "idle")).answer("edge")
+    first = bench.progress[0]
+    assert (first.block, first.arm, first.trials_done, first.trials_in_block) == (1, bench.asked[0][0], 0, 3)
+    assert (first.states["stall"].effect, first.states["stall"].next_look) == (None, 6)
+    ends = [progress for progress in bench.progress if progress.arm is None]
+    assert [(end.block, end.trials_done) for end in ends] == [(n, 3) for n in range(1, 7)] + [(n, 2) for n in (7, 8, 9)]
+    assert ends[0].states["stall"].interval is None
+    early = ends[1].states["stall"]
+    assert (early.blocks, early.verdict) == (2, None)
+    assert early.effect == pytest.approx(30.0, rel=0.05)
+    assert early.interval is not None
+    assert early.interval.low < 30.0 < early.interval.high
+    assert (ends[5].states["stall"].verdict, ends[5].states["stall"].next_look) == (Verdict.HOLDS, None)
+    assert (ends[5].states["edge"].verdict, ends[5].states["edge"].next_look) == (None, 9)
+    assert ends[8].states["edge"].verdict is Verdict.INCONCLUSIVE
+
+
+def test_progress_shows_void_blocks_and_the_end_they_bring() -> None:
+    """An unsupported question is decided, without a next look."""
+    bench = _Bench(_levels, void=lambda _arm, _block: ("late",))
+    bench.experiment(_ratio("stall", "loaded", "idle"), max_void_share=0.0).answer("stall")
+    state = bench.progress[-1].states["stall"]
+    assert (state.blocks, state.void_blocks, state.next_look) == (0, 1, None)
+    assert state.verdict is Verdict.UNSUPPORTED
+
+
+def test_shares_are_decided_on_their_own_scale() -> None:
+    """A share that is 0.3 higher, against a threshold of 0.1; zero and negative effects are no fault there."""
+    question = Question[float](
+        name="share",
+        arms=("reuseport", "shared"),
+        effect=lambda observations: Share(
+            of=Tally(count=observations["reuseport"], of=100), less=Tally(count=observations["shared"], of=100)
+        ),
+        scale=Scale.SHARE,
+        threshold=0.1,
+        looks=Looks(blocks=(6,)),
+    )
+    bench = _Bench(lambda arm, block: 30.0 + block % 3 if arm == "reuseport" else 0.0)
+    answer = bench.experiment(question).answer("share")
+    assert answer.verdict is Verdict.HOLDS
+    assert answer.assessment is not None
+    assert answer.assessment.interval.value == pytest.approx(0.31)
+
+
+def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
+    """The error lists the names."""
+    experiment = _Bench(_levels).experiment(_ratio("stall", "loaded", "idle"))
+    with pytest.raises(ValueError, match="no question named 'stal'; there are stall"):
+        experiment.answer("stal")
+
+
+def test_an_experiment_refuses_what_it_cannot_run() -> None:
+    """No questions, two of one name, a negative seed or share."""
+    bench = _Bench(_levels)
+    stall = _ratio("stall", "loaded", "idle")
+    with pytest.raises(ValueError, match="different names"):
+        bench.experiment()
+    with pytest.raises(ValueError, match="different names"):
+        bench.experiment(stall, stall)
+    with pytest.raises(ValueError, match="max_void_share"):
+        bench.experiment(stall, max_void_share=-0.1)
+    with pytest.raises(ValueError, match="seed"):
+        Experiment(run_trial=bench.run_trial, questions=[stall], seed=-1, progress=bench.progress.append)
+
+
+@pytest.mark.parametrize(
+    ("name", "arms", "threshold", "named"),
+    [
+        pytest.param("", ("a",), 1.0, "name", id="no-name"),
+        pytest.param("q", (), 1.0, "arms", id="no-arms"),
+        pytest.param("q", ("a", "a"), 1.0, "arms", id="arm-twice"),
+        pytest.param("q", ("a",), 0.0, "threshold", id="zero-ratio"),
+        pytest.param("q", ("a",), math.inf, "threshold", id="infinite"),
+    ],
+)
+def test_an_impossible_question_is_refused_by_field(
+    name: str, arms: tuple[str, ...], threshold: float, named: str
+) -> None:
+    """The error begins with the field."""
+    with pytest.raises(ValueError, match=f"^{named} must"):
+        Question[float](
+            name=name,
+            arms=arms,
+            effect=lambda observations: observations["a"],
+            scale=Scale.RATIO,
+            threshold=threshold,
+            looks=Looks(blocks=(6,)),
+        )
+
+
+def test_an_effect_that_divides_by_nothing_makes_its_block_void() -> None:
+    """As one that says so by itself."""
+    dividing = Question[float](
+        name="stall",
+        arms=("loaded", "idle"),
+        effect=lambda block: block["loaded"] / block["idle"],
+        scale=Scale.RATIO,
+        threshold=10.0,
+        looks=Looks(blocks=(5,)),
+    )
+    ledger: Ledger[float] = Ledger(dividing, seed=1, max_void_share=0.5)
+    trials = {
+        arm: Trial(arm=arm, block=1, observation=value, void_reasons=(), seconds=1.0, measuring_seconds=1.0)
+        for arm, value in (("loaded", 2.0), ("idle", 0.0))
+    }
+    assert ledger.judge(trials).void_reasons == ("float division by zero",)

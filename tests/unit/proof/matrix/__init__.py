@@ -1,0 +1,1 @@
+"""The cells of a run, shared out."""

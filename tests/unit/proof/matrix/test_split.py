@@ -1,0 +1,69 @@
+"""Every shard computes the same split by itself; together they are the whole, and none is much longer than needed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuneproof.errors import BadInputError
+from tuneproof.proof.matrix.split import Group, Shard, digest, split
+
+GROUPS = st.dictionaries(
+    st.builds(Group, st.text(max_size=3), st.sampled_from(("1.18", "1.22")), st.sampled_from(("bare", "wan"))),
+    st.integers(min_value=0, max_value=10_000).map(lambda tenths: tenths / 10),
+    max_size=40,
+)
+COUNTS = st.integers(min_value=1, max_value=12)
+
+
+@given(GROUPS, COUNTS)
+def test_the_shards_are_disjoint_and_together_the_whole(seconds: dict[Group, float], count: int) -> None:
+    """Each group has one shard, and that is one of those there are."""
+    chosen = split(seconds, count)
+    assert set(chosen) == set(seconds)
+    assert set(chosen.values()) <= set(range(1, count + 1))
+
+
+@given(GROUPS, COUNTS, st.randoms(use_true_random=False))
+def test_the_order_of_collection_does_not_matter(seconds: dict[Group, float], count: int, order: object) -> None:
+    """Machines may find the tests in another order."""
+    groups = list(seconds)
+    order.shuffle(groups)  # type: ignore[attr-defined]
+    shuffled = {group: seconds[group] for group in groups}
+    assert split(shuffled, count) == split(seconds, count)
+    assert digest(split(shuffled, count), count) == digest(split(seconds, count), count)
+
+
+@given(GROUPS, COUNTS)
+def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Group, float], count: int) -> None:
+    """At most the mean plus the share of the longest group that the others cannot take (Graham 1969)."""
+    chosen = split(seconds, count)
+    loads = [sum(seconds[group] for group in chosen if chosen[group] == number) for number in range(1, count + 1)]
+    longest = max(seconds.values(), default=0.0)
+    assert max(loads) <= sum(seconds.values()) / count + longest * (1 - 1 / count) + 1e-6
+
+
+def test_the_longest_goes_first_and_each_to_the_shortest_shard() -> None:
+    """An example by hand: 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equals go by name."""
+    seconds = {Group(name, "1.22", "bare"): length for name, length in zip("abcde", (3, 3, 3, 4, 5), strict=True)}
+    chosen = split(seconds, 2)
+    assert {group.scenario: shard for group, shard in chosen.items()} == {"e": 1, "d": 2, "a": 2, "b": 1, "c": 2}
+
+
+def test_another_split_has_another_fingerprint() -> None:
+    """Another number of shards, too, though every group may lie in the first."""
+    chosen = {Group("a", "1.22", "bare"): 1}
+    marks = {digest(chosen, 1), digest(chosen, 2), digest({Group("a", "1.22", "wan"): 1}, 1), digest({}, 1)}
+    assert len(marks) == 4
+
+
+@pytest.mark.parametrize("text", ["1/1", "2/3", "12/12"])
+def test_a_shard_is_read_as_it_is_written(text: str) -> None:
+    """K/N, and back."""
+    assert str(Shard.parse(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1 /3", "1/1000000000000"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    """A shard that does not exist would silently run nothing."""
+    with pytest.raises(BadInputError, match="no such shard"):
+        Shard.parse(text)

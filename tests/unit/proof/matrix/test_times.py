@@ -1,0 +1,127 @@
+"""Estimates come from earlier runs where there are any, and are the same on every machine that reads the same file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.written_results import OPTIONS, a_cell, unsupported, write
+from tuneproof.errors import BadInputError
+from tuneproof.proof.depths import FULL, LOOKS, QUICK
+from tuneproof.proof.matrix.plan import Planned, matrix_document, shards_of
+from tuneproof.proof.matrix.split import Group
+from tuneproof.proof.matrix.times import DEFAULT_SECONDS, Times, read_times
+
+FACTOR = LOOKS[FULL].last / LOOKS[QUICK].last
+
+
+def test_the_same_cell_tells_best_then_the_same_claim_then_the_default() -> None:
+    """A claim takes about as long on another version."""
+    times = Times(by_cell={"s/a/nginx-1.18/bare": 10.0, "s/a/nginx-1.22/bare": 20.0, "s/other/nginx-1.22/bare": 99.0})
+    assert times.seconds("s/a/nginx-1.18/bare", QUICK) == 10.0
+    assert times.seconds("s/a/nginx-1.30/bare", QUICK) == 15.0
+    assert times.seconds("t/a/nginx-1.22/bare", QUICK) == DEFAULT_SECONDS
+
+
+def test_a_full_run_is_estimated_from_a_quick_one_and_back(tmp_path: Path) -> None:
+    """By the most blocks that each measures."""
+    quick = read_times([write(tmp_path / "quick", a_cell(seconds=9.0))])
+    assert quick.seconds(a_cell().id, FULL) == round(9.0 * FACTOR, 1)
+    full = read_times([write(tmp_path / "full", a_cell(seconds=24.0), options=OPTIONS | {"depth": "full"})])
+    assert full.seconds(a_cell().id, QUICK) == round(24.0 / FACTOR, 1)
+
+
+def test_later_files_win_and_unsupported_cells_tell_nothing(tmp_path: Path) -> None:
+    """A cell that was not measured took no time, which is no estimate for a machine that can measure it."""
+    times = read_times(
+        [
+            write(tmp_path / "a", a_cell("one", seconds=1.0), a_cell("two", seconds=2.0)),
+            write(tmp_path / "b", a_cell("one", seconds=5.0), unsupported("two"), unsupported("three")),
+        ]
+    )
+    assert dict(times.by_cell) == {"stall/one/nginx-1.22/bare": 5.0, "stall/two/nginx-1.22/bare": 2.0}
+
+
+def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Planned]:
+    """Return claims of one group."""
+    return [Planned(group=Group(scenario, nginx, "bare"), claim=claim) for claim in claims]
+
+
+def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
+    """The shards add up; a test without a claim decides no cell."""
+    plans = [*planned("a", "b"), *planned("a", scenario="t"), *planned("", scenario="u")]
+    times = Times(by_cell={"s/a/nginx-1.22/bare": 1.0, "s/b/nginx-1.22/bare": 2.0, "t/a/nginx-1.22/bare": 4.0})
+    document = matrix_document(plans, times, depth=QUICK, count=2)
+    assert document["cells"][1] == {
+        "id": "s/b/nginx-1.22/bare",
+        "scenario": "s",
+        "nginx": "1.22",
+        "network": "bare",
+        "seconds": 2.0,
+        "shard": "2/2",
+    }
+    assert document["shards"] == [
+        {"shard": "1/2", "seconds": 4.0, "cells": 1},
+        {"shard": "2/2", "seconds": 3.0, "cells": 2},
+    ]
+
+
+@pytest.mark.parametrize("depth", [QUICK, FULL])
+@pytest.mark.parametrize("results", [True, False], ids=["timed", "not-timed"])
+def test_a_printed_matrix_gives_every_shard_the_split_that_it_shows(
+    tmp_path: Path, depth: str, *, results: bool
+) -> None:
+    """Rounding included: the times that were printed are those that the split was made from."""
+    plans = [
+        plan
+        for scenario in "abcdefg"
+        for nginx in ("1.18", "1.22")
+        for plan in planned("x", "y", "z", scenario=scenario, nginx=nginx)
+    ]
+    known = {plan.cell_id: 0.1 + 7.77 / (index + 1) for index, plan in enumerate(plans) if index % 3}
+    times = Times(by_cell=known if results else {})
+    document = matrix_document(plans, times, depth=depth, count=4)
+    file = tmp_path / "matrix.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    again = shards_of(plans, read_times([file]), depth=depth, count=4)
+    assert {plan.cell_id: f"{again[plan.group]}/4" for plan in plans} == {
+        cell["id"]: cell["shard"] for cell in document["cells"]
+    }
+
+
+MATRIX: dict[str, Any] = {"depth": "quick", "cells": [{"id": "a", "seconds": 1}], "shards": []}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (MATRIX | {"depth": "deep"}, "times cannot be used"),
+        (MATRIX | {"cells": [{"id": "a"}]}, "times cannot be used"),
+        (MATRIX | {"cells": [{"id": "a", "seconds": -1}]}, "below zero"),
+        (MATRIX | {"cells": [{"id": "a", "seconds": float("nan")}]}, "below zero, or none"),
+        (MATRIX | {"cells": 3}, "times cannot be used"),
+        ({"cells": []}, "no results of Tuneproof"),
+        ([], "no results of Tuneproof"),
+    ],
+    ids=["depth", "no-seconds", "negative", "nan", "no-cells", "something-else", "list"],
+)
+def test_a_file_without_times_is_refused(tmp_path: Path, document: object, message: str) -> None:
+    """A shard that fell back on the defaults would run another part than its neighbours expect."""
+    file = tmp_path / "times.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(BadInputError, match=message) as raised:
+        read_times([file])
+    assert str(file) in raised.value.where
+
+
+def test_results_of_a_depth_that_nobody_knows_are_refused(tmp_path: Path) -> None:
+    """How long they looked is not known, so their times cannot be scaled."""
+    with pytest.raises(BadInputError, match="depth 'deep'"):
+        read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
+
+
+def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
+    """Not the same as no file."""
+    with pytest.raises(BadInputError, match="cannot be read"):
+        read_times([tmp_path / "none"])

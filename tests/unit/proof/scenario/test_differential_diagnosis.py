@@ -1,0 +1,163 @@
+"""The claims of the differential diagnosis can hold and can fall: canned observations with the effect, and without."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from tuneproof.catalogue.differential_diagnosis import (
+    DIAGNOSES,
+    NINE_IN_TEN,
+    SCENARIO,
+    THREE_IN_FOUR,
+    Demand,
+    diagnosis_scenario,
+)
+from tuneproof.catalogue.recorded import RecordedObservation
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
+
+QUIET: Final = RecordedObservation(
+    trial="b1",
+    measuring_s=1.0,
+    found=(),
+    possible=(),
+    flows=100,
+    clients_answered_with_reset=0,
+    syn_repeated_share=0.0,
+    unfinished_share=0.0,
+    zero_window_share=0.0,
+)
+CLAIM_OF: Final = {claim.arms[0]: claim for claim in SCENARIO.claims if claim.effect_name == "right diagnoses"}
+RIGHT: Final = Share(of=Tally(count=1, of=1))
+WRONG: Final = Share(of=Tally(count=0, of=1))
+Block = Sequence[RecordedObservation]
+
+
+def told(*causes: Cause) -> RecordedObservation:
+    """Return a trial whose files show these causes, the primary one first."""
+    return replace(QUIET, found=tuple(cause.value for cause in causes))
+
+
+@pytest.mark.parametrize("arm", DIAGNOSES)
+def test_a_diagnosis_is_right_when_its_primary_cause_is_the_one_that_was_built(arm: str) -> None:
+    """A consequence may be told beside it."""
+    claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
+    right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]
+    assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)
+
+
+@pytest.mark.parametrize("arm", DIAGNOSES)
+def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
+    """Whatever it takes for the truth."""
+    claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
+    others = [cause for cause in Cause if (cause,) != causes]
+    wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
+    assert {claim.effect({arm: observation}) for observation in wrong} == {WRONG}
+
+
+@pytest.mark.parametrize("demand", [THREE_IN_FOUR, NINE_IN_TEN], ids=["quick", "full"])
+def test_one_wrong_diagnosis_costs_a_second_look_and_two_are_too_many(demand: Demand) -> None:
+    """The declared trials are as many as that takes."""
+    claim = diagnosis_scenario(demand).claim("stall_is_told")
+    looks = claim.question(Looks(blocks=(5, 9))).looks
+    assert (claim.threshold, looks.blocks) == (demand.right_share, demand.looks)
+
+    def low(wrong: int, *, look: int) -> float:
+        return exact_limits([RIGHT] * (looks.blocks[look] - wrong) + [WRONG] * wrong, tail=looks.tail(look))[0]
+
+    assert low(0, look=0) > claim.threshold > low(1, look=0)
+    assert low(1, look=1) > claim.threshold > low(2, look=1)
+
+
+def test_every_arm_is_diagnosed() -> None:
+    """And healthy traffic is one of them."""
+    assert set(CLAIM_OF) == set(DIAGNOSES) == {arm.name for arm in SCENARIO.arms}
+
+
+def changed(**values: Any) -> RecordedObservation:
+    """Return a trial with these signatures."""
+    return replace(QUIET, **values)
+
+
+# A claim, blocks with its effect, and blocks without: the first arm's observation, then the second's.
+TABLE: Final[Sequence[tuple[str, Sequence[Block], Sequence[Block]]]] = (
+    (
+        "log_lies_in_stall",
+        [[changed(log_connect_p90_ms=50.0, wire_connect_p90_ms=0.04)]],
+        [[changed(log_connect_p90_ms=0.3, wire_connect_p90_ms=0.04)]],
+    ),
+    (
+        "stalled_nginx_sends_to_nobody",
+        [[changed(clients_answered_with_reset=1), QUIET]],
+        [
+            [QUIET, QUIET],
+            [changed(clients_answered_with_reset=9), changed(clients_answered_with_reset=1)],
+            [QUIET, changed(clients_answered_with_reset=1)],
+        ],
+    ),
+    *(
+        (
+            name,
+            [[changed(**{figure: 0.51}), QUIET]],
+            [[changed(**{figure: 0.49}), QUIET], [changed(**{figure: 1.0}), changed(**{figure: 1.0})]],
+        )
+        for name, figure in (
+            ("overflow_repeats_syns", "syn_repeated_share"),
+            ("syn_pressure_is_unfinished", "unfinished_share"),
+            ("slow_reader_closes_window", "zero_window_share"),
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "holds", "falls"), TABLE, ids=[row[0] for row in TABLE])
+def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls: Sequence[Block]) -> None:
+    """Above the threshold where it is there, below where it is not, or where healthy traffic has it, too."""
+    claim = SCENARIO.claim(name)
+    told_of = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
+    assert {isinstance(effect, Share) for rows in told_of for effect in rows} == {claim.scale is Scale.SHARE}
+    assert min(map(float, told_of[0])) > claim.threshold
+    assert max(map(float, told_of[1])) < claim.threshold
+
+
+def test_a_share_of_the_capture_is_told_with_the_connections_it_was_counted_on() -> None:
+    """60 of 100 less 10 of 100, and 2 of 7 as whole connections again."""
+    claim = SCENARIO.claim("overflow_repeats_syns")
+    first, second = claim.arms
+    block = {first: changed(syn_repeated_share=0.6), second: changed(syn_repeated_share=0.1)}
+    assert claim.effect(block) == Share(of=Tally(count=60, of=100), less=Tally(count=10, of=100))
+    block = {first: changed(flows=7, syn_repeated_share=2 / 7), second: changed(flows=3)}
+    assert claim.effect(block) == Share(of=Tally(count=2, of=7), less=Tally(count=0, of=3))
+
+
+BLANK: Final = RecordedObservation(trial="b1", measuring_s=1.0, found=(), possible=())
+
+
+@pytest.mark.parametrize(
+    ("name", "blank"),
+    [
+        ("log_lies_in_stall", BLANK),
+        ("overflow_repeats_syns", BLANK),
+        ("overflow_repeats_syns", replace(BLANK, flows=9)),
+        ("overflow_repeats_syns", replace(BLANK, syn_repeated_share=0.0, flows=0)),
+        ("overflow_repeats_syns", replace(BLANK, syn_repeated_share=0.0)),
+    ],
+    ids=["no-log", "nothing", "no-share", "no-connection", "no-number-of-connections"],
+)
+def test_a_capture_that_does_not_tell_makes_its_block_void(name: str, blank: RecordedObservation) -> None:
+    """Any number would be one that nobody has measured."""
+    claim = SCENARIO.claim(name)
+    with pytest.raises(ValueError, match=r"does not tell|no connect"):
+        claim.effect(dict.fromkeys(claim.arms, blank))
+
+
+def test_every_claim_is_shown_both_ways() -> None:
+    """None is left out."""
+    assert {claim.name for claim in SCENARIO.claims} == {
+        *(row[0] for row in TABLE),
+        *(claim.name for claim in CLAIM_OF.values()),
+    }

@@ -1,0 +1,76 @@
+"""Looking at the host's noise before each block, and waiting for a calmer moment where there was one before."""
+
+import types
+from collections.abc import Iterable
+
+import pytest
+
+from images.client.loadgen import gaps
+from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
+
+
+def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:
+    """Look before some blocks at a host that loses so much, look by look; return the watch and its waits."""
+    looks, waits = iter(lost_pct), list[float]()
+    watch = NoiseWatch(lambda: next(looks), patience or Patience(), sleep=waits.append)
+    for _ in range(blocks):
+        watch.before_block()
+    assert not list(looks), "every look was taken"
+    return watch, waits
+
+
+def test_a_calm_host_is_looked_at_once_per_block() -> None:
+    """And nobody waits."""
+    watch, waits = watched(1.0, 3.0, 2.0, blocks=3)
+    assert watch.noise() == HostNoise(looks=3, lost_p50_pct=2.0, lost_max_pct=3.0, waited_s=0.0)
+    assert waits == []
+
+
+def test_a_host_that_was_calmer_before_is_waited_for() -> None:
+    """Until it is calm again; what counts is what was seen right before the blocks."""
+    watch, waits = watched(2.0, 40.0, 30.0, 3.0, blocks=2)
+    assert len(waits) == 2
+    noise = watch.noise()
+    assert noise is not None
+    assert (noise.looks, noise.lost_max_pct) == (2, 3.0)
+    assert noise.waited_s > sum(waits), "with the looks in between"
+
+
+def test_a_host_that_was_never_calmer_is_not_waited_for() -> None:
+    """Waiting for what may never come costs blocks as well."""
+    _, waits = watched(20.0, 30.0, 25.0, 38.0, blocks=4)
+    assert waits == []
+
+
+def test_waiting_ends_with_the_runs_budget() -> None:
+    """All scenarios of a run share it; then blocks are measured as the host is."""
+    patience = Patience(budget_s=1.0)
+    _, waits = watched(1.0, 50.0, 50.0, 50.0, 50.0, blocks=3, patience=patience)
+    assert len(waits) == 2
+    assert patience.left_s <= 0
+    _, later = watched(60.0, blocks=1, patience=patience)
+    assert later == []
+
+
+def test_nothing_is_told_of_a_measurement_without_blocks() -> None:
+    """No look, no figure."""
+    watch, _ = watched(blocks=0)
+    assert watch.noise() is None
+
+
+def clock(*steps_s: float) -> Iterable[float]:
+    """Return the readings of a clock that goes on by such steps."""
+    now_s = 100.0
+    yield now_s
+    for step_s in steps_s:
+        now_s += step_s
+        yield now_s
+
+
+def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two gaps of 10 and 20 ms in 100 ms; what is shorter than 0.3 ms is the loop itself."""
+    readings = iter([*clock(*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200)])
+    monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))
+    told = gaps.run(0.1)
+    assert told["longest_ms"] == pytest.approx(20)
+    assert told["lost_pct"] == pytest.approx(30)

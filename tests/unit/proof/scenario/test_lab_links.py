@@ -1,0 +1,235 @@
+"""The links of a scenario's lab: measured before a claim, set for each trial, watched after it."""
+
+import pytest
+
+from tests.support.fake_netadmin import FakeLab
+from tests.support.inner_pytest import cell
+from tuneproof.errors import CannotRunHereError, LabError
+from tuneproof.lab.network import settling
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.network.shaped_links import ShapedLinks
+from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.report.results.cells import Cell
+
+# The same link of the client, beside a backend's of its own.
+FAR_BOTH = NetworkProfile(
+    name="far-both",
+    summary="Both are far.",
+    client=PROFILES["wan"].client,
+    backend=LinkProfile.both(Impairment(delay_ms=3)),
+)
+
+FAST = NetworkProfile(name="fast", summary="As fast as it may be.", backend=LinkProfile.both(Impairment(rate_mbit=500)))
+
+
+def lab_links(lab: FakeLab, *, default: NetworkProfile = BARE) -> LabLinks:
+    """Return what a bench knows of a lab's links."""
+    roles = tuple(name for name in lab.programs if name != "subject")
+    return LabLinks(ShapedLinks(lab.lab, shaper="wire", roles=roles), default=default)
+
+
+def probed(lab: FakeLab) -> dict[str, int]:
+    """Return how often each role's link was measured."""
+    return {name: len(program.of("probe_path")) for name, program in lab.programs.items() if name != "subject"}
+
+
+def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
+    """Arms share networks, and networks share links; a second check has nothing left to do."""
+    lab = FakeLab()
+    links = lab_links(lab, default=PROFILES["wan"])
+    links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
+    assert probed(lab) == {"client": 1, "backend": 1}
+    links.check([PROFILES["wan"], PROFILES["lossy"]], subject="subject")
+    assert probed(lab) == {"client": 2, "backend": 1}
+
+
+def test_each_link_is_measured_while_its_network_is_there() -> None:
+    """Figures of another network's link would be compared otherwise; they would not fit."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    links.check([PROFILES["wan"], PROFILES["slow-client"], PROFILES["distant-backend"]], subject="subject")
+    assert lab.programs["client"].of("shape")[0]["wanted"]["egress"]["delay_us"] == 20_000
+    rates = [record["measured"]["rate_mbit"] for record in links.records([PROFILES["slow-client"]])]
+    assert rates == pytest.approx([2, 10], rel=0.01)
+
+
+def test_where_nothing_is_shaped_nothing_is_measured() -> None:
+    """The bare network is what it is."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    links.check([None, BARE], subject="subject")
+    assert lab.asked() == {}
+    assert links.records([None]) == ()
+
+
+def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
+    """The message has the figures; the claims are unsupported here, and nothing is recorded."""
+    lab = FakeLab()
+    lab.programs["client"].obeys = False
+    links = lab_links(lab)
+    with pytest.raises(PreconditionError) as caught:
+        links.check([PROFILES["lossy"]], subject="subject")
+    assert isinstance(caught.value, CannotRunHereError)
+    assert caught.value.what.startswith(
+        "the client's link is not what network lossy says: egress: 5 % of the delays are below 0.05 ms"
+    )
+    assert probed(lab)["client"] == 1, "no pause of a host makes a delay shorter: it is not measured again"
+    assert links.records([PROFILES["lossy"]]) == ()
+
+
+def test_a_link_that_cannot_be_shaped_is_an_error_and_no_property_of_the_host() -> None:
+    """The precondition was not even tried."""
+    lab = FakeLab()
+    lab.programs["client"].errors["shape"] = "the wire's kernel ended with status 1"
+    with pytest.raises(LabError, match="the wire's kernel ended"):
+        lab_links(lab).check([PROFILES["wan"]], subject="subject")
+
+
+def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_again() -> None:
+    """Before any trial; what is recorded is what the second wire did."""
+    lab = FakeLab()
+    lab.programs["client"].hangs = 1
+    links = lab_links(lab)
+    links.check([PROFILES["wan"]], subject="subject")
+    assert lab.asked()["client"] == ["shape", "probe_path", "wire_log", "revive", "shape", "probe_path"]
+    assert links.records([PROFILES["wan"]])[0]["measured"]["loss_pct"] == 0
+
+
+def test_a_link_that_passes_nothing_twice_is_an_error_and_no_property_of_the_host() -> None:
+    """With the end of the wire's log, which may say why."""
+    lab = FakeLab()
+    lab.programs["client"].hangs = 2
+    with pytest.raises(LabError, match="the client's link passes nothing: none of 400 probes came back") as caught:
+        lab_links(lab).check([PROFILES["wan"]], subject="subject")
+    assert caught.value.tail == "Kernel panic"
+
+
+def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
+    """Both directions of each link, each link once, and as a cell takes them."""
+    lab = FakeLab()
+    links = lab_links(lab, default=PROFILES["wan"])
+    links.check([None, FAR_BOTH, PROFILES["lossy"]], subject="subject")
+    records = links.records([None, FAR_BOTH])
+    assert [(record["link"], record["direction"], record["set"]["delay_ms"]) for record in records] == [
+        ("client", "egress", 20),
+        ("client", "ingress", 20),
+        ("backend", "egress", 3),
+        ("backend", "ingress", 3),
+    ]
+    assert {record["shaper"] for record in records} == {"wire"}
+    assert len(cell(links=records).links) == 4
+    assert [record["set"]["loss_pct"] for record in links.records([PROFILES["lossy"]])] == [2, 2]
+
+
+def test_an_arm_that_does_not_say_gets_the_default_network() -> None:
+    """One that does gets its own."""
+    lab = FakeLab()
+    links = lab_links(lab, default=PROFILES["wan"])
+    links.apply(None, subject="subject")
+    assert lab.programs["client"].link.egress.delay_ms == 20
+    links.apply(PROFILES["lossy"], subject="subject")
+    assert lab.programs["client"].link.egress.loss_pct == 2
+
+
+def test_while_every_wire_lives_nothing_is_said() -> None:
+    """This is asked after every trial."""
+    lab = FakeLab()
+    lab_links(lab).check_alive()
+    assert lab.asked() == {"client": ["status"], "backend": ["status"]}
+
+
+def test_a_lost_wire_is_raised_again_and_the_trial_does_not_count() -> None:
+    """Both of them, where both are gone."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    for role in ("client", "backend"):
+        lab.programs[role].alive = False
+    with pytest.raises(LinkLostError) as caught:
+        links.check_alive()
+    assert caught.value.what == "the wire of client and backend ended during the trial"
+    links.check_alive()
+
+
+def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
+    """It is no lost trial: the next one would be lost, too."""
+    lab = FakeLab()
+    lab.programs["client"].alive = False
+    lab.programs["client"].errors["revive"] = "no memory"
+    with pytest.raises(LabError, match="no memory") as caught:
+        lab_links(lab).check_alive()
+    assert not isinstance(caught.value, LinkLostError)
+
+
+def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_raised_anew() -> None:
+    """A user-mode kernel that hangs is a process that lives; the link that is not shaped is left alone."""
+    lab = FakeLab()
+    links = lab_links(lab)
+    with pytest.raises(LinkLostError) as caught:
+        links.give_up_on(PROFILES["wan"], LabError("no answer"))
+    assert caught.value.what == "a trial over the shaped link of client failed: no answer"
+    assert lab.asked() == {"client": ["revive"]}
+
+
+def test_a_trial_that_failed_over_unshaped_links_has_failed() -> None:
+    """No link bears the blame, so nothing is raised: the caller's error stands."""
+    lab = FakeLab()
+    lab_links(lab).give_up_on(BARE, LabError("no answer"))
+    assert lab.asked() == {}
+
+
+def test_logs_are_those_of_the_wires_that_there_are() -> None:
+    """A role whose link is never shaped has none."""
+    assert lab_links(FakeLab()).logs() == {"client": "Kernel panic", "backend": "Kernel panic"}
+    assert lab_links(FakeLab(roles=("client",))).logs() == {"client": "Kernel panic"}
+
+
+def test_each_link_is_measured_by_itself() -> None:
+    """Single packets, which a slow link of the client's needs, would make a fast link of the backend's look slow."""
+    lab = FakeLab()
+    lab_links(lab).check([FAR_BOTH], subject="subject")
+    assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["client"].of("shape")] == [20_000, 0]
+    assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["backend"].of("shape")] == [0, 3000]
+
+
+def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arms that name the same link get the same one; others are left alone, and the records say what was asked for."""
+    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
+    lab = FakeLab()
+    lab.programs["backend"].carries_mbit = 400
+    links = lab_links(lab)
+    slower = NetworkProfile(name="slower", summary="Slower.", backend=LinkProfile.both(Impairment(rate_mbit=300)))
+    both = NetworkProfile(name="both", summary="Both.", client=PROFILES["wan"].client, backend=FAST.backend)
+    links.check([FAST, slower, both], subject="subject")
+    assert probed(lab) == {"client": 1, "backend": 5}, "three times as asked for, once lowered, once the slower one"
+    for network, rate_mbit in ((FAST, 280), (slower, 300), (both, 280)):
+        links.apply(network, subject="subject")
+        assert [way.rate_mbit for way in lab.programs["backend"].link.directions.values()] == [rate_mbit] * 2
+    assert links.notes([slower]) == []
+    assert links.notes([FAST, slower]) == [
+        f"the backend's link, {name}: 280 Mbit/s are set, since the host does not carry the 500 that were asked for"
+        for name in ("egress", "ingress")
+    ]
+    records = links.records([FAST])
+    assert [(record["asked"], record["set"]["rate_mbit"]) for record in records] == [({"rate_mbit": 500}, 280)] * 2
+    assert not any("asked" in record for record in links.records([slower]))
+    made = cell(links=records)
+    assert Cell.from_json(made.to_json()) == made
+
+
+def test_where_nothing_was_lowered_nothing_is_told() -> None:
+    """A note is for what differs from what was asked for."""
+    links = lab_links(FakeLab())
+    links.check([PROFILES["wan"]], subject="subject")
+    assert links.notes([PROFILES["wan"]]) == []
+
+
+def test_a_host_that_carries_next_to_nothing_cannot_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the rate is another network."""
+    monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
+    lab = FakeLab()
+    lab.programs["backend"].carries_mbit = 50
+    with pytest.raises(PreconditionError, match="the host carries 50 of 500 Mbit/s now, too little"):
+        lab_links(lab).check([FAST], subject="subject")

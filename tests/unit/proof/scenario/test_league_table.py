@@ -1,0 +1,197 @@
+"""The tables beside verdicts: the league of mitigations, the article's figures, the grid of rates."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.canned_observations import turning
+from tests.support.canned_trials import raw_trial
+from tuneproof.catalogue.network_quality import (
+    CORNERS,
+    SLOW_CLIENT,
+    UNLIMITED,
+    WHOLE,
+    Grid,
+    NetworkQuality,
+    grid_arm,
+    grid_lines,
+    relieved_share,
+)
+from tuneproof.catalogue.reuseport_stall_league import PLAN, League, league_lines
+from tuneproof.catalogue.reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
+from tuneproof.catalogue.reuseport_stall_protocol import SCENARIO as PROTOCOL
+from tuneproof.catalogue.reuseport_stall_protocol import THEIRS, beside_the_article
+from tuneproof.lab.load.base import Metric
+from tuneproof.lab.load.one_by_one import ProtocolObservation
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.proof.inference.tallies import Share, Tally
+
+ROUND = ProtocolObservation(
+    trial="a-b1",
+    steal_pct=0.0,
+    measuring_s=1.0,
+    requests=20,
+    timeout_share=0.25,
+    total_p50_ms=41.2,
+    slowest_tenth_ms=1000.0,
+    total_max_ms=1003.7,
+    bulk_bytes_per_s=1e9,
+)
+GRIDS = pytest.mark.parametrize("grid", [CORNERS, WHOLE], ids=["corners", "whole"])
+
+
+def trial(turn_cpu_ms: float, *, lag_ms: float = 21.26) -> StallObservation:
+    """Return a trial whose loaded worker reads 64 KiB in each turn and needs so much CPU time for it."""
+    raw = raw_trial(lags_ms=([lag_ms], [1.0]), bulk=(3_000_000, 1_000_000), fast_ms=[5.0], baseline_ms=[4.0])
+    return turning(StallObservation.from_json(raw), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
+
+
+def block(grid: Grid, turn_cpu_ms: float) -> dict[str, StallObservation]:
+    """Return a block of a grid in whose cells turns take alike."""
+    return {name: trial(turn_cpu_ms) for name in grid.arms()}
+
+
+def limited(grid: Grid) -> int:
+    """Return how many of a grid's cells have a limited upstream."""
+    return (len(grid.upstream_mbit) - 1) * len(grid.client_mbit)
+
+
+def share_of(relieved: int, grid: Grid) -> Share:
+    """Return so many of the cells with a limited upstream as an effect."""
+    return Share(of=Tally(count=relieved, of=limited(grid)))
+
+
+def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
+    """Return the metrics of a grid's arms, whose turns take 1 ms, 2 ms and so on in the grid's order."""
+    return {name: StallLoad().metrics([trial(float(place))]) for place, name in enumerate(grid.arms(), start=1)}
+
+
+def test_the_league_has_a_line_for_every_mitigation_below_its_heads() -> None:
+    """In the arms' order, one figure per column, all in line."""
+    arms = {arm.name: PLAN.metrics([replace(trial(2.0), written_bytes=7_000_000)]) for arm in League().arms()}
+    head, *lines = league_lines(arms)
+    assert head.split("  ")[0] == "mitigation"
+    assert [line.split()[0] for line in lines] == list(arms)
+    assert {len(line) for line in (head, *lines)} == {30 + 8 * 17}
+
+
+def test_a_mitigations_line_has_the_figures_of_its_arm() -> None:
+    """Bytes become megabytes; these are the metrics that an arm of the league really has."""
+    figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
+    head, line = league_lines({"default": figures})
+    assert line.split() == ["default", "3.1", "64.0", "21.3", "21.3", "5.0", "5.0", "2.0", "7.3"]
+    assert head.split()[1:7] == ["turn", "CPU", "ms", "turn", "reads", "KiB"]
+
+
+def test_a_figure_that_nobody_measured_is_a_dash_in_the_league() -> None:
+    """None, or not there at all: an arm without a valid trial has no metrics but their number."""
+    figures: dict[str, Metric] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
+    _, some, none = league_lines({"default": figures, "limit-rate": {"trials": 0}})
+    assert some.split() == ["default", "-", "-", "0.0", "-", "-", "-", "-", "-"]
+    assert none.split() == ["limit-rate", *["-"] * 8]
+
+
+def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
+    """A claim's table has its own arms only."""
+    claim = League().scenario().claim("receive_buffer_is_the_larger_factor")
+    assert claim.table is league_lines
+    assert set(claim.arms) == {arm.name for arm in League().arms()}
+
+
+def test_our_figures_stand_beside_the_articles() -> None:
+    """Whole milliseconds, and the share of time-outs in percent."""
+    head, line = beside_the_article({"reuseport": PROTOCOL_PLAN.metrics([ROUND])})
+    assert head.split() == ["arm", "p50", "ms", "slowest", "tenth", "ms", "max", "ms", "time-outs", "the", "article"]
+    assert line.split("  ")[-1] == "38 to 1010 ms, about a quarter time out"
+    assert line.split()[:5] == ["reuseport", "41", "1000", "1004", "25%"]
+    assert line.index("38 to") == head.index("the article")
+
+
+def test_an_arm_without_a_valid_round_has_dashes_beside_the_article() -> None:
+    """And no time-outs of 0 %, which would be a figure."""
+    _, line = beside_the_article({"tcp_rmem-40960": PROTOCOL_PLAN.metrics([])})
+    assert line.split()[:5] == ["tcp_rmem-40960", *["-"] * 4]
+
+
+def test_the_article_says_something_of_every_arm_of_its_protocol() -> None:
+    """The claim that shows the table compares them all."""
+    claim = PROTOCOL.claim("small_rmem_shortens_slow_requests")
+    assert claim.table is beside_the_article
+    assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms}
+
+
+def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> None:
+    """The slowest last, in both directions."""
+    assert grid_lines(metrics(CORNERS), CORNERS) == [
+        "CPU of a turn, ms             client unlimited     client 100 Mbit/s",
+        "upstream unlimited                        1.00                  2.00",
+        "upstream 500 Mbit/s                       3.00                  4.00",
+    ]
+
+
+def test_the_whole_grid_has_every_rate() -> None:
+    """Four upstreams and three clients."""
+    head, *lines = grid_lines(metrics(WHOLE), WHOLE)
+    assert head.split("  ")[-1].strip() == "client 100 Mbit/s"
+    assert [line[24:].split() for line in lines] == [
+        ["1.00", "2.00", "3.00"],
+        ["4.00", "5.00", "6.00"],
+        ["7.00", "8.00", "9.00"],
+        ["10.00", "11.00", "12.00"],
+    ]
+    assert [line[:24].strip() for line in lines] == [
+        "upstream unlimited",
+        "upstream 2000 Mbit/s",
+        "upstream 1000 Mbit/s",
+        "upstream 500 Mbit/s",
+    ]
+
+
+@GRIDS
+def test_a_cell_that_was_not_measured_is_a_dash_in_the_grid(grid: Grid) -> None:
+    """Its neighbours keep their places."""
+    found = {**metrics(grid), SLOW_CLIENT: StallLoad().metrics([])}
+    _, line, *_ = grid_lines(found, grid)
+    assert line[24:].split() == ["1.00", *["2.00"] * (grid is WHOLE), "-"]
+
+
+@GRIDS
+def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -> None:
+    """The corners in a quick run, the whole in a full one."""
+    claim = NetworkQuality(network=BARE, grid=grid).scenario().claim("slow_upstream_spares_every_client")
+    assert claim.table is not None
+    assert claim.table(metrics(grid)) == grid_lines(metrics(grid), grid)
+    assert claim.arms == grid.arms()
+    assert claim.effect({**block(grid, 2.0), UNLIMITED: trial(10.0)}) == share_of(limited(grid), grid)
+
+
+@GRIDS
+def test_no_cell_is_relieved_where_turns_take_alike(grid: Grid) -> None:
+    """And all of them are where only the unlimited one's take long; the probe's lag has no part in it."""
+    assert relieved_share(block(grid, 10.0), grid) == share_of(0, grid)
+    assert relieved_share({**block(grid, 1.0), UNLIMITED: trial(10.0)}, grid) == share_of(limited(grid), grid)
+    lagging = {**block(grid, 1.0), UNLIMITED: trial(1.0, lag_ms=900.0)}
+    assert relieved_share(lagging, grid) == share_of(0, grid)
+
+
+@GRIDS
+def test_a_fifth_of_the_time_is_relief_and_a_little_more_is_none(grid: Grid) -> None:
+    """What the claim's own words call relief: a fifth at most."""
+    cells = {**block(grid, 10.0), grid_arm(500.0, 100.0): trial(2.0), grid_arm(1000.0, None): trial(2.01)}
+    assert relieved_share(cells, grid) == share_of(1, grid)
+
+
+@GRIDS
+def test_a_slow_client_in_front_of_an_unlimited_upstream_is_no_limited_cell(grid: Grid) -> None:
+    """The claim is about slow upstreams; what such a client does is another one."""
+    assert relieved_share({**block(grid, 10.0), SLOW_CLIENT: trial(0.1)}, grid) == share_of(0, grid)
+
+
+def test_only_the_cells_of_the_grid_count() -> None:
+    """Two of the corners' four limited cells are relieved, of the whole grid's nine as well no more."""
+    relieved = {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}
+    cells = {**block(WHOLE, 10.0), **relieved}
+    assert relieved_share(cells, CORNERS) == Share(of=Tally(count=1, of=2))
+    assert relieved_share(cells, WHOLE) == Share(of=Tally(count=2, of=9))

@@ -1,0 +1,424 @@
+"""From canned trials to a cell: verdict, control, void blocks, condition, and who pays for which trial."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.support import fake_bench
+from tests.support.canned_trials import raw_trial
+from tests.support.fake_bench import TRIAL_SECONDS, Canned, FakeBench, FakeLinks, claim, measuring
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.claims import Condition
+from tuneproof.proof.scenario.lab_links import LinkLostError
+from tuneproof.report.results.run_file import ResultsWriter
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> ResultsWriter:
+    """Results below a temporary folder."""
+    return ResultsWriter.create(tmp_path, host={}, seed=1, options={})
+
+
+def stalled(_arm: str, number: int) -> dict[str, Any]:
+    """Worker 1 lags about 20 times as much as worker 2."""
+    return raw_trial(lags_ms=([20.0 + number % 3], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0])
+
+
+def calm(_arm: str, number: int) -> dict[str, Any]:
+    """Both workers answer alike."""
+    return raw_trial(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))
+
+
+def test_a_clear_effect_holds_and_the_cell_says_everything(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five blocks are enough; the cell stands in results.json before the method returns."""
+    stall = claim("stall", "loaded")
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
+    assert cell.id == "stall/stall/nginx-1.22/bare"
+    assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
+    assert cell.effect is not None
+    assert (cell.effect.name, cell.effect.unit) == ("median lag, loaded ÷ idle", "ratio")
+    assert cell.effect.ci_low < 21 < cell.effect.value < 21.5 < cell.effect.ci_high
+    assert cell.arms["loaded"]["trials"] == 5
+    assert cell.arms["loaded"]["worker1_lag_p50_ms"] == 21
+    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
+
+
+def test_no_effect_refutes(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interval below the threshold is an answer, too."""
+    stall = claim("stall", "loaded")
+    assert measuring(FakeBench(calm), writer, monkeypatch, stall).decide(stall).verdict == "refuted"
+
+
+def test_an_interval_around_the_threshold_is_inconclusive_after_the_last_look(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason says how many blocks were not enough."""
+    bench = FakeBench(lambda _, number: raw_trial(lags_ms=([2.0 if number % 2 else 12.0], [1.0])))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
+    assert cell.reason == "after 8 blocks the interval still contains the threshold"
+    assert cell.effect is not None
+
+
+def test_a_control_that_fails_makes_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the claim's own figures say: without the pathology they mean nothing."""
+
+    def only_remedied(arm_name: str, number: int) -> dict[str, Any]:
+        return stalled(arm_name, number) if arm_name == "remedied" else calm(arm_name, number)
+
+    control = claim("pathology", "default", sentence="there is a stall")
+    relief = claim("relief", "remedied", control=control)
+    cell = measuring(FakeBench(only_remedied), writer, monkeypatch, relief).decide(relief)
+    assert cell.verdict == "unsupported"
+    assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
+    assert cell.effect is not None, "the claim's own figures are kept"
+
+
+def test_a_control_that_holds_leaves_the_claim_its_verdict(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control is no claim of the scenario: it has no cell."""
+    relief = claim("relief", "remedied", control=claim("pathology", "default"))
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, relief).decide(relief)
+    assert cell.verdict == "holds"
+    assert len(json.loads(writer.path.read_text(encoding="utf-8"))["cells"]) == 1
+
+
+# What makes a trial meaningless: it did not put the load on the subject that it should have.
+SPOILT: Final = raw_trial(bulk=(10, 0), ended_early=2)
+
+
+@pytest.mark.parametrize(
+    "noise", [{"late_ms": 50.0}, {"steal_pct": 60.0}, {"late_ms": 50.0, "steal_pct": 60.0}], ids=repr
+)
+def test_a_trial_on_a_noisy_host_counts(
+    noise: dict[str, Any], writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a neighbour takes costs width, and perhaps blocks; a rule against it would select by what the arms cause."""
+    noisy = raw_trial(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
+    bench = FakeBench(lambda arm_name, number: noisy if number == 2 else stalled(arm_name, number))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
+    assert cell.effect is not None
+    (path,) = [path for path in cell.evidence if path.endswith("effects.json")]
+    assert 60.0 in json.loads((writer.folder / path).read_text(encoding="utf-8"))["effect_per_block"]
+
+
+def test_a_host_that_is_noisy_all_the_time_is_no_reason_to_answer_nothing(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many blocks as on a quiet one, and the same verdict."""
+    noisy = FakeBench(lambda _, number: raw_trial(lags_ms=([20.0 + number % 3], [1.0]), late_ms=9.0, steal_pct=40.0))
+    stall = claim("stall", "loaded")
+    cell = measuring(noisy, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
+
+
+def test_a_trial_that_did_not_load_its_subject_makes_its_block_void(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One void block is replaced by another; its trial stays out of the arm's figures."""
+    reason = "2 bulk downloads ended before the window did"
+    bench = FakeBench(lambda arm_name, number: SPOILT if number == 2 else stalled(arm_name, number))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
+    assert cell.arms["loaded"]["trials"] == 5
+    samples = (writer.folder / next(path for path in cell.evidence if path.endswith("samples.jsonl"))).read_text(
+        encoding="utf-8"
+    )
+    reasons = [json.loads(line)["void_reasons"] for line in samples.splitlines()]
+    assert [len(item) for item in reasons] == [0, 1, 0, 0, 0, 0]
+    assert reasons[1] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("loaded_ms", "verdict"),
+    [((4.8, 4.9, 5.0), "holds"), ((5.1, 5.2, 5.3), "refuted"), ((0.19, 0.195, 0.18), "refuted")],
+    ids=["within", "above", "below"],
+)
+def test_a_claim_that_two_arms_are_the_same_is_decided_by_its_margin_on_both_sides(
+    loaded_ms: tuple[float, ...], verdict: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cell says of which form it is, for who draws or words it."""
+    bench = FakeBench(lambda _, number: raw_trial(lags_ms=([loaded_ms[number % 3]], [1.0])))
+    alike = claim("alike", "loaded", form=Form.SAME, threshold=5.05)
+    cell = measuring(bench, writer, monkeypatch, alike).decide(alike)
+    assert (cell.verdict, cell.threshold) == (verdict, 5.05)
+    assert cell.effect is not None
+    assert (cell.effect.form, cell.effect.count, cell.effect.of) == ("same", None, None)
+
+
+def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five yes of five are no 100 %: the looks that the claim declares for itself are taken, not the depth's."""
+    yes = Share(of=Tally.yes(when=True))
+    sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9, own_looks=(29,))
+    bench = FakeBench(stalled)
+    cell = measuring(bench, writer, monkeypatch, sure).decide(sure)
+    assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
+    assert cell.effect is not None
+    assert (cell.effect.unit, cell.effect.count, cell.effect.of) == ("share", 29, 29)
+    assert (cell.effect.value, cell.effect.ci_high) == (1, 1)
+    assert cell.effect.ci_low == pytest.approx(0.05 ** (1 / 29))
+
+
+def test_too_few_yes_of_as_many_leave_a_claim_of_nine_in_ten_undecided(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the depth's own looks would have made of it."""
+    yes = Share(of=Tally.yes(when=True))
+    sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, sure).decide(sure)
+    assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
+
+
+def test_a_difference_of_shares_has_no_units_of_its_own(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many of so many would be said of one arm only."""
+    more = Share(of=Tally(count=90, of=100), less=Tally(count=1, of=100))
+    differs = claim("differs", "loaded", effect=lambda _: more, scale=Scale.SHARE, threshold=0.5)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, differs).decide(differs)
+    assert cell.verdict == "holds"
+    assert cell.effect is not None
+    assert (cell.effect.count, cell.effect.of) == (None, None)
+    assert cell.effect.ci_low < 0.89 < cell.effect.ci_high
+
+
+def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Honest hosts differ in it."""
+    open_question = claim("stall", "loaded", expected=None, everywhere=True)
+    cell = measuring(FakeBench(calm), writer, monkeypatch, open_question).decide(open_question)
+    assert (cell.verdict, cell.expected) == ("refuted", None)
+
+
+def test_a_trial_that_lost_its_link_makes_its_block_void(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has no record, but its reason and its time; the claim is decided by other blocks."""
+
+    def canned(arm_name: str, number: int) -> dict[str, Any]:
+        if number == 2:
+            raise LinkLostError("the wire of client ended during the trial")
+        return stalled(arm_name, number)
+
+    bench = FakeBench(canned)
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
+    assert cell.arms["loaded"]["trials"] == 5
+    assert cell.seconds == 6 * TRIAL_SECONDS
+    assert cell.measuring_seconds == 5
+    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
+    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
+    assert [item["void_reasons"] for item in samples] == [
+        ["the wire of client ended during the trial"] if number == 2 else [] for number in range(1, 7)
+    ]
+    assert samples[1]["raw"] == {}
+
+
+def test_a_link_that_is_always_lost_makes_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host on which wires do not live answers nothing."""
+
+    def canned(*_: object) -> dict[str, Any]:
+        raise LinkLostError("the wire of client ended during the trial")
+
+    stall = claim("stall", "loaded")
+    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("unsupported", 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("over", "everywhere", "expected"),
+    [
+        (BARE, False, "holds"),
+        (BARE, True, "holds"),
+        (PROFILES["wan"], False, None),
+        (PROFILES["wan"], True, "holds"),
+    ],
+    ids=["bare", "bare-everywhere", "shaped", "shaped-everywhere"],
+)
+def test_over_a_shaped_network_nothing_is_expected_unless_the_claim_says_everywhere(
+    over: NetworkProfile,
+    everywhere: bool,  # noqa: FBT001 - a parameter of the test
+    expected: str | None,
+    writer: ResultsWriter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The articles speak about the bare network; the cell stands in its own network's place."""
+    stall = claim("stall", "loaded", everywhere=everywhere)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall, network=over).decide(stall)
+    assert (cell.verdict, cell.expected, cell.network) == ("holds", expected, over.name)
+    assert cell.id == f"stall/stall/nginx-1.22/{over.name}"
+    assert cell.links == ()
+
+
+def test_a_cell_says_what_its_links_were_like(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set and measured figures stand beside the verdict, one record for each direction."""
+    wan = PROFILES["wan"]
+    bench = FakeBench(stalled, links=FakeLinks(default=wan))
+    stall = claim("stall", "loaded")
+    cell = measuring(bench, writer, monkeypatch, stall, network=wan).decide(stall)
+    assert [(link["network"], link["direction"]) for link in cell.links] == [("wan", "egress"), ("wan", "ingress")]
+    (log,) = [path for path in cell.evidence if path.endswith("wire-client.log")]
+    assert (writer.folder / log).read_text(encoding="utf-8") == "Linux version\n"
+    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
+
+
+def test_too_many_void_blocks_make_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than half of the last look's eight blocks."""
+    stall = claim("stall", "loaded")
+    bench = FakeBench(lambda *_: SPOILT)
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
+    assert cell.arms == {"loaded": {"trials": 0}}
+    assert "5 of 5 blocks were void" in cell.reason
+
+
+@pytest.mark.parametrize(("met", "verdict"), [(True, "holds"), (False, "refuted")])
+def test_a_condition_has_the_last_word_on_a_claim_that_holds(
+    met: bool,  # noqa: FBT001 - a parameter of the test
+    verdict: str,
+    writer: ResultsWriter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It sees the valid blocks alone, and its figures become the reason."""
+    seen: list[Sequence[object]] = []
+
+    def condition(blocks: Sequence[object]) -> Condition:
+        seen.append(blocks)
+        return Condition(met=met, figures="p = 0.01")
+
+    bench = FakeBench(lambda arm_name, number: SPOILT if number == 1 else stalled(arm_name, number))
+    stall = claim("stall", "loaded", "idle", condition=condition)
+    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.reason) == (verdict, "p = 0.01")
+    ((*blocks,),) = seen
+    assert len(blocks) == 5
+
+
+@pytest.mark.parametrize(
+    ("version", "canned", "verdict", "reason"),
+    [
+        ("1.30", calm, "refuted", "expired since nginx 1.29.7: it is the default"),
+        ("1.29.7", calm, "refuted", "expired since nginx 1.29.7: it is the default"),
+        ("1.26", calm, "refuted", ""),
+        ("1.30", stalled, "holds", ""),
+    ],
+    ids=["expired", "just-expired", "older", "expired-and-holds"],
+)
+def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
+    version: str, canned: Canned, verdict: str, reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an older version it is just refuted, and one that holds has no reason to give."""
+    monkeypatch.setattr(fake_bench, "PLACE", replace(fake_bench.PLACE, nginx=version))
+    advice = claim("stall", "loaded", expired_since="1.29.7", expired_reason="it is the default")
+    cell = measuring(FakeBench(canned), writer, monkeypatch, advice).decide(advice)
+    assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
+    assert cell.expected == ("holds" if version == "1.26" else "refuted")
+
+
+def test_an_expired_claim_whose_control_fails_is_unsupported_all_the_same(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its figures mean nothing, so they do not show that anything has expired."""
+    control = claim("pathology", "default", sentence="there is a stall")
+    advice = claim("stall", "loaded", control=control, expired_since="1.18", expired_reason="it is the default")
+    cell = measuring(FakeBench(calm), writer, monkeypatch, advice).decide(advice)
+    assert cell.verdict == "unsupported"
+    assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
+
+
+def test_a_block_whose_effect_cannot_be_computed_is_void(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its trial is a good one, and stays among the arm's figures; another block takes the place of its effect."""
+
+    def effect(block: Mapping[str, StallObservation]) -> float:
+        lag_ms = block["loaded"].workers[0].lag_p50_ms
+        if lag_ms == 20.0:
+            raise ValueError("there is nothing to compare 20 with")
+        return lag_ms
+
+    # Every third trial, the third one first, lags just 20 ms.
+    stall = claim("stall", "loaded", effect=effect)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 2)
+    assert cell.arms["loaded"]["trials"] == 7
+    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
+    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
+    assert [item["void_reasons"] for item in samples] == [[]] * 7
+
+
+def test_an_effect_that_can_never_be_computed_makes_the_claim_unsupported(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason is the effect's own."""
+
+    def effect(_: Mapping[str, StallObservation]) -> float:
+        raise ValueError("there is nothing to compare 3 with")
+
+    stall = claim("stall", "loaded", effect=effect)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
+    assert cell.reason == "5 of 5 blocks were void, at most 4 may be: there is nothing to compare 3 with"
+
+
+def test_the_cells_pay_for_all_trials_and_the_set_up_together(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claims share arms and are decided at different looks; the control's own arm is nobody's but paid for, too."""
+
+    def canned(arm_name: str, number: int) -> dict[str, Any]:
+        # The shared arm's claim is decided at the first look, the wavering one's at the last.
+        lag_ms = 2.0 if arm_name == "wavering" and number % 2 else 12.0 + 0.1 * (number % 3)
+        return raw_trial(lags_ms=([lag_ms], [1.0]), measuring_s=2.0)
+
+    control = claim("pathology", "default")
+    claims = (
+        claim("first", "shared"),
+        claim("second", "shared", "own", control=control),
+        claim("third", "wavering", "shared", control=control),
+    )
+    bench = FakeBench(canned)
+    measurement = measuring(bench, writer, monkeypatch, *claims, setup_s=6.0)
+    cells = {item.name: measurement.decide(item) for item in claims}
+    assert cells["third"].verdict == Verdict.INCONCLUSIVE
+    assert len(bench.trials) == 5 * 4 + 3 * 2
+    assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
+    assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
+    # A third of each of the five shared trials, and of the set-up.
+    assert cells["first"].seconds == pytest.approx(5 * TRIAL_SECONDS / 3 + 2)
+
+
+def test_a_claim_is_measured_once_however_often_it_is_asked(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is rerun until it is green."""
+    stall = claim("stall", "loaded")
+    bench = FakeBench(stalled)
+    measurement = measuring(bench, writer, monkeypatch, stall)
+    first = measurement.decide(stall)
+    assert measurement.decide(stall) == first
+    assert len(bench.trials) == 5

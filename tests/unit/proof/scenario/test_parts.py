@@ -1,0 +1,260 @@
+"""A scenario's small parts: claims as questions, what is expected of them, backends, CPUs, preconditions."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from tests.support.fake_bench import claim
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.load.stall_load import BULK_BYTES, SMALL_BYTES
+from tuneproof.lab.network.links import NetworkProfile
+from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.subject.versions import SUITES
+from tuneproof.lab.topology.roles import Role
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.looks import Looks
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.backends import STATIC, Backend
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
+
+
+def test_a_claim_becomes_a_question_with_nothing_changed() -> None:
+    """What decides it was declared with it."""
+    looks = Looks(blocks=(6, 9))
+    stall = claim("stall", "a", "b")
+    question = stall.question(looks)
+    assert (question.name, question.arms, question.effect) == ("stall", ("a", "b"), stall.effect)
+    assert (question.scale, question.threshold, question.looks) == (Scale.RATIO, 5, looks)
+    assert (question.form, question.resolution) == (Form.MORE, 0)
+    alike = claim("alike", "a", "b", form=Form.SAME, threshold=1.02, resolution=0.001).question(looks)
+    assert (alike.form, alike.threshold, alike.resolution) == (Form.SAME, 1.02, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("depth", "further", "own", "wanted"),
+    [
+        ((5, 9), (), (), (5, 9)),
+        ((5, 9), (6, 12), (), (5, 9, 15, 21)),
+        ((5, 9), (), (7, 14), (7, 14)),
+        ((5, 9), (), (29,), (29,)),
+        ((12, 18, 24), (), (7, 14), (12, 18, 24)),
+        ((12, 18, 24), (), (29,), (29,)),
+        ((7, 14), (), (7, 20), (7, 14)),
+    ],
+    ids=["the-depths", "further", "own-later", "own-single", "own-sooner", "own-beyond", "own-at-the-same-time"],
+)
+def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
+    depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
+) -> None:
+    """So many trials are declared with it; the error rate stays the depth's."""
+    looks = Looks(blocks=depth, error_rate=0.04)
+    question = claim("stall", "a", further_looks=further, own_looks=own).question(looks)
+    assert question.looks == Looks(blocks=wanted, error_rate=0.04)
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(Scale.RATIO, "ratio"), (Scale.SHARE, "share")])
+def test_the_unit_in_the_results_follows_the_scale(scale: Scale, unit: str) -> None:
+    """results.json knows two units."""
+    assert claim("stall", "a", scale=scale).unit == unit
+
+
+def test_another_expectation_leaves_the_claim_itself_alone() -> None:
+    """What expired since is refuted on a newer version, and the same claim on an older one still holds."""
+    stall = claim("stall", "a")
+    expired = stall.expecting(Verdict.REFUTED)
+    assert (stall.expected, expired.expected) == (Verdict.HOLDS, Verdict.REFUTED)
+    assert expired.expecting(Verdict.HOLDS) == stall
+
+
+@pytest.mark.parametrize(
+    ("version", "since", "expired"),
+    [
+        ("1.30", "1.29.7", True),
+        ("1.29.7", "1.29.7", True),
+        ("1.29.10", "1.29.7", True),
+        ("1.29.6", "1.29.7", False),
+        ("1.26", "1.29.7", False),
+        ("1.9", "1.18", False),
+        ("1.30", "", False),
+    ],
+)
+def test_a_claim_has_expired_from_the_version_on_that_made_it_needless(
+    version: str,
+    since: str,
+    expired: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """Versions compare part by part as numbers, not as text."""
+    assert claim("stall", "a", expired_since=since).has_expired(version) is expired
+
+
+@pytest.mark.parametrize(
+    ("version", "over", "everywhere", "expected"),
+    [
+        ("1.26", BARE, False, "holds"),
+        ("1.30", BARE, False, "refuted"),
+        ("1.26", PROFILES["wan"], True, "holds"),
+        ("1.30", PROFILES["wan"], True, "refuted"),
+        ("1.26", PROFILES["wan"], False, None),
+        ("1.30", PROFILES["wan"], False, None),
+    ],
+    ids=["before", "after", "before-everywhere", "after-everywhere", "before-elsewhere", "after-elsewhere"],
+)
+def test_expired_advice_is_expected_to_be_refuted_wherever_anything_is_expected(
+    version: str,
+    over: NetworkProfile,
+    everywhere: bool,  # noqa: FBT001 - a parameter of the test
+    expected: str | None,
+) -> None:
+    """Over a network that nobody spoke about, no version makes an expectation."""
+    advice = claim("stall", "a", expired_since="1.29.7", everywhere=everywhere)
+    assert advice.expected_on(version, over) == expected
+
+
+def test_without_an_expiry_every_version_is_expected_to_do_what_the_claim_says() -> None:
+    """Also where a claim is expected to be refuted from the beginning."""
+    wrong = claim("stall", "a", expected=Verdict.REFUTED)
+    assert [wrong.expected_on(version, BARE) for version in SUITES] == ["refuted"] * len(SUITES)
+    assert [claim("stall", "a").expected_on(version, BARE) for version in SUITES] == ["holds"] * len(SUITES)
+
+
+def test_where_honest_hosts_differ_nothing_is_expected_of_any_version_over_any_network() -> None:
+    """Not even where the claim speaks about all networks, or has expired."""
+    unsure = [claim("stall", "a", expected=None, everywhere=True, expired_since=since) for since in ("", "1.20")]
+    told = {
+        item.expected_on(version, over) for item in unsure for version in SUITES for over in (BARE, PROFILES["wan"])
+    }
+    assert told == {None}
+
+
+def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:
+    """Each once: without the control's trials it could not be decided."""
+    assert claim("stall", "a", "b").needed_arms == {"a", "b"}
+    assert claim("stall", "a", control=claim("there", "c", "a")).needed_arms == {"a", "c"}
+
+
+def test_a_backend_is_a_container_of_its_own_kind_within_its_share_of_a_cpu() -> None:
+    """Subjects reach it by its name; the sizes are those that the loads ask for."""
+    small = Backend(name="slow", kind=STATIC, cpus=0.06)
+    spec = small.spec(image="backend:1", cpuset="1-3")
+    assert small.upstream == "slow:8000"
+    assert (spec.name, spec.role, spec.image, spec.cpuset, spec.cpus) == (
+        "slow",
+        Role.BACKEND,
+        "backend:1",
+        "1-3",
+        0.06,
+    )
+    assert spec.environment == {
+        "BACKEND_KIND": "static",
+        "BULK_BYTES": str(BULK_BYTES),
+        "SMALL_BYTES": str(SMALL_BYTES),
+    }
+
+
+def test_the_usual_backend_serves_files_and_takes_what_cpu_it_needs() -> None:
+    """As the first article's."""
+    spec = Backend().spec(image="backend:1", cpuset="1")
+    assert (spec.name, spec.cpus, spec.environment["BACKEND_KIND"]) == ("backend", None, "files")
+
+
+@pytest.mark.parametrize(("cpus", "others"), [(2, "1"), (3, "1-2"), (64, "1-63")])
+def test_the_subject_has_the_first_cpu_and_everybody_else_the_others(cpus: int, others: str) -> None:
+    """In the kernel's list format."""
+    placement = CpuPlacement.on(cpus)
+    assert (placement.subject, placement.others) == ("0", others)
+
+
+def test_one_cpu_is_too_few() -> None:
+    """The load generators would measure themselves."""
+    with pytest.raises(CannotRunHereError, match="this engine has 1 CPU"):
+        CpuPlacement.on(1)
+
+
+START_LOG = "nginx/1.22.1\nstart worker process 11\nstart worker process 12\n"
+COMMANDS = ("nginx: master process nginx", "nginx: worker process", "nginx: worker process")
+SUBJECT = Subject(
+    name="small",
+    config=SubjectConfig(upstream="backend:8000"),
+    sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
+)
+
+
+def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str = "40960 40960 40960") -> Snapshot:
+    """What netadmin sees when all is well, but for what a test changes."""
+    return Snapshot(
+        sysctls={"net.ipv4.tcp_rmem": rmem},
+        listener_backlogs={8000: (511, 511)} if backlogs is None else backlogs,
+        counters={},
+        cpu_model="Xeon",
+    )
+
+
+def test_a_subject_as_it_was_asked_for_passes_and_is_recorded() -> None:
+    """What was read back goes into the evidence, in JSON types."""
+    assert check_subject(SUBJECT, nginx="1.22", snapshot=snapshot(), start_log=START_LOG, commands=COMMANDS) == {
+        "nginx": "1.22",
+        "workers": 2,
+        "listener_backlogs": [511, 511],
+        "sysctls": {"net.ipv4.tcp_rmem": "40960 40960 40960"},
+        "records_turns": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "seen", "commands", "fault"),
+    [
+        ("1.2", snapshot(), COMMANDS, "the log does not name nginx 1.2"),
+        ("1.22", snapshot(), COMMANDS[:2], "1 workers, wanted 2"),
+        ("1.22", snapshot(backlogs={8000: (511,)}), COMMANDS, "1 listening sockets on port 8000, wanted 2"),
+        ("1.22", snapshot(backlogs={80: (511, 511)}), COMMANDS, "0 listening sockets on port 8000, wanted 2"),
+        (
+            "1.22",
+            snapshot(rmem="4096 131072 6291456"),
+            COMMANDS,
+            "net.ipv4.tcp_rmem is '4096 131072 6291456', wanted '40960 40960 40960'",
+        ),
+    ],
+    ids=["version", "workers", "listeners", "port", "sysctl"],
+)
+def test_each_difference_from_what_was_asked_for_is_named(
+    version: str, seen: Snapshot, commands: tuple[str, ...], fault: str
+) -> None:
+    """A claim measured on another subject than declared would be about nothing."""
+    with pytest.raises(PreconditionError) as caught:
+        check_subject(SUBJECT, nginx=version, snapshot=seen, start_log=START_LOG, commands=commands)
+    assert caught.value.what == f"precondition of subject small: {fault}"
+
+
+def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loaders_reason() -> None:
+    """The loader goes on without a library that it cannot load; the trials would miss their main figure."""
+    loader = "ERROR: ld.so: object '/usr/lib/tuneproof/turns.so' from LD_PRELOAD cannot be preloaded: ignored."
+    with pytest.raises(PreconditionError) as caught:
+        check_subject(
+            replace(SUBJECT, records_turns=True),
+            nginx="1.22",
+            snapshot=snapshot(),
+            start_log=f"{loader}\n{START_LOG}",
+            commands=COMMANDS,
+            no_turns="process 11 keeps no record of its turns",
+        )
+    reason = f"no record of turns: process 11 keeps no record of its turns: {loader}"
+    assert caught.value.what == f"precondition of subject small: {reason}"
+
+
+def test_a_sysctl_that_cannot_be_read_is_a_difference() -> None:
+    """A kernel that does not show it cannot prove it; several faults are named together."""
+    seen = Snapshot(sysctls={}, listener_backlogs={}, counters={}, cpu_model="")
+    with pytest.raises(PreconditionError, match=r"0 listening sockets .*; net\.ipv4\.tcp_rmem is None"):
+        check_subject(SUBJECT, nginx="1.22", snapshot=seen, start_log=START_LOG, commands=COMMANDS)
+
+
+def test_a_shared_queue_must_have_one_listening_socket() -> None:
+    """With two, the kernel would spread connections after all."""
+    shared = Subject(name="shared", config=SubjectConfig(upstream="backend:8000", reuseport=False))
+    with pytest.raises(PreconditionError, match="2 listening sockets on port 8000, wanted 1"):
+        check_subject(shared, nginx="1.22", snapshot=snapshot(), start_log=START_LOG, commands=COMMANDS)

@@ -1,0 +1,113 @@
+"""A scenario as a whole: names that fit each other, the arms that claims need, arms that stand in for others."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.fake_bench import SUBJECT, arm, claim
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.backends import Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario, subjects_of
+
+SMALL = Subject(name="small", config=SUBJECT.config, sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"})
+ARMS = (arm("default"), arm("small", subject=SMALL), arm("loaded"), arm("spare"))
+STALL = claim("stall", "loaded")
+RELIEF = claim("relief", "small", control=claim("there", "default"))
+
+
+def scenario() -> Scenario[StallObservation]:
+    """Four arms and two claims; one arm is nobody's."""
+    return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
+
+
+def test_a_scenario_that_says_no_more_has_one_backend_and_neither_check_nor_warm_up() -> None:
+    """What others need, they name."""
+    declared = scenario()
+    assert declared.backends == (Backend(name="backend", kind="files"),)
+    assert (declared.check, declared.warm_up, declared.neighbours) == (None, None, False)
+
+
+def test_a_name_that_is_used_twice_is_refused() -> None:
+    """Trials and cells are told apart by it."""
+    with pytest.raises(ValueError, match=r"pathology: an arm's name is used twice: \['a', 'b', 'a'\]"):
+        Scenario(name="pathology", arms=(arm("a"), arm("b"), arm("a", subject=SMALL)), claims=())
+    with pytest.raises(ValueError, match=r"pathology: a claim's name is used twice: \['stall', 'stall'\]"):
+        Scenario(name="pathology", arms=ARMS, claims=(STALL, claim("stall", "small")))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [claim("wrong", "loaded", "lost"), claim("wrong", "loaded", control=claim("there", "lost"))],
+    ids=["its-own", "its-controls"],
+)
+def test_a_claim_on_an_arm_that_there_is_not_is_refused(wrong: Claim[StallObservation]) -> None:
+    """Before a lab is started for it; the message names both."""
+    with pytest.raises(ValueError, match="pathology: claim wrong compares lost, which is no arm"):
+        Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))
+
+
+def test_a_claim_is_found_by_its_name() -> None:
+    """A test is marked with it; a control is no claim of the scenario."""
+    declared = scenario()
+    assert (declared.claim("stall"), declared.claim("relief")) == (STALL, RELIEF)
+    for unknown in ("there", "stal"):
+        with pytest.raises(ValueError, match=f"pathology has no claim '{unknown}'; it has stall, relief"):
+            declared.claim(unknown)
+
+
+def test_only_the_arms_that_claims_and_their_controls_compare_are_used() -> None:
+    """In the scenario's order; each once, however many claims share it."""
+    declared = scenario()
+    assert [item.name for item in declared.used_arms([STALL])] == ["loaded"]
+    assert [item.name for item in declared.used_arms([RELIEF])] == ["default", "small"]
+    assert [item.name for item in declared.used_arms([RELIEF, STALL, RELIEF])] == ["default", "small", "loaded"]
+    assert declared.used_arms([]) == ()
+
+
+def test_an_arm_that_goes_by_anothers_name_is_run_as_that_one() -> None:
+    """The remedy is taken away: the arm called small has the default subject. All else stays."""
+    declared = scenario()
+    left_alone = declared.with_arms_like({"small": "default"})
+    assert left_alone.arms == (ARMS[0], replace(ARMS[0], name="small"), ARMS[2], ARMS[3])
+    assert replace(left_alone, arms=ARMS) == declared
+    assert declared == scenario(), "the one that it was made from is not changed"
+
+
+def test_arms_can_change_places() -> None:
+    """Each is looked up among the arms as they were."""
+    swapped = scenario().with_arms_like({"small": "default", "default": "small"})
+    assert [(item.name, item.subject.name) for item in swapped.arms[:2]] == [("default", "small"), ("small", "subject")]
+
+
+@pytest.mark.parametrize(
+    ("stand_ins", "missing"),
+    [
+        ({"lost": "default"}, "'lost'"),
+        ({"small": "lost"}, "'lost'"),
+        ({"small": "lost", "gone": "small"}, "'gone', 'lost'"),
+    ],
+    ids=["instead-of", "in-place-of", "both"],
+)
+def test_an_arm_that_there_is_not_stands_in_for_none_and_none_for_it(stand_ins: dict[str, str], missing: str) -> None:
+    """A misspelt name would leave the remedy where it is, and the claim would stand."""
+    with pytest.raises(ValueError, match=f"pathology has no arm {missing}; it has default, small, loaded, spare"):
+        scenario().with_arms_like(stand_ins)
+
+
+def test_arms_share_their_subjects() -> None:
+    """One container each, in the order in which arms name them."""
+    assert subjects_of(ARMS) == (SUBJECT, SMALL)
+    assert subjects_of([ARMS[1], ARMS[0], ARMS[1]]) == (SMALL, SUBJECT)
+    assert subjects_of([]) == ()
+
+
+def test_two_subjects_under_one_name_are_refused() -> None:
+    """One of them would be measured in the other's place."""
+    other = Subject(name="small", config=SubjectConfig(upstream="backend:8000", reuseport=False))
+    with pytest.raises(ValueError, match="two different subjects are called small"):
+        subjects_of([arm("a", subject=SMALL), arm("b", subject=other)])
+    same = Subject(name="small", config=SMALL.config, sysctls=dict(SMALL.sysctls))
+    assert subjects_of([arm("a", subject=SMALL), arm("b", subject=same)]) == (SMALL,)

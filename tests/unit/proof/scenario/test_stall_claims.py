@@ -1,0 +1,275 @@
+"""The reuseport stall's declarations: doses, effects, and what exactly is taken away for its own counter-tests."""
+
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.canned_observations import STALL, turning
+from tests.support.canned_trials import raw_trial
+from tuneproof.catalogue.reuseport_stall import SMALLEST_RMEM_BYTES, TCP_RMEM, ReuseportStall, dose_maxima
+from tuneproof.catalogue.reuseport_stall_effects import (
+    concordance,
+    fed_to_loaded,
+    loaded_turns,
+    monotone,
+    slow,
+    stall,
+    turn_bytes,
+    turn_cpu_ms,
+)
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.load.turns import TurnValues
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.preconditions import PreconditionError
+
+DEFAULT = (4096, 131072, 6291456)
+
+
+def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
+    """Return a scenario's arms by name, each name once."""
+    arms = {arm.name: arm for arm in scenario.arms()}
+    assert len(arms) == len(scenario.arms())
+    return arms
+
+
+def plan_of(arm: Arm[StallObservation]) -> StallLoad:
+    """Return the loads of an arm, which are all of the one kind."""
+    assert isinstance(arm.plan, StallLoad)
+    return arm.plan
+
+
+def observed(
+    *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
+) -> StallObservation:
+    """A trial whose idle worker needs 1 ms of CPU time per turn, with ten fast requests of which some are slow."""
+    raw = raw_trial(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
+    return turning(StallObservation.from_json(raw), turn_bytes=reads, turn_cpu_ms=cpu_ms)
+
+
+def served(*worker_pids: int | None) -> StallObservation:
+    """A trial whose fast requests were answered by these workers; worker 11 carries the bulk downloads."""
+    fast = tuple(dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids)
+    return dataclasses.replace(STALL, fast=fast)
+
+
+@pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])
+def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(default_max_bytes: int) -> None:
+    """At least five, strictly falling, each the same share of the one before."""
+    doses = dose_maxima(default_max_bytes)
+    assert len(doses) >= 5
+    assert (doses[0], doses[-1]) == (default_max_bytes, 40960)
+    steps = [smaller / larger for larger, smaller in itertools.pairwise(doses)]
+    assert max(steps) < 1
+    assert steps == pytest.approx([steps[0]] * len(steps), rel=1e-3)
+
+
+@pytest.mark.parametrize("default_max_bytes", [131072, 40960, 4096])
+def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_bytes: int) -> None:
+    """There is little to shrink, and nothing to prove."""
+    with pytest.raises(PreconditionError, match=f"{default_max_bytes} bytes here: too little to shrink"):
+        dose_maxima(default_max_bytes)
+
+
+def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
+    """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
+    observation = StallObservation.from_json(raw_trial(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
+    assert slow(observation) == Tally(count=2, of=4)
+
+
+def test_a_fast_request_that_failed_is_slow_however_soon() -> None:
+    """Half a body after 5 ms is no fast answer."""
+    cut = dataclasses.replace(STALL.fast[0], complete=False)
+    assert slow(dataclasses.replace(STALL, fast=(cut, *STALL.fast[1:]))) == Tally(count=1, of=10)
+
+
+def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_nobody_answered_with_them() -> None:
+    """An idle worker answers within the time limit; so whoever did not is the other one."""
+    assert fed_to_loaded(served(11, 12, None, 12, 12)) == Tally(count=2, of=5)
+    with pytest.raises(ValueError, match="no fast request"):
+        fed_to_loaded(served())
+
+
+@pytest.mark.parametrize(
+    "raw", [raw_trial(baseline_ms=[4.0]), raw_trial(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
+)
+def test_without_requests_there_is_no_share(raw: dict[str, object]) -> None:
+    """ValueError is what makes the block void."""
+    with pytest.raises(ValueError, match=r"no fast request|no samples"):
+        slow(StallObservation.from_json(raw))
+
+
+@pytest.mark.parametrize(
+    ("responses", "share", "units"),
+    [
+        ([50, 40, 30, 20], 1.0, 54 / 13),
+        ([20, 30, 40, 50], 0.0, 54 / 13),
+        ([50, 30, 40, 20], 5 / 6, 54 / 13),
+        ([10, 10, 5], 2 / 3, 27 / 11),
+        ([50, 40, 30, 20, 10], 1.0, 6),
+    ],
+    ids=["falling", "rising", "one-pair-swapped", "a-tie", "five-doses"],
+)
+def test_concordance_is_the_share_of_pairs_in_the_claimed_order(
+    responses: list[float], share: float, units: float
+) -> None:
+    """A tie is no agreement; and pairs that share their doses count as fewer units."""
+    found = concordance(responses)
+    assert float(found) == pytest.approx(share)
+    assert found.of.of == pytest.approx(units)
+    assert found.less is None
+
+
+def test_a_trial_tells_what_its_turns_did() -> None:
+    """Half of all bytes and of all CPU time were in turns of at least so much; the idle worker's takes 1 ms."""
+    observation = observed(reads=12_000_000, cpu_ms=40.0)
+    assert turn_bytes(observation) == 12_000_000
+    assert turn_cpu_ms(observation) == 40
+    assert stall(observation) == 40
+    assert loaded_turns(observation).pid == observation.workers[0].worker_pid
+
+
+@pytest.mark.parametrize("effect", [loaded_turns, turn_bytes, turn_cpu_ms, stall])
+def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[StallObservation], object]) -> None:
+    """ValueError is what makes the block void; the probe's lag does not take the turns' place."""
+    with pytest.raises(ValueError, match=r"the turns of worker 1[12] were not recorded"):
+        effect(STALL)
+
+
+def test_an_idle_worker_without_cpu_time_is_nothing_to_compare_with() -> None:
+    """No turn of it overlapped the window."""
+    whole = observed(cpu_ms=40.0)
+    loaded, idle = whole.workers
+    assert idle.turns is not None
+    asleep = dataclasses.replace(idle, turns=dataclasses.replace(idle.turns, cpu=TurnValues(buckets=())))
+    with pytest.raises(ValueError, match="the idle worker had no CPU time"):
+        stall(dataclasses.replace(whole, workers=(loaded, asleep)))
+
+
+def test_a_dose_response_that_falls_is_monotone_and_one_that_turns_back_is_not() -> None:
+    """The figures name the test's result, and the step that turned."""
+    falling = monotone([[50, 40, 30, 20, 10]] * 6)
+    assert falling.met
+    assert falling.figures.endswith("no step reversed")
+    turning = monotone([[50, 20, 40, 15, 10]] * 6)
+    assert not turning.met
+    assert turning.figures.endswith("reversed between doses ((1, 2),)")
+
+
+def test_the_scenario_stands_on_the_hosts_default_and_the_articles_remedy() -> None:
+    """The first dose is what the host has anyway; the last fixes all three values, as the article does."""
+    doses = ReuseportStall(default_rmem=DEFAULT).dose_arms()
+    rmem = [arm.subject.sysctls[TCP_RMEM] for arm in doses]
+    assert rmem[0] == "4096 131072 6291456"
+    assert rmem[-1] == "40960 40960 40960"
+    for triple in rmem:
+        low, default, high = (int(value) for value in triple.split())
+        assert low <= default <= high
+    assert all(arm.subject.config == doses[0].subject.config for arm in doses)
+
+
+def test_taking_the_bulk_downloads_away_changes_nothing_else() -> None:
+    """The pathology goes; subjects, fast requests and windows stay."""
+    whole, calm = (
+        arms_of(ReuseportStall(default_rmem=DEFAULT)),
+        arms_of(ReuseportStall(default_rmem=DEFAULT, bulk=False)),
+    )
+    plans = {name: plan_of(arm) for name, arm in whole.items()}
+    loaded = {name for name, plan in plans.items() if sum(plan.bulk_per_worker) > 0}
+    assert set(whole) - loaded == {"unloaded-default", "unloaded-small"}
+    assert calm == {
+        name: dataclasses.replace(arm, plan=dataclasses.replace(plans[name], bulk_per_worker=(0, 0)))
+        for name, arm in whole.items()
+    }
+
+
+def test_taking_the_remedy_away_changes_nothing_but_tcp_rmem() -> None:
+    """Every dose has the host's default then; configurations and loads stay."""
+    whole = arms_of(ReuseportStall(default_rmem=DEFAULT))
+    left_alone = arms_of(ReuseportStall(default_rmem=DEFAULT, remedy=False))
+    host = {TCP_RMEM: "4096 131072 6291456"}
+    assert left_alone == {
+        name: dataclasses.replace(arm, subject=dataclasses.replace(arm.subject, sysctls=host))
+        if arm.subject.sysctls
+        else arm
+        for name, arm in whole.items()
+    }
+    assert whole[f"rmem-{SMALLEST_RMEM_BYTES}"] != left_alone[f"rmem-{SMALLEST_RMEM_BYTES}"]
+
+
+def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> None:
+    """Pairs of arms run the same loads; a control's arms exist, too."""
+    stall = ReuseportStall(default_rmem=DEFAULT)
+    arms = arms_of(stall)
+    scenario = stall.scenario()
+    assert scenario.used_arms(scenario.claims) == scenario.arms, "no arm is left over"
+    for one, other in (
+        ("reuseport-one-loaded", "shared-one-loaded"),
+        ("reuseport-all-loaded", "shared-all-loaded"),
+        ("rmem-6291456", "rmem-40960"),
+    ):
+        assert arms[one].plan == arms[other].plan
+    twin, default = arms["twin"], arms["rmem-6291456"]
+    assert twin.subject.config == default.subject.config
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "effect"),
+    [
+        ("loaded_worker_stalls", {"rmem-6291456": observed(cpu_ms=40)}, 40),
+        (
+            "small_rmem_restores_loop",
+            {"rmem-6291456": observed(reads=1_200_000), "rmem-40960": observed(reads=60_000)},
+            20,
+        ),
+        # 65536 bytes are the lower end of a bucket that reaches up to 73727.
+        ("small_rmem_bounds_a_turn", {"rmem-40960": observed(reads=65_536)}, 4 * 2 * 40_960 / 73_727),
+        (
+            "reuseport_feeds_loaded_worker",
+            {"reuseport-one-loaded": served(11, 11, None, 12), "shared-one-loaded": served(12, 12, 12, 11)},
+            0.5,
+        ),
+        (
+            "reuseport_off_cures_loaded_workers",
+            {"reuseport-all-loaded": observed(late=5), "shared-all-loaded": observed(late=6)},
+            -0.1,
+        ),
+        ("small_rmem_slows_bulk", {"rmem-6291456": observed(bulk=3000), "rmem-40960": observed(bulk=2000)}, 1.5),
+        (
+            "small_rmem_slows_fast",
+            {"unloaded-default": observed(baseline_ms=4), "unloaded-small": observed(baseline_ms=5)},
+            1.25,
+        ),
+        ("twins_are_alike", {"rmem-6291456": observed(reads=200_000), "twin": observed(reads=400_000)}, 0.5),
+    ],
+)
+def test_an_effect_has_the_direction_that_its_claim_states(
+    name: str, block: dict[str, StallObservation], effect: float
+) -> None:
+    """Known observations, known effect; the effect reads its own arms alone."""
+    claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim(name)
+    assert set(claim.arms) == set(block)
+    assert float(claim.effect(block)) == pytest.approx(effect)
+
+
+def test_the_dose_response_compares_all_doses_with_the_largest_first() -> None:
+    """What falls with the dose is fully concordant, what rises not at all."""
+    claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
+    falling = {dose: observed(reads=50_000 - 10_000 * index) for index, dose in enumerate(claim.arms)}
+    rising = {dose: observed(reads=10_000 + 10_000 * index) for index, dose in enumerate(claim.arms)}
+    assert claim.effect(falling) == Share(of=Tally(count=6, of=6))
+    assert claim.effect(rising) == Share(of=Tally(count=0, of=6))
+    assert claim.condition is not None
+    assert claim.condition([falling] * 6).met
+    assert not claim.condition([rising] * 6).met
+
+
+def test_as_many_units_as_by_chance_vary_as_the_pairs_do() -> None:
+    """By all orders of five doses: the share of concordant pairs has the variance of six tosses of a coin."""
+    shares = [float(concordance(order)) for order in itertools.permutations(range(5))]
+    assert statistics.fmean(shares) == pytest.approx(0.5)
+    assert statistics.pvariance(shares) == pytest.approx(0.25 / 6)

@@ -1,0 +1,122 @@
+"""The forest plot shows each block's effect, the estimate with its interval, and which side of the threshold holds."""
+
+import math
+
+import pytest
+
+from tests.support.canned_charts import cell, files, named, names, only, rows, traces, unsupported
+
+
+def test_every_block_and_the_estimate_stand_where_their_figures_are() -> None:
+    """The effects of effects.json are the dots; estimate and interval are the cell's."""
+    chart = named("forest", cell(), files(effects=[3.0, 5.0, 4.25]))
+    assert only(chart, name="each block")["x"] == [3.0, 5.0, 4.25]
+    assert only(chart, name="each block")["y"] == [0, 1, 2]
+    assert only(chart, name="all blocks")["x"] == [4.0]
+    assert only(chart, name="interval")["x"] == [2.5, 6.0]
+    assert only(chart, name="threshold")["x"] == [2.0, 2.0]
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["block 1", "block 2", "block 3", "all blocks"]
+
+
+def test_the_table_has_the_figures_of_the_plot() -> None:
+    """Whoever cannot see the plot reads the same."""
+    chart = named("forest", cell(), files(effects=[3.0, 5.0]))
+    assert chart.columns == ("block", "effect (ratio)", "interval from", "interval to")
+    assert rows(chart) == [
+        ("block 1", 3.0, None, None),
+        ("block 2", 5.0, None, None),
+        ("all blocks", 4.0, 2.5, 6.0),
+        ("threshold", 2.0, None, None),
+    ]
+
+
+def test_the_side_that_holds_is_said_at_the_threshold() -> None:
+    """Colour and place alone say nothing to a newcomer."""
+    words = only(named("forest", cell(), files(effects=[3.0])), mode="text")
+    assert words["text"] == ["← refuted ", " holds →"]
+    assert words["textposition"] == ["middle left", "middle right"]
+    assert words["x"] == [2.0, 2.0]
+
+
+def test_a_margin_has_a_line_on_both_sides_and_its_words_say_that_it_holds_between_them() -> None:
+    """The same as 1 but for a fourth is from 0.8 to 1.25."""
+    alike = cell(value=1.0, interval=(0.9, 1.1), threshold=1.25, form="same")
+    chart = named("forest", alike, files(effects=[0.95, 1.05]))
+    assert only(chart, name="lower margin")["x"] == [0.8, 0.8]
+    assert only(chart, name="upper margin")["x"] == [1.25, 1.25]
+    assert traces(chart, name="threshold") == []
+    words = [(trace["x"], trace["text"]) for trace in traces(chart, mode="text")]
+    assert words == [([0.8, 0.8], ["← refuted ", " holds →"]), ([1.25, 1.25], ["← holds ", " refuted →"])]
+    assert rows(chart)[-2:] == [("lower margin", 0.8, None, None), ("upper margin", 1.25, None, None)]
+    assert "between the dashed margins" in chart.caption
+    assert "threshold" not in chart.caption
+
+
+def test_both_margins_are_on_the_axis_though_the_effects_lie_close_together() -> None:
+    """A line beyond the picture's edge would say nothing."""
+    alike = cell(value=1.0, interval=(0.99, 1.01), threshold=5.0, form="same")
+    low, high = named("forest", alike, files(effects=[1.0, 1.001])).figure["layout"]["xaxis"]["range"]
+    assert low < math.log10(0.2)
+    assert high > math.log10(5.0)
+
+
+def test_an_order_is_drawn_as_more_than_its_threshold() -> None:
+    """More pairs of doses than that are in the claimed order."""
+    chart = named(
+        "forest", cell(unit="share", value=0.9, interval=(0.8, 1.0), form="order", threshold=0.75), files(effects=[0.9])
+    )
+    assert only(chart, name="threshold")["x"] == [0.75, 0.75]
+    assert "to the right of the dashed threshold" in chart.caption
+
+
+@pytest.mark.parametrize("form", ["more", "order"])
+def test_a_claim_without_a_threshold_has_no_line(form: str) -> None:
+    """Neither the line nor the words, nor the sentence about them."""
+    chart = named("forest", cell(threshold=None, form=form), files(effects=[3.0]))
+    assert traces(chart, name="threshold") == traces(chart, mode="text") == []
+    assert "threshold" not in chart.caption
+    assert "threshold" in named("forest", cell(), files(effects=[3.0])).caption
+
+
+def test_ratios_have_a_logarithmic_axis_that_shows_all() -> None:
+    """Half and double lie equally far from one; the range is in powers of ten, as Plotly wants it."""
+    chart = named("forest", cell(threshold=0.1), files(effects=[3.0, 50.0]))
+    axis = chart.figure["layout"]["xaxis"]
+    assert axis["type"] == "log"
+    assert axis["range"][0] < math.log10(0.1)
+    assert axis["range"][1] > math.log10(50.0)
+
+
+@pytest.mark.parametrize("effects", [[-0.5, 0.2], [0.0, 0.2]])
+def test_shares_have_a_linear_axis(effects: list[float]) -> None:
+    """A difference of shares may be zero or less."""
+    chart = named("forest", cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05), files(effects=effects))
+    axis = chart.figure["layout"]["xaxis"]
+    assert axis["type"] == "linear"
+    assert axis["range"][0] < min(effects)
+    assert axis["tickformat"].endswith("%")
+
+
+def test_a_ratio_that_is_not_positive_is_not_hidden() -> None:
+    """A logarithmic axis would drop it without a word."""
+    chart = named("forest", cell(), files(effects=[3.0, 0.0]))
+    assert chart.figure["layout"]["xaxis"]["type"] == "linear"
+    assert only(chart, name="each block")["x"] == [3.0, 0.0]
+
+
+def test_effects_that_are_no_numbers_are_left_out_and_the_others_keep_their_block() -> None:
+    """A foreign file may hold anything."""
+    chart = named("forest", cell(), files(effects=[3.0, None, "5", math.nan, True, 10**400, 7.0]))
+    assert only(chart, name="each block")["x"] == [3.0, 7.0]
+    assert [row[0] for row in rows(chart)] == ["block 1", "block 7", "all blocks", "threshold"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])
+def test_without_a_blocks_effect_there_is_no_plot(text: str) -> None:
+    """The estimate alone is in the table of verdicts already."""
+    assert names(cell(), {"effects.json": text}) == []
+
+
+def test_an_unsupported_cell_has_no_plot() -> None:
+    """It has no effect."""
+    assert names(unsupported(), files(effects=[3.0])) == []

@@ -1,0 +1,100 @@
+"""What a report says first is what was asked, on which machine, and how to ask again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.canned_results import HOST, cell, document, write
+from tuneproof.report.html import facts
+from tuneproof.report.html.matrix import matrix
+from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.merging import merge
+
+
+def test_what_was_asked_is_complete(tmp_path: Path) -> None:
+    """Options, seed, start and duration, each in words."""
+    results = write(tmp_path, document([cell("a")], options={"nginx": ["1.18", "1.30"], "strict_evidence": True}))
+    assert {fact.name: fact.value for fact in facts.asked(results)} == {
+        "nginx": "1.18, 1.30",
+        "strict evidence": "yes",
+        "seed": "83362795",
+        "started": "20 November 2026, 19:05 UTC",
+        "took": "7 min 24 s, 1% of it measuring",
+    }
+
+
+def test_the_machine_is_said_by_what_explains_differences(tmp_path: Path) -> None:
+    """Kernel, processors, memory, system, engine, congestion control and receive buffer."""
+    (machine,) = facts.machines(write(tmp_path, document([cell("a")])))
+    assert {fact.name: fact.value for fact in machine.facts} == {
+        "kernel": "6.1.0 · x86_64",
+        "processors": "A Processor × 2",  # noqa: RUF001 - as it is shown
+        "memory": "8.0 GiB",
+        "system": "Debian GNU/Linux 12",
+        "engine": "26.1",
+        "congestion control": "cubic",
+        "tcp_rmem": "4096 131072 6291456",
+    }
+    assert not machine.of
+
+
+@pytest.mark.parametrize("host", [{}, {"sysctls": "none", "memory_bytes": "much", "cpu_count": None}])
+def test_a_machine_of_which_nothing_is_known_has_no_facts(host: dict[str, Any], tmp_path: Path) -> None:
+    """What was not recorded, or by other names, is left out instead of made up."""
+    (machine,) = facts.machines(write(tmp_path, document([], host=host)))
+    assert machine.facts == ()
+
+
+def test_machines_of_shards_are_said_each_once(tmp_path: Path) -> None:
+    """Two shards of one machine are one entry that names both."""
+    shards = [
+        write(
+            tmp_path / str(number),
+            document([cell(f"c{number}")], options={"shard": f"{number}/3"}, host={**HOST, "kernel": kernel}),
+        )
+        for number, kernel in enumerate(("6.1", "5.15", "6.1"), start=1)
+    ]
+    results = merge(shards)
+    machines = facts.machines(results)
+    assert [machine.of for machine in machines] == ["shard 1/3, shard 3/3", "shard 2/3"]
+    assert "kernel 5.15" in facts.measured_on(results, results.cells[1])
+
+
+def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
+    """An undecided cell contradicts nothing, and neither does one of which nothing was expected."""
+    cells = [
+        Cell.from_json(data)
+        for data in (
+            cell("a"),
+            cell("b", verdict="refuted"),
+            cell("c", verdict="refuted", expected=None),
+            cell("d", verdict="inconclusive", reason="because"),
+            cell("e", verdict="refuted", expected="refuted", reason="expired since nginx 1.29.7: it is the default"),
+        )
+    ]
+    tally = facts.tally(cells)
+    assert dict(tally.verdicts) == {"holds": 1, "refuted": 3, "inconclusive": 1, "unsupported": 0}
+    assert (tally.cells, tally.contradictions, tally.expired) == (5, 1, 1)
+
+
+def test_the_commands_ask_for_the_same_again(tmp_path: Path) -> None:
+    """The whole run, and one cell of it, with the shell's quotes where a name needs them."""
+    options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
+    data = cell("restores_loop", network="rtt=1ms loss=1%")
+    results = write(tmp_path, document([data], options={**options, "quiet": False, "nested": {"a": 1}}))
+    assert facts.command(results) == (
+        "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full --strict-evidence "
+        "--seed 83362795"
+    )
+    assert facts.command_of_cell(results.cells[0], results) == (
+        "./lab run -k 'reuseport_stall and restores_loop' --nginx 1.22 --network 'rtt=1ms loss=1%' --depth full "
+        "--seed 83362795"
+    )
+
+
+def test_the_headline_names_claims_and_versions() -> None:
+    """One sentence, also for a run that decided nothing."""
+    cells = [Cell.from_json(cell("a", nginx=version)) for version in ("1.30", "1.18")]
+    assert facts.headline(matrix(cells)) == "1 claim about nginx, put to the test on 1.18, 1.30"
+    assert facts.headline(matrix([])) == "No claim was decided"

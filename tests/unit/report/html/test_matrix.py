@@ -1,0 +1,94 @@
+"""Every cell has one place in the matrix and one page of its own."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.canned_results import cell, effect
+from tuneproof.report.html.matrix import claim_name, matrix
+from tuneproof.report.results.cells import Cell
+
+
+def a_cell(name: str, **changes: Any) -> Cell:
+    """Return a cell as a report reads it."""
+    return Cell.from_json(cell(name, **changes))
+
+
+def test_claims_are_rows_and_versions_and_networks_are_columns() -> None:
+    """Versions are ordered as numbers, networks as they were run, and what was not measured leaves a gap."""
+    cells = [
+        a_cell("stalls", nginx="1.9"),
+        a_cell("stalls", nginx="1.30", network="wan"),
+        a_cell("stalls", nginx="1.30"),
+        a_cell("recovers", nginx="1.9"),
+        a_cell("drops", scenario="listen_queue", nginx="1.30"),
+    ]
+    table = matrix(cells)
+    assert [column.label for column in table.columns] == ["nginx 1.9 · bare", "nginx 1.30 · bare", "nginx 1.30 · wan"]
+    assert [(group.scenario, len(group.rows)) for group in table.groups] == [
+        ("reuseport_stall", 2),
+        ("listen_queue", 1),
+    ]
+    assert [[len(slot) for slot in row.slots] for row in table.rows] == [[1, 1, 1], [1, 0, 0], [0, 1, 0]]
+
+
+def test_the_order_of_reading_is_row_by_row() -> None:
+    """Previous and next lead along the row, whatever the order of the run was."""
+    cells = [a_cell("a", nginx="1.30"), a_cell("b", nginx="1.18"), a_cell("a", nginx="1.18")]
+    assert [entry.cell for entry in matrix(cells).entries] == [cells[2], cells[0], cells[1]]
+
+
+@given(st.lists(st.text(min_size=1, max_size=200), min_size=1, max_size=20))
+def test_no_two_cells_share_a_page(ids: list[str]) -> None:
+    """Whatever a stranger called the cells, pages are not overwritten, and their names are safe file names."""
+    cells = [Cell.from_json(cell("stalls") | {"id": text}) for text in ids]
+    slugs = [entry.slug for entry in matrix(cells).entries]
+    assert len(slugs) == len(cells)
+    assert len({text.casefold() for text in slugs}) == len(cells)
+    assert all(text and not set(text) & set('/\\ #?%"<>\0') and not text.startswith(".") for text in slugs)
+
+
+def test_two_cells_of_one_place_are_both_shown() -> None:
+    """Nothing is dropped for lack of room."""
+    twins = [Cell.from_json(cell("stalls") | {"id": text, "claim": "The same"}) for text in ("one", "two")]
+    (row,) = matrix(twins).rows
+    assert [entry.cell.id for entry in row.slots[0]] == ["one", "two"]
+
+
+def test_a_claims_name_is_read_out_of_a_cells_id() -> None:
+    """Other ways of naming cells have none, rather than a wrong one."""
+    assert claim_name(a_cell("stalls", network="rtt=20ms,rate=1gbit")) == "stalls"
+    assert not claim_name(Cell.from_json(cell("stalls") | {"id": "stalls"}))
+    assert not claim_name(Cell.from_json(cell("stalls") | {"id": "another/stalls/nginx-1.22/bare"}))
+
+
+def test_rows_are_ranked_by_what_needs_attention() -> None:
+    """A contradiction comes first, then what is undecided, then what was refuted, and what holds is last."""
+    undecided = {"reason": "because"}
+    rows = matrix(
+        [
+            a_cell("contradicts", verdict="refuted"),
+            a_cell("inconclusive", verdict="inconclusive", **undecided),
+            a_cell("unsupported", verdict="unsupported", **undecided),
+            a_cell("refuted", verdict="refuted", expected="refuted"),
+            a_cell("unclaimed", verdict="refuted", expected=None),
+            a_cell("holds"),
+        ]
+    ).rows
+    assert [row.attention for row in rows] == [0, 1, 2, 3, 3, 4]
+
+
+def test_effects_are_sorted_by_their_size_either_way() -> None:
+    """A tenth is as large as ten times, and every ratio stands before every difference of shares."""
+    rows = matrix(
+        [
+            a_cell("ten", effect=effect(10.0, 9.0, 11.0)),
+            a_cell("tenth", effect=effect(0.1, 0.09, 0.11)),
+            a_cell("none", effect=effect(1.0, 0.9, 1.1)),
+            a_cell("all", effect=effect(-1.0, -1.0, -1.0, "share")),
+            a_cell("unsupported", effect=None, verdict="unsupported", reason="because"),
+        ]
+    ).rows
+    ten, tenth, none, everything, nothing = (row.effect_size for row in rows)
+    assert ten == tenth > none > everything > nothing

@@ -1,0 +1,137 @@
+"""Words, configurations and evidence of the pages."""
+
+import gzip
+import json
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from tests.support.canned_results import cell, effect
+from tuneproof.report.html import wording
+from tuneproof.report.html.configs import configs, preconditions
+from tuneproof.report.html.evidence import folders, texts
+from tuneproof.report.results.cells import Cell
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (443.6, "7 min 24 s"),
+        (7260.0, "2 h 1 min"),
+    ],
+)
+def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
+    """A reader need not divide by sixty."""
+    assert wording.duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (10 << 20, "10 MiB"), (3000 << 30, "3000 GiB")]
+)
+def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
+    """The largest unit is GiB: evidence is no larger."""
+    assert wording.size(count) == said
+
+
+def test_figures_have_the_form_of_the_terminals_table() -> None:
+    """Effect with interval, threshold in the effect's unit, and nothing where nothing was measured."""
+    share = Cell.from_json(cell("a", effect=effect(0.125, -0.02, 0.27, "share"), threshold=0.1))
+    assert wording.effect_text(share) == "12.5 pp [-2 to 27]"
+    assert wording.threshold_text(share) == "above 10 pp"
+    counted = Cell.from_json(
+        cell("a", effect=effect(28 / 29, 0.846, 0.998, "share") | {"count": 28, "of": 29}, threshold=0.9)
+    )
+    assert wording.effect_text(counted) == "28 of 29 [84.6–99.8 %]"  # noqa: RUF001 - an en dash
+    assert wording.threshold_text(counted) == "above 90 %"
+    same = Cell.from_json(cell("a", effect=effect(1.0, 0.9, 1.1) | {"form": "same"}, threshold=1.25))
+    assert wording.threshold_text(same) == "between 0.8× and 1.25×"  # noqa: RUF001 - the multiplication sign
+    nothing = Cell.from_json(cell("a", effect=None, verdict="unsupported", reason="because"))
+    assert (wording.effect_text(nothing), wording.threshold_text(nothing)) == ("", "")
+    assert wording.figure(None) == "not measured"
+
+
+def test_expired_advice_is_known_by_the_beginning_of_its_reason() -> None:
+    """A reason that only mentions it is no mark."""
+    expired = Cell.from_json(cell("a", reason="expired since nginx 1.29.7: it is the default"))
+    assert wording.expired_since(expired) == "nginx 1.29.7"
+    assert not wording.expired_since(Cell.from_json(cell("a", reason="not expired since nginx 1.29.7: no")))
+
+
+def test_packed_figures_are_the_figures() -> None:
+    """What the browser unpacks is what was drawn, to six digits."""
+    figures = [{"data": [{"x": [0.123456789, 1e-12], "y": (1, None), "name": "é <b>"}]}]
+    unpacked = json.loads(gzip.decompress(b64decode(wording.packed(figures))))
+    assert unpacked == [{"data": [{"x": [0.123457, 1e-12], "y": [1, None], "name": "é <b>"}]}]
+
+
+def test_configurations_are_shown_as_what_differs() -> None:
+    """The first one is the base; one that is the same has an empty difference."""
+    found = configs(
+        {"b.nginx.conf": "one\ntwo\n", "a.nginx.conf": "one\n2\n", "c.nginx.conf": "one\n2\n", "a.access.log": "no"}
+    )
+    assert (found.base, found.text, found.differ) == ("a", "one\n2\n", True)
+    changed, same = found.diffs
+    assert changed.subject == "b"
+    assert changed.lines == (("hunk", "@@ -1,2 +1,2 @@"), ("same", " one"), ("del", "-2"), ("add", "+two"))
+    assert (same.subject, same.lines) == ("c", ())
+
+
+def test_a_cell_without_a_configuration_has_none_to_show() -> None:
+    """Unsupported cells leave nothing behind."""
+    assert configs({"host.json": "{}"}).base == ""
+
+
+def test_preconditions_are_split_into_what_differs_and_what_does_not() -> None:
+    """A setting that one arm lacks differs; a file that is no JSON is left out."""
+    found = preconditions(
+        {
+            "a.preconditions.json": '{"workers": 2, "sysctls": {"rmem": "1"}, "backlogs": [511, 511]}',
+            "b.preconditions.json": '{"workers": 2, "sysctls": {"rmem": "2"}}',
+            "c.preconditions.json": "not JSON",
+            "d.preconditions.json": "[]",
+        }
+    )
+    assert found.subjects == ("a", "b")
+    assert {row.name: row.values for row in found.alike} == {"workers": ("2", "2")}
+    assert {row.name: row.values for row in found.differing} == {
+        "sysctls: rmem": ("1", "2"),
+        "backlogs": ("511, 511", "not read"),
+    }
+
+
+def test_evidence_is_linked_where_it_is_there(tmp_path: Path) -> None:
+    """Odd names are escaped in the link; what is gone, is a folder, or leads outside by a link has none."""
+    inside = tmp_path / "run"
+    (inside / "evidence/c/folder").mkdir(parents=True)
+    (inside / "evidence/c/100% #1?.log").write_text("12345", encoding="utf-8")
+    (tmp_path / "secret.json").write_text("{}", encoding="utf-8")
+    (inside / "evidence/c/leak.json").symlink_to(tmp_path / "secret.json")
+    names = ["100% #1?.log", "gone.json", "folder", "leak.json", "nul\0.json", "x" * 300]
+    one = Cell.from_json(cell("a", evidence=[f"evidence/c/{name}" for name in names]))
+    (folder,) = folders(inside, one)
+    assert [file.name for file in folder.files] == names
+    assert [file.href for file in folder.files] == ["../evidence/c/100%25%20%231%3F.log", "", "", "", "", ""]
+    assert folder.files[0].size_bytes == 5
+    assert texts(inside, one) == {}
+
+
+def test_only_the_text_of_a_cells_own_folder_is_read(tmp_path: Path) -> None:
+    """Captures and logs of trials are linked, never read; bytes that are no UTF-8 do no harm."""
+    for path, content in (
+        ("evidence/c/samples.jsonl", b"{}\n"),
+        ("evidence/c/a.nginx.conf", b"\xff"),
+        ("evidence/c/a.access.log", b"a line"),
+        ("trials/c/host.json", b"{}"),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    paths = ["evidence/c/samples.jsonl", "evidence/c/a.nginx.conf", "evidence/c/a.access.log", "trials/c/host.json"]
+    assert texts(tmp_path, Cell.from_json(cell("a", evidence=paths))) == {
+        "samples.jsonl": "{}\n",
+        "a.nginx.conf": "\N{REPLACEMENT CHARACTER}",
+    }

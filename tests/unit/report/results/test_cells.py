@@ -1,0 +1,156 @@
+"""A cell is checked when it is made, and survives the way through JSON."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from tuneproof.report.results.cells import Cell, Effect
+
+# As files from before the forms of claims have it.
+OLDER_EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
+EFFECT: dict[str, Any] = {**OLDER_EFFECT, "form": "more", "count": None, "of": None}
+SHARE: dict[str, Any] = {
+    "name": "right diagnoses",
+    "unit": "share",
+    "value": 28 / 29,
+    "ci_low": 0.85,
+    "ci_high": 0.998,
+    "form": "more",
+    "count": 28.0,
+    "of": 29,
+}
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "client",
+    "direction": "egress",
+    "shaper": "wire",
+    "set": {"rtt_ms": 40.0, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3, "loss_pct": 0},
+    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
+}
+CELL: dict[str, Any] = {
+    "id": "stall[1.22]",
+    "scenario": "reuseport_stall",
+    "claim": "A loaded worker stalls.",
+    "source": "seed 000",
+    "nginx": "1.22.1",
+    "network": "bare",
+    "verdict": "holds",
+    "expected": "holds",
+    "threshold": 5.0,
+    "effect": EFFECT,
+    "arms": {"idle": {"lag_p99_ms": 0.5, "requests": 100, "rss_bytes": None}},
+    "blocks": 6,
+    "void_blocks": 1,
+    "seconds": 31.5,
+    "measuring_seconds": 24.0,
+    "evidence": ["evidence/stall/access.log"],
+    "reason": "",
+    "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
+    "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
+}
+
+
+def test_cell_is_the_same_after_json() -> None:
+    """Writing a cell as JSON text and reading it back loses nothing."""
+    cell = Cell.from_json(CELL)
+    assert json.loads(json.dumps(cell.to_json())) == CELL
+    assert Cell.from_json(cell.to_json()) == cell
+    assert cell.effect == Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0)
+    assert cell.evidence == ("evidence/stall/access.log",)
+    assert [link["direction"] for link in cell.links] == ["egress", "ingress"]
+
+
+@pytest.mark.parametrize("effect", [EFFECT | {"form": "same"}, EFFECT | {"form": "order"}, SHARE], ids=repr)
+def test_form_and_units_of_an_effect_survive_json(effect: dict[str, Any]) -> None:
+    """Whoever draws or words it needs them."""
+    cell = Cell.from_json(CELL | {"effect": effect})
+    assert cell.effect == Effect(**effect)
+    assert json.loads(json.dumps(cell.to_json()))["effect"] == effect
+
+
+def test_effect_from_before_the_forms_claims_more_than_its_threshold() -> None:
+    """The keys are missing from older files, and are written from now on."""
+    cell = Cell.from_json(CELL | {"effect": OLDER_EFFECT})
+    assert cell == Cell.from_json(CELL)
+    assert cell.to_json()["effect"] == EFFECT
+
+
+@pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (0.5, 1), (28, 29)])
+def test_units_may_be_one_and_a_count_may_be_none_of_them(count: float, of: float) -> None:
+    """A part of a unit is a count, too."""
+    effect = Effect(**(SHARE | {"count": count, "of": of}))
+    assert (effect.count, effect.of) == (count, of)
+
+
+def test_cell_from_before_links_were_shaped_has_none() -> None:
+    """The key is missing from older files, and is written from now on."""
+    cell = Cell.from_json({name: value for name, value in CELL.items() if name != "links"})
+    assert cell.links == ()
+    assert cell.to_json()["links"] == []
+
+
+def test_cell_may_be_without_an_expectation() -> None:
+    """Where nobody has claimed anything about the network, that is what JSON says, and reads back."""
+    cell = Cell.from_json(CELL | {"expected": None})
+    assert cell.expected is None
+    assert json.loads(json.dumps(cell.to_json())) == CELL | {"expected": None}
+
+
+def test_caller_cannot_change_the_figures_through_the_json() -> None:
+    """What is written to the file is a copy of the cell's own figures."""
+    cell = Cell.from_json(CELL | {"links": [LINK]})
+    cell.to_json()["links"][0]["measured"]["rtt_ms"] = 0.0
+    assert cell.links[0]["measured"]["rtt_ms"] == 40.3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "true"}, "verdict: 'true' is none of holds, refuted, inconclusive, unsupported"),
+        ({"expected": ""}, "expected: '' is none of"),
+        ({"threshold": math.nan}, "threshold: nan is not a plain finite number"),
+        ({"seconds": math.inf}, "seconds: inf is not a plain finite number"),
+        ({"seconds": 10**400}, "seconds: 1000000000"),
+        ({"measuring_seconds": -0.1}, "measuring_seconds: -0.1 is below zero"),
+        ({"blocks": -1}, "blocks: -1 is below zero"),
+        ({"blocks": True}, "blocks: True is not a plain finite number"),
+        ({"arms": {"idle": {"lag_p99_ms": math.nan}}}, "arms.idle.lag_p99_ms: nan is not a plain finite number"),
+        ({"links": [LINK, LINK | {"link": "up"}]}, "links.1.link: 'up' is none of client, backend"),
+        ({"links": [LINK | {"direction": "both"}]}, "links.0.direction: 'both' is none of egress, ingress"),
+        ({"links": [LINK | {"shaper": "auto"}]}, "links.0.shaper: 'auto' is none of native, wire"),
+        ({"links": [LINK | {"set": {"rtt_ms": math.inf}}]}, "links.0.set.rtt_ms: inf is not a plain finite number"),
+        ({"links": [LINK | {"measured": {"loss_pct": True}}]}, "links.0.measured.loss_pct: True is not a plain"),
+        ({"links": [LINK | {"tolerance": {"rtt_ms": math.nan}}]}, "links.0.tolerance.rtt_ms: nan is not a plain"),
+        ({"links": [{"link": "client"}]}, "links.0: has link instead of direction, link, measured, network, set,"),
+        ({"links": [LINK | {"noise": 1}]}, "links.0: has direction, link, measured, network, noise, set, shaper,"),
+        ({"effect": None}, "effect: a cell that is 'holds' has an effect"),
+        ({"verdict": "inconclusive"}, "reason: a cell that is 'inconclusive' says why"),
+        ({"verdict": "unsupported", "reason": " "}, "reason: a cell that is 'unsupported' says why"),
+        ({"effect": EFFECT | {"unit": "ms"}}, "unit: 'ms' is none of ratio, share"),
+        ({"effect": EFFECT | {"value": math.nan}}, "value: nan is not a plain finite number"),
+        ({"effect": EFFECT | {"ci_high": math.inf}}, "ci_high: inf is not a plain finite number"),
+        ({"effect": EFFECT | {"ci_low": 181.0}}, "ci_low: 181.0 is above ci_high 180.0"),
+        ({"effect": EFFECT | {"form": "less"}}, "form: 'less' is none of more, same, order"),
+        ({"effect": SHARE | {"of": None}}, "count: stands with of, or neither does"),
+        ({"effect": SHARE | {"count": None}}, "count: stands with of, or neither does"),
+        ({"effect": SHARE | {"count": -1}}, "count: -1 is below zero"),
+        ({"effect": SHARE | {"count": math.nan}}, "count: nan is not a plain finite number"),
+        ({"effect": SHARE | {"count": 30}}, "of: 29 units are fewer than the 30 counted"),
+        ({"effect": SHARE | {"count": 0, "of": 0.5}}, "of: 0.5 units are fewer than the 0 counted, or than one"),
+        ({"effect": SHARE | {"of": math.inf}}, "of: inf is not a plain finite number"),
+        ({"effect": SHARE | {"of": math.nan}}, "of: nan is not a plain finite number"),
+    ],
+)
+def test_cell_that_contradicts_the_contract_names_the_field(change: dict[str, Any], message: str) -> None:
+    """Neither a wrong word nor a number that JSON cannot hold gets into a cell."""
+    with pytest.raises(ValueError, match="^" + message.replace("[", r"\[")):
+        Cell.from_json(CELL | change)
+
+
+def test_unsupported_cell_needs_no_effect() -> None:
+    """Where the question could not be put, there is a reason instead of an effect."""
+    cell = Cell.from_json(CELL | {"verdict": "unsupported", "effect": None, "reason": "no netem on this host"})
+    assert cell.to_json()["effect"] is None

@@ -1,0 +1,169 @@
+"""Two results side by side: only a changed verdict is a change, and nothing is compared with nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.cells import Effect
+from tuneproof.report.results.comparing import Fact, Pair, compare
+from tuneproof.report.terminal.comparison_text import comparison_markdown, render_comparison
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.merging import merge
+from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
+
+
+def old_and_new(tmp_path: Path) -> tuple[Results, Results]:
+    """Return two runs: one verdict changed, one did not, and each has a cell that the other lacks."""
+    old = written(tmp_path / "old", a_cell("same"), a_cell("cured"), a_cell("gone"))
+    new = written(
+        tmp_path / "new",
+        a_cell("same", effect=ratio(150.0, 110.0, 200.0)),
+        a_cell("cured", verdict="refuted", effect=ratio(1.1, 0.9, 1.3)),
+        a_cell("come"),
+        host=HOST | {"kernel": "6.8"},
+    )
+    return old, new
+
+
+@pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
+def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
+    """Neither in a verdict, nor in a cell, nor in a fact."""
+    run = written(tmp_path, *cells)
+    comparison = compare(run, run)
+    assert comparison.changed == ()
+    assert comparison.only_old == comparison.only_new == ()
+    assert len(comparison.pairs) == len(cells)
+    assert [fact for fact in comparison.facts if fact.old != fact.new] == []
+
+
+def test_exactly_the_changed_verdicts_are_changes(tmp_path: Path) -> None:
+    """They come first; a cell that only one run has is listed for itself."""
+    comparison = compare(*old_and_new(tmp_path))
+    assert [(pair.new.id, pair.changed, pair.intervals) for pair in comparison.pairs] == [
+        ("stall/cured/nginx-1.22/bare", True, "apart"),
+        ("stall/same/nginx-1.22/bare", False, "overlap"),
+    ]
+    assert [cell.id for cell in comparison.only_old] == ["stall/gone/nginx-1.22/bare"]
+    assert [cell.id for cell in comparison.only_new] == ["stall/come/nginx-1.22/bare"]
+    assert [fact for fact in comparison.facts if fact.old != fact.new] == [
+        Fact(name="kernel", old="6.1.0-18", new="6.8")
+    ]
+
+
+SHARE = Effect(name="slow", unit="share", value=0.1, ci_low=0.0, ci_high=200.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "intervals"),
+    [
+        ({"effect": ratio(190.0, 180.0, 200.0)}, "overlap"),
+        ({"effect": ratio(190.0, 180.1, 200.0)}, "apart"),
+        ({"effect": ratio(97.0, 90.0, 97.9)}, "apart"),
+        ({"effect": SHARE}, "not comparable"),
+        ({"effect": None, "verdict": "unsupported", "reason": "one CPU"}, "not comparable"),
+    ],
+    ids=["touching", "above", "below", "other-unit", "none"],
+)
+def test_intervals_overlap_when_they_have_a_value_in_common(changes: dict[str, Any], intervals: str) -> None:
+    """The old one is 98 to 180; the order of the two does not matter."""
+    assert Pair(old=a_cell(), new=a_cell(**changes)).intervals == intervals
+    assert Pair(old=a_cell(**changes), new=a_cell()).intervals == intervals
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [((a_cell("one"),), (a_cell("two"),)), ((a_cell("one"),), ()), ((), (a_cell("one"),))],
+    ids=["different", "new-is-empty", "old-is-empty"],
+)
+def test_without_a_common_cell_there_is_nothing_to_compare(
+    tmp_path: Path, old: tuple[Any, ...], new: tuple[Any, ...]
+) -> None:
+    """That no verdict changed would be an empty truth, and a green CI."""
+    with pytest.raises(BadInputError, match="no cell in common"):
+        compare(written(tmp_path / "old", *old), written(tmp_path / "new", *new))
+
+
+def test_a_cell_that_is_twice_in_one_file_is_refused(tmp_path: Path) -> None:
+    """Which of the two is compared would be chance."""
+    with pytest.raises(BadInputError, match="is there twice"):
+        compare(written(tmp_path / "old", a_cell(), a_cell()), written(tmp_path / "new", a_cell()))
+
+
+def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
+    """Where they differ, each value once."""
+    parts = [
+        written(tmp_path / name, a_cell(name), host=HOST | {"kernel": kernel})
+        for name, kernel in (("a", "5.15"), ("b", "6.8"), ("c", "5.15"))
+    ]
+    comparison = compare(merge(parts), parts[0])
+    assert [fact for fact in comparison.facts if fact.name == "kernel"] == [
+        Fact(name="kernel", old="5.15 | 6.8", new="5.15")
+    ]
+
+
+def test_a_fact_that_one_side_lacks_is_not_recorded_there(tmp_path: Path) -> None:
+    """Older results know less of their machine."""
+    old = written(tmp_path / "old", a_cell(), host={}, options={})
+    new = written(tmp_path / "new", a_cell(), options=OPTIONS)
+    facts = {fact.name: fact for fact in compare(old, new).facts}
+    assert (facts["kernel"].old, facts["kernel"].new) == ("not recorded", "6.1.0-18")
+    assert facts["options.nginx"].new == "1.22"
+
+
+def test_the_text_says_everything_without_colour(tmp_path: Path) -> None:
+    """Plain ASCII: words mark the change, both effects have their intervals, the sentence comes last."""
+    text = render_comparison(compare(*old_and_new(tmp_path)), width=120, color=False)
+    lines = text.splitlines()
+    assert text.isascii()
+    changed = next(line for line in lines if "CHANGED stall/cured/nginx-1.22/bare" in line)
+    assert "holds: 134x [98-180]" in changed
+    assert "refuted: 1.1x [0.9-1.3]" in changed
+    assert sum("CHANGED" in line for line in lines) == 1
+    assert any("kernel" in line and "6.1.0-18" in line and "6.8" in line for line in lines)
+    assert any("cpu_model" in line and "the same" in line for line in lines)
+    assert "only in the old: stall/gone/nginx-1.22/bare: holds: 134x [98-180]" in lines
+    assert lines[-1] == (
+        "1 of 2 verdicts changed: 2 cells are in both results, 1 only in the old, 1 only in the new; "
+        "the intervals of 1 lie apart."
+    )
+
+
+def test_the_text_of_two_empty_runs_is_one_sentence_and_the_machines(tmp_path: Path) -> None:
+    """There is no table of cells without cells."""
+    empty = written(tmp_path)
+    text = render_comparison(compare(empty, empty), width=None, color=False)
+    assert "| cell" not in text
+    assert text.splitlines()[-1].startswith("No verdict changed: 0 cells are in both results")
+
+
+def test_a_terminal_gets_colours_beside_the_words(tmp_path: Path) -> None:
+    """The words stay the same."""
+    text = render_comparison(compare(*old_and_new(tmp_path)), width=120, color=True)
+    assert "\x1b[31m" in text
+    assert "CHANGED" in text
+
+
+def test_the_markdown_shows_changes_and_folds_the_rest(tmp_path: Path) -> None:
+    """Every table row has as many fields as its heading, whatever the cells hold."""
+    text = comparison_markdown(compare(*old_and_new(tmp_path)))
+    shown, _, folded = text.partition("<details>")
+    assert "1 of 2 verdicts changed" in shown
+    assert "| stall/cured/nginx-1.22/bare | holds: 134× \\[98–180\\] | refuted: 1.1×" in shown  # noqa: RUF001 - as it is shown
+    assert "| kernel | 6.1.0-18 | 6.8 |" in shown
+    assert "stall/same" not in shown
+    assert "Cells with the same verdict (1)" in folded
+    assert "stall/same" in folded
+
+
+def test_the_json_has_both_sides_of_every_cell(tmp_path: Path) -> None:
+    """Figures in full, as results.json has them."""
+    document = json.loads(json.dumps(compare(*old_and_new(tmp_path)).to_json()))
+    (changed,) = document["changed"]
+    assert changed["old"]["effect"]["value"] == 134.0
+    assert (changed["new"]["verdict"], changed["new"]["effect"]["ci_high"]) == ("refuted", 1.3)
+    assert [pair["id"] for pair in document["same"]] == ["stall/same/nginx-1.22/bare"]
+    assert [cell["id"] for cell in document["only_old"]] == ["stall/gone/nginx-1.22/bare"]
+    assert {"name": "kernel", "old": "6.1.0-18", "new": "6.8"} in document["facts"]

@@ -1,0 +1,95 @@
+"""Merged results are written as one folder that needs no other."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tuneproof.errors import ResultsFolderError
+from tuneproof.report.results.merged_folder import write_folder
+from tuneproof.report.results.merging import merge
+from tuneproof.report.results.run_file import load
+from tests.support.written_results import a_cell, written
+
+SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
+
+
+def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
+    """It is read like any run's, also after the shards are gone."""
+    parts = [
+        written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
+    ]
+    for name in ("one", "two"):
+        (tmp_path / name / "trials.jsonl").write_text(f"{name}\n", encoding="utf-8")
+    merged, missing = write_folder(merge(parts), tmp_path / "all")
+    assert missing == 0
+    for name in ("one", "two"):
+        shutil.rmtree(tmp_path / name)
+    shutil.move(tmp_path / "all", tmp_path / "moved")
+    moved = load(tmp_path / "moved")
+    assert moved.cells == merged.cells == (*parts[0].cells, *parts[1].cells)
+    assert [run.path for run in moved.runs] == ["", ""]
+    assert (tmp_path / "moved/evidence/two/effects.json").read_text(encoding="utf-8") == (
+        "two: evidence/two/effects.json"
+    )
+    assert (tmp_path / "moved/trials.jsonl").read_text(encoding="utf-8") == "one\ntwo\n"
+
+
+def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    """Two runs of different claims of one scenario name their trials alike; each cell keeps its own."""
+    parts = [written(tmp_path / name, a_cell(name, evidence=(SAME,))) for name in ("one", "two")]
+    merged, _ = write_folder(merge(parts), tmp_path / "all")
+    assert merged.cells[0].evidence == (SAME,)
+    assert merged.cells[1].evidence == ("trials/run-2/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz",)
+    texts = [(tmp_path / "all" / cell.evidence[0]).read_text(encoding="utf-8") for cell in merged.cells]
+    assert texts == [f"one: {SAME}", f"two: {SAME}"]
+
+
+def test_a_written_merge_can_be_written_elsewhere(tmp_path: Path) -> None:
+    """Its runs name no files any more: the evidence lies beside it."""
+    parts = [written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/x",))) for name in ("one", "two")]
+    first, _ = write_folder(merge(parts), tmp_path / "first")
+    second, missing = write_folder(first, tmp_path / "second")
+    assert missing == 0
+    assert second.cells == first.cells
+    assert (tmp_path / "second/evidence/one/x").read_text(encoding="utf-8") == "one: evidence/one/x"
+
+
+def test_a_single_run_is_copied_whole(tmp_path: Path) -> None:
+    """Evidence may be a folder; there is no talk of merging."""
+    run = written(tmp_path / "run", a_cell(evidence=("evidence/folder/file",)))
+    document = json.loads(run.path.read_text(encoding="utf-8"))
+    document["cells"][0]["evidence"] = ["evidence/folder"]
+    run.path.write_text(json.dumps(document), encoding="utf-8")
+    copy, missing = write_folder(load(run.path), tmp_path / "copy")
+    assert (copy.runs, missing) == ((), 0)
+    assert (tmp_path / "copy/evidence/folder/file").is_file()
+
+
+def test_missing_evidence_is_counted_and_stays_named(tmp_path: Path) -> None:
+    """A verdict without its files is still a verdict, and says what there was."""
+    run = written(tmp_path / "run", a_cell(evidence=("evidence/a", "evidence/b")))
+    (tmp_path / "run/evidence/a").unlink()
+    copy, missing = write_folder(run, tmp_path / "copy")
+    assert missing == 1
+    assert copy.cells == run.cells
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    """A report never overwrites another one."""
+    run = written(tmp_path / "run", a_cell())
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "note").touch()
+    with pytest.raises(ResultsFolderError, match="not empty"):
+        write_folder(run, full)
+    assert [path.name for path in full.iterdir()] == ["note"]
+
+
+def test_a_file_in_the_folders_place_is_one_clear_error(tmp_path: Path) -> None:
+    """Nothing is written."""
+    run = written(tmp_path / "run", a_cell())
+    (tmp_path / "file").touch()
+    with pytest.raises(ResultsFolderError, match="not a folder"):
+        write_folder(run, tmp_path / "file")

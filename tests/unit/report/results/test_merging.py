@@ -1,0 +1,159 @@
+"""Several results become one document, unless they cannot stand side by side in it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.merging import merge, missing_shards, remarks
+from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
+
+
+def shard(name: str, split: str = "ab") -> dict[str, Any]:
+    """Return the options of a shard."""
+    return OPTIONS | {"shard": name, "shard_split": split}
+
+
+def test_merged_shards_have_all_cells_in_the_order_given(tmp_path: Path) -> None:
+    """Nothing is decided anew: every cell is the one that its run wrote."""
+    one = written(tmp_path / "a", a_cell("one"), a_cell("two"), options=shard("1/2"))
+    other = written(tmp_path / "b", unsupported("three"), options=shard("2/2"), started="2026-11-20T08:00:00Z")
+    merged = merge([one, other])
+    assert merged.cells == (*one.cells, *other.cells)
+    assert (merged.seconds, merged.finished, merged.seed) == (120.0, True, 7)
+    assert merged.started == "2026-11-20T08:00:00Z"
+    assert merged.options == OPTIONS | {"shard_split": "ab"}
+    assert [(run.cells, run.path) for run in merged.runs] == [
+        (("stall/one/nginx-1.22/bare", "stall/two/nginx-1.22/bare"), str(tmp_path / "a/results.json")),
+        (("stall/three/nginx-1.22/bare",), str(tmp_path / "b/results.json")),
+    ]
+    assert remarks(merged) == ()
+
+
+def test_one_run_stays_as_it_is(tmp_path: Path) -> None:
+    """A report of one run says nothing of merging."""
+    only = written(tmp_path, a_cell())
+    assert merge([only]) is only
+
+
+def test_merging_nothing_is_a_mistake_of_the_caller() -> None:
+    """There is no document without a machine."""
+    with pytest.raises(ValueError, match="nothing to merge"):
+        merge([])
+
+
+def test_merged_results_can_be_merged_again(tmp_path: Path) -> None:
+    """In any grouping the runs are the same."""
+    parts = [written(tmp_path / name, a_cell(name)) for name in "abc"]
+    assert merge([merge(parts[:2]), parts[2]]) == merge(parts)
+
+
+def test_every_machine_is_recorded_and_the_head_says_what_they_share(tmp_path: Path) -> None:
+    """Also inside of the sysctls, one by one; a shard that ran nothing knows no machine."""
+    other_host = HOST | {"kernel": "6.8", "sysctls": HOST["sysctls"] | {"net.ipv4.tcp_congestion_control": "bbr"}}
+    merged = merge(
+        [
+            written(tmp_path / "a", a_cell("one")),
+            written(tmp_path / "b", a_cell("two"), host=other_host),
+            written(tmp_path / "c", host={}),
+        ]
+    )
+    assert [run.host for run in merged.runs] == [HOST, other_host, {}]
+    assert "kernel" not in merged.host
+    assert merged.host["cpu_model"] == "A processor"
+    assert merged.host["sysctls"] == {"net.ipv4.tcp_rmem": "4096 131072 6291456"}
+
+
+def test_versions_and_networks_are_put_together(tmp_path: Path) -> None:
+    """Runs of different versions fit into one matrix."""
+    merged = merge(
+        [
+            written(tmp_path / "a", a_cell(), options=OPTIONS | {"network": ["bare", "wan"]}),
+            written(tmp_path / "b", a_cell(nginx="1.30"), options=OPTIONS | {"nginx": ["1.30"]}),
+        ]
+    )
+    assert (merged.options["nginx"], merged.options["network"]) == (["1.22", "1.30"], ["bare", "wan"])
+
+
+def test_a_cell_of_two_runs_is_refused_with_both_files(tmp_path: Path) -> None:
+    """Which verdict counts is not for a report to choose."""
+    one = written(tmp_path / "a", a_cell("one"), a_cell("two"))
+    other = written(tmp_path / "b", a_cell("two", verdict="refuted"), a_cell("one"))
+    with pytest.raises(BadInputError) as raised:
+        merge([one, other])
+    assert raised.value.what.startswith(
+        "The cell stall/two/nginx-1.22/bare is in two of the results, and 1 more cells are there twice"
+    )
+    assert raised.value.where == f"{one.path} and {other.path}"
+    assert "./lab compare" in raised.value.remedy
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_same_cell_twice_within_one_file_is_refused(tmp_path: Path, count: int) -> None:
+    """Also where that file is the only one."""
+    doubled = written(tmp_path / "a", a_cell(), a_cell())
+    rest = [written(tmp_path / "b", a_cell("other"))][: count - 1]
+    with pytest.raises(BadInputError, match="is in two of the results:"):
+        merge([doubled, *rest])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"seed": 8}, "seed is 7 here and 8 there"),
+        ({"options": OPTIONS | {"depth": "full"}}, "depth is quick here and full there"),
+        ({"options": OPTIONS | {"shaper": "wire"}}, "shaper is auto here and wire there"),
+        ({"options": OPTIONS | {"version": "2"}}, "version is nothing here and 2 there"),
+        ({"options": shard("2/3")}, "shard_split is nothing here and ab there"),
+    ],
+    ids=["seed", "depth", "shaper", "unknown-option", "shard-and-whole"],
+)
+def test_runs_by_other_rules_are_refused(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    """What decides a verdict must be the same for all verdicts of one table."""
+    one = written(tmp_path / "a", a_cell("one"))
+    other = written(tmp_path / "b", a_cell("two"), **changes)
+    with pytest.raises(BadInputError) as raised:
+        merge([one, other])
+    assert told in raised.value.what
+    assert raised.value.where == f"{one.path} and {other.path}"
+
+
+def test_shards_of_another_split_are_refused(tmp_path: Path) -> None:
+    """They may leave out a cell that nobody would miss."""
+    parts = [
+        written(tmp_path / name, a_cell(name), options=shard(f"{number}/2", split=name))
+        for number, name in enumerate("ab", start=1)
+    ]
+    with pytest.raises(BadInputError, match="shard_split is a here and b there"):
+        merge(parts)
+
+
+def test_a_missing_shard_is_named(tmp_path: Path) -> None:
+    """Its cells are not in the table, and nothing else would tell."""
+    merged = merge([written(tmp_path / name, a_cell(name), options=shard(f"{name}/4")) for name in "24"])
+    assert missing_shards(merged) == ("1/4", "3/4")
+    assert remarks(merged) == ("Not all shards are here; missing: 1/4, 3/4.",)
+
+
+def test_results_without_shards_miss_none(tmp_path: Path) -> None:
+    """Neither one run nor two."""
+    parts = [written(tmp_path / name, a_cell(name)) for name in "ab"]
+    assert missing_shards(parts[0]) == missing_shards(merge(parts)) == ()
+
+
+def test_a_shard_of_its_own_misses_the_others(tmp_path: Path) -> None:
+    """Who forgets to merge is told."""
+    assert remarks(written(tmp_path, a_cell(), options=shard("1/2"))) == ("Not all shards are here; missing: 2/2.",)
+
+
+def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> None:
+    """Its time is not known, so neither is the sum; the remark says which one it is."""
+    one = written(tmp_path / "a", a_cell("one"))
+    cut = written(tmp_path / "b", a_cell("two"), finished=None, seconds=None)
+    merged = merge([one, cut])
+    assert (merged.finished, merged.seconds) == (False, None)
+    assert remarks(merged) == (
+        f"Interrupted, or still running: 1 cells were decided so far ({cut.path}, started 2026-11-20T09:36:16Z).",
+    )
+    assert remarks(cut) == ("Interrupted, or still running: 1 cells were decided so far.",)

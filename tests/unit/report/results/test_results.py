@@ -1,0 +1,237 @@
+"""results.json keeps every decided cell, whatever happens to the run or to the disk."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tuneproof.errors import BadInputError, DiskFullError
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.run_file import ResultsWriter, load
+
+NOW = datetime(2026, 11, 20, 9, 36, 16, tzinfo=UTC)
+
+
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "backend",
+    "direction": "ingress",
+    "shaper": "native",
+    "set": {"rtt_ms": 40.0, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3, "rate_mbit": None},
+    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
+}
+
+
+def a_cell(
+    cell_id: str = "stall[1.22]",
+    *,
+    seconds: float = 31.5,
+    evidence: tuple[str, ...] = (),
+    expected: str | None = "holds",
+    links: tuple[dict[str, Any], ...] = (),
+) -> Cell:
+    """Return a valid cell."""
+    return Cell(
+        id=cell_id,
+        scenario="reuseport_stall",
+        claim="A loaded worker stalls.",
+        source="seed 000",
+        nginx="1.22.1",
+        network="bare",
+        verdict="holds",
+        expected=expected,
+        threshold=5.0,
+        effect=Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0),
+        arms={"idle": {"lag_p99_ms": 0.5}, "loaded": {"lag_p99_ms": None}},
+        blocks=6,
+        void_blocks=0,
+        seconds=seconds,
+        measuring_seconds=24.0,
+        evidence=evidence,
+        reason="",
+        links=links,
+    )
+
+
+def a_writer(root: Path) -> ResultsWriter:
+    """Return a new writer below ``root``."""
+    return ResultsWriter.create(root, host={"kernel": "6.1"}, seed=7, options={"depth": "quick"}, now=NOW)
+
+
+def refuse(code: int) -> Callable[..., NoReturn]:
+    """Return a stand-in for a system call that fails with ``code``."""
+
+    def call(*_arguments: object, **_options: object) -> NoReturn:
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+def test_new_run_has_results_at_once(tmp_path: Path) -> None:
+    """A run that decides nothing still leaves a valid file, in a folder named by time and id."""
+    writer = a_writer(tmp_path / "new" / "results")
+    time, _, run_id = writer.folder.name.partition("-")
+    assert time == "20261120T093616Z"
+    assert len(bytes.fromhex(run_id)) == 3
+    assert json.loads(writer.path.read_text(encoding="utf-8")) == {
+        "schema": 1,
+        "started": "2026-11-20T09:36:16Z",
+        "host": {"kernel": "6.1"},
+        "seed": 7,
+        "options": {"depth": "quick"},
+        "cells": [],
+    }
+    assert [path.name for path in writer.folder.iterdir()] == ["results.json"]
+
+
+def test_latest_points_at_the_newest_run(tmp_path: Path) -> None:
+    """``latest`` follows each new run by a relative link, so that a moved results folder keeps working."""
+    a_writer(tmp_path)
+    second = a_writer(tmp_path)
+    assert (tmp_path / "latest").readlink() == Path(second.folder.name)
+    assert load(tmp_path / "latest").path.resolve() == second.path
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
+    """An interrupted run keeps what it has, and is seen to be unfinished."""
+    writer = a_writer(tmp_path)
+    writer.append(a_cell("first"))
+    writer.append(a_cell("second"))
+    results = load(writer.folder)
+    assert results.cells == (a_cell("first"), a_cell("second"))
+    assert (results.seconds, results.finished) == (None, False)
+    assert (results.host, results.seed, results.options, results.schema) == (
+        {"kernel": "6.1"},
+        7,
+        {"depth": "quick"},
+        1,
+    )
+
+
+def test_shaped_links_and_an_open_expectation_survive_the_disk(tmp_path: Path) -> None:
+    """A cell on a network that nobody has claimed anything about is the same after writing and reading."""
+    cell = a_cell(expected=None, links=(LINK, LINK | {"link": "client", "shaper": "wire"}))
+    writer = a_writer(tmp_path)
+    writer.append(cell)
+    assert load(writer.path).cells == (cell,)
+    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"][0]["links"][0] == LINK
+
+
+def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
+    """The last thing written is how long the whole run took."""
+    writer = a_writer(tmp_path)
+    writer.append(a_cell())
+    writer.finish(40.25)
+    results = load(writer.path)
+    assert (results.seconds, results.finished, len(results.cells)) == (40.25, True, 1)
+    assert results.path == writer.path
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_impossible_wall_time_is_not_recorded(tmp_path: Path, seconds: float) -> None:
+    """A broken clock is a fault of the program: it must not make the file unreadable."""
+    writer = a_writer(tmp_path)
+    with pytest.raises(ValueError, match=r"^seconds: "):
+        writer.finish(seconds)
+    assert not load(writer.path).finished
+
+
+def test_caller_cannot_change_what_was_recorded(tmp_path: Path) -> None:
+    """The host and the options are those of the start."""
+    host: dict[str, Any] = {"cpu": {"count": 2}}
+    writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={}, now=NOW)
+    host["cpu"]["count"] = 64
+    writer.append(a_cell())
+    assert load(writer.path).host == {"cpu": {"count": 2}}
+
+
+def test_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
+    """The schema is checked on write: evidence outside the folder, or a nameless network, is a fault of the program."""
+    writer = a_writer(tmp_path)
+    with pytest.raises(ValueError, match=r"'stall.1.22.': /evidence/0: .*should not be valid"):
+        writer.append(a_cell(evidence=("evidence/../../../etc/passwd",)))
+    with pytest.raises(ValueError, match=r"/links/0/network: .*non-empty"):
+        writer.append(a_cell(links=(LINK | {"network": ""},)))
+    writer.finish(1.0)
+    assert load(writer.path).cells == ()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """When the disk fills up, the file stays whole, no temporary file is left, and the cell is written later."""
+    writer = a_writer(tmp_path)
+    writer.append(a_cell("first"))
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", refuse(code))
+        with pytest.raises(DiskFullError, match=r"(?s)could not be written.*results\.json.*--results"):
+            writer.append(a_cell("second"))
+    assert load(writer.path).cells == (a_cell("first"),)
+    assert [path.name for path in writer.folder.iterdir()] == ["results.json"]
+    writer.finish(1.0)
+    assert load(writer.path).cells == (a_cell("first"), a_cell("second"))
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.EPERM])
+def test_folder_that_cannot_be_written_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """No permission and a read-only disk name the folder and the option that changes it."""
+    monkeypatch.setattr(Path, "mkdir", refuse(code))
+    with pytest.raises(BadInputError) as raised:
+        a_writer(tmp_path)
+    assert raised.value.what == f"The results folder cannot be used: {os.strerror(code)}."
+    assert raised.value.where == str(tmp_path)
+    assert "--results" in raised.value.remedy
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_results_folder_that_is_a_file_is_bad_input(tmp_path: Path, below: str) -> None:
+    """A file in the place of the folder, or of one above it, is named as that."""
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInputError, match="not a folder"):
+        a_writer(tmp_path / "file" / below)
+
+
+def test_folder_in_the_place_of_latest_is_bad_input(tmp_path: Path) -> None:
+    """A real folder named ``latest`` is the user's own: it is reported, not replaced."""
+    (tmp_path / "latest").mkdir()
+    with pytest.raises(BadInputError, match=r"(?s)directory.*/latest\n"):
+        a_writer(tmp_path)
+    assert (tmp_path / "latest").is_dir()
+    assert not list(tmp_path.glob(".latest*"))
+
+
+def test_run_folder_that_vanished_is_bad_input(tmp_path: Path) -> None:
+    """Somebody who removes the folder in mid-run gets a message, not a traceback."""
+    writer = a_writer(tmp_path)
+    writer.path.unlink()
+    writer.folder.rmdir()
+    with pytest.raises(BadInputError, match="No such file or directory"):
+        writer.append(a_cell())
+
+
+def test_evidence_folders_are_safe_and_unique(tmp_path: Path) -> None:
+    """Each cell has one folder, whatever its id holds, also where the file system folds case."""
+    writer = a_writer(tmp_path)
+    ids = ["stall", "Stall", "tests/x.py::test_stall[1.22-bare]", "..", "", "a/../../b", "日本", "x" * 300, "x" * 301]
+    folders = [writer.evidence_folder(cell_id) for cell_id in ids]
+    assert {folder.parent for folder in folders} == {writer.folder / "evidence"}
+    assert len({folder.name.lower() for folder in folders}) == len(ids)
+    assert all(folder.is_dir() and folder.name.isascii() and len(folder.name) < 100 for folder in folders)
+    assert folders[0].name == "stall"
+    assert folders[1].name.startswith("stall-")
+    assert folders[2].name.startswith("tests-x.py-test_stall-1.22-bare-")
+    assert writer.evidence_folder(ids[2]) == folders[2]
+
+
+def test_evidence_folder_on_a_full_disk_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence may be what fills the disk."""
+    writer = a_writer(tmp_path)
+    monkeypatch.setattr(Path, "mkdir", refuse(errno.ENOSPC))
+    with pytest.raises(DiskFullError, match="No space left"):
+        writer.evidence_folder("stall")

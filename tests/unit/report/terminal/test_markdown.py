@@ -1,0 +1,143 @@
+"""The step summary: contradictions first, everything in words, and never more than GitHub takes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.written_results import HOST, a_cell, ratio, unsupported, written
+from tuneproof.errors import ResultsFolderError
+from tuneproof.report.results.machine import machine_line
+from tuneproof.report.terminal.markdown import escape, render_markdown
+from tuneproof.report.terminal.step_summary import append_summary, where_hint
+
+MACHINE = "A processor x 2, 8 GiB, kernel 6.1.0-18, engine 27.1, cubic, tcp_rmem 4096 131072 6291456"
+
+
+def rows(text: str) -> list[str]:
+    """Return the rows of all tables, without headings and rulers."""
+    return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| claim", "| ---"))]
+
+
+def test_contradictions_come_before_the_scenarios(tmp_path: Path) -> None:
+    """A reader of the first lines has seen what is wrong; each cell stands in its scenario's table as well."""
+    run = written(
+        tmp_path,
+        a_cell("fine"),
+        a_cell("wrong", scenario="queue", verdict="refuted", effect=ratio(0.9, 0.8, 1.0), void_blocks=2),
+    )
+    text = render_markdown(run)
+    assert [line for line in text.splitlines() if line.startswith("### ")] == [
+        "### Against the expectation",
+        "### stall",
+        "### queue",
+    ]
+    wrong = "| The claim wrong | 1.22 | bare | 0.9× \\[0.8–1\\] | ⚠️ ❌ refuted, expected holds | 6 (+2 void) |"  # noqa: RUF001 - as it is shown
+    fine = "| The claim fine | 1.22 | bare | 134× \\[98–180\\] | ✅ holds | 6 |"  # noqa: RUF001 - as it is shown
+    assert rows(text) == [wrong, fine, wrong]
+    assert "2 cells: ✅ 1 holds, ❌ 1 refuted, ❔ 0 inconclusive, 🚫 0 unsupported; **1 against" in text
+    assert escape(MACHINE) in text
+    assert "- depth quick; seed 7" in text
+
+
+def test_what_nobody_expected_contradicts_nothing(tmp_path: Path) -> None:
+    """Nor does a cell that was not decided."""
+    undecided = a_cell("b", verdict="inconclusive", reason="too few blocks")
+    text = render_markdown(written(tmp_path, a_cell("a", verdict="refuted", expected=None), undecided))
+    assert "Against the expectation" not in text
+    assert "none against its expectation" in text
+
+
+def test_an_empty_run_says_so(tmp_path: Path) -> None:
+    """There is no table, and no machine that measured."""
+    text = render_markdown(written(tmp_path, host={}))
+    assert "No cell was decided." in text
+    assert rows(text) == []
+
+
+def test_a_run_with_only_unsupported_cells_says_why(tmp_path: Path) -> None:
+    """The reason stands beside the verdict's table."""
+    text = render_markdown(written(tmp_path, unsupported()))
+    assert rows(text) == ["| The claim stalls | 1.22 | bare | none | 🚫 unsupported | 0 |"]
+    assert "- stall/stalls/nginx-1.22/bare: one CPU" in text
+
+
+def test_an_interrupted_run_says_so_above_everything(tmp_path: Path) -> None:
+    """A table that is not complete must not look complete."""
+    text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
+    assert text.index("> Interrupted, or still running: 1 cells were decided so far.") < text.index("| claim")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", r"a\|b"),
+        ("<b>&amp;", r"&lt;b\>&amp;amp;"),
+        ("two\nlines", "two lines"),
+        ("`x` *y* _z_ [l](u)", r"\`x\` \*y\* \_z\_ \[l\](u)"),
+        ("\x1b[31m", r"\\x1b\[31m"),
+    ],
+    ids=["pipe", "html", "lines", "markup", "control"],
+)
+def test_foreign_text_is_shown_as_it_stands(text: str, shown: str) -> None:
+    """A claim from a file of others must not become markup, or end its row."""
+    assert escape(text) == shown
+
+
+def test_a_summary_never_exceeds_its_limit(tmp_path: Path) -> None:
+    """Tables that do not fit are counted; what there is stays whole."""
+    cells = [a_cell(f"c{number}", scenario=f"s{number:03}", reason="×" * 500) for number in range(50)]  # noqa: RUF001 - two bytes
+    run = written(tmp_path, *cells)
+    whole = render_markdown(run)
+    assert whole.count("### ") == 50
+    cut = render_markdown(run, max_bytes=20_000)
+    assert len(cut.encode()) <= 20_000
+    shown = cut.count("### ")
+    assert 0 < shown < 50
+    assert cut.endswith(f"{50 - shown} more tables do not fit here: see the whole report.\n")
+    assert cut.count("</details>") == shown
+
+
+def test_machine_in_one_line_leaves_out_what_is_not_known() -> None:
+    """Whatever a file of others holds there."""
+    assert machine_line(HOST) == MACHINE
+    assert machine_line({"kernel": "6.1", "memory_bytes": "much", "sysctls": 3}) == "kernel 6.1"
+    assert machine_line({}) == "machine not recorded"
+
+
+GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "5"}
+
+
+def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
+    """What earlier commands wrote stays, and the report is found among the artifacts."""
+    run = written(tmp_path / "run", a_cell())
+    file = tmp_path / "summary.md"
+    file.write_text("before\n", encoding="utf-8")
+    assert append_summary(run, {"GITHUB_STEP_SUMMARY": str(file), **GITHUB})
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("before\n## ")
+    assert "](https://host/o/r/actions/runs/5#artifacts)" in text
+
+
+def test_without_a_job_nothing_is_written(tmp_path: Path) -> None:
+    """An empty variable is none."""
+    run = written(tmp_path / "run", a_cell())
+    assert not append_summary(run, {})
+    assert not append_summary(run, {"GITHUB_STEP_SUMMARY": ""})
+    assert where_hint(run, {}) == f"`{tmp_path / 'run'}`"
+
+
+def test_a_full_summary_is_left_alone(tmp_path: Path) -> None:
+    """One byte too many, and GitHub would show nothing at all."""
+    run = written(tmp_path / "run", a_cell())
+    file = tmp_path / "summary.md"
+    file.write_bytes(b"x" * 1_040_000)
+    assert not append_summary(run, {"GITHUB_STEP_SUMMARY": str(file)})
+    assert file.stat().st_size == 1_040_000
+
+
+def test_a_summary_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    """The file's folder is missing."""
+    run = written(tmp_path / "run", a_cell())
+    with pytest.raises(ResultsFolderError):
+        append_summary(run, {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "file")})

@@ -1,0 +1,109 @@
+"""Progress rewrites one line on a terminal, and leaves only permanent lines elsewhere."""
+
+# ruff: noqa: RUF001 - the multiplication signs and dashes are the answers themselves
+
+import fcntl
+import io
+import os
+import pty
+import struct
+import termios
+from collections.abc import Iterator
+
+import pytest
+
+from tuneproof.report.terminal.progress import ProgressLine, format_state
+
+CLEAR = "\r\x1b[K"
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, io.TextIOWrapper]]:
+    """A pseudo-terminal: its reading end as a descriptor, and its writing end as a text stream."""
+    reading, writing = pty.openpty()
+    with os.fdopen(writing, "w", encoding="utf-8") as stream:
+        yield reading, stream
+    os.close(reading)
+
+
+def resize(descriptor: int, columns: int) -> None:
+    """Give a pseudo-terminal a width, as a terminal emulator does."""
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+
+def test_update_replaces_the_line_and_close_clears_it() -> None:
+    """Nothing of the progress stays behind, and clearing twice does no harm."""
+    stream = io.StringIO()
+    progress = ProgressLine(stream, interactive=True)
+    progress.update("block 1")
+    progress.update("block 2")
+    progress.close()
+    progress.close()
+    assert stream.getvalue() == f"{CLEAR}block 1{CLEAR}block 2{CLEAR}"
+
+
+def test_permanent_line_takes_the_place_of_the_update() -> None:
+    """A line that stays is not mixed with what was being rewritten."""
+    stream = io.StringIO()
+    progress = ProgressLine(stream, interactive=True)
+    progress.update("block 1")
+    progress.line("stall: holds")
+    assert stream.getvalue() == f"{CLEAR}block 1{CLEAR}stall: holds\n"
+
+
+def test_log_file_gets_permanent_lines_only() -> None:
+    """Where nothing can be rewritten, updates are silent and no control character appears."""
+    stream = io.StringIO()
+    progress = ProgressLine(stream, interactive=False)
+    progress.update("block 1")
+    progress.line("stall: holds")
+    progress.close()
+    assert stream.getvalue() == "stall: holds\n"
+
+
+def test_update_is_clipped_to_the_terminal_as_it_is_now(terminal: tuple[int, io.TextIOWrapper]) -> None:
+    """A wrapped line could not be rewritten; the width is asked anew, and wide characters count twice."""
+    reading, stream = terminal
+    progress = ProgressLine(stream, interactive=True)
+    resize(reading, 11)
+    progress.update("0123456789abcdef")
+    assert os.read(reading, 1000).decode() == f"{CLEAR}0123456789"
+    resize(reading, 6)
+    progress.update("日本語日本語")
+    assert os.read(reading, 1000).decode().rstrip() == f"{CLEAR}日本"
+
+
+def test_terminal_without_a_size_counts_as_80_columns(terminal: tuple[int, io.TextIOWrapper]) -> None:
+    """A pseudo-terminal that nobody has sized claims to have no columns at all."""
+    reading, stream = terminal
+    resize(reading, 0)
+    ProgressLine(stream, interactive=True).update("x" * 100)
+    assert os.read(reading, 1000).decode() == CLEAR + "x" * 79
+
+
+def test_line_ends_in_an_update_do_not_break_it() -> None:
+    """Progress is one line, whatever text it is given."""
+    stream = io.StringIO()
+    ProgressLine(stream, interactive=True).update("a\nb\x1b[2J")
+    assert stream.getvalue() == rf"{CLEAR}a b\x1b[2J"
+
+
+def test_stream_that_knows_only_ascii_gets_ascii() -> None:
+    """A terminal's narrow encoding is no reason to stop a measurement."""
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="ascii", newline="\n")
+    ProgressLine(stream, interactive=False).line("134× → holds")
+    assert written.getvalue() == b"134x -> holds\n"
+
+
+def test_state_reads_as_a_sentence() -> None:
+    """A question's state names blocks, the next look, the effect so far and the verdict, each once it is there."""
+    assert format_state("stall", unit="ratio", blocks=0, next_look=6) == "stall: 0/6 blocks"
+    assert format_state("stall", unit="ratio", blocks=4, next_look=6, value=134.2) == "stall: 4/6 blocks, 134×"
+    decided = format_state(
+        "stall", unit="ratio", blocks=6, next_look=6, value=134.2, interval=(98.0, 180.4), verdict="holds"
+    )
+    assert decided == "stall: 6/6 blocks, 134× [98–180] → holds"
+    assert format_state("slow", unit="share", blocks=9, value=0.1, verdict="refuted") == (
+        "slow: 9 blocks, 10 pp → refuted"
+    )

@@ -1,0 +1,267 @@
+"""A results file that cannot be used is refused with its name, the place in it, and no traceback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.report.results.run_file import load
+from tuneproof.report.results.schema import _schema, document_violation
+
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "client",
+    "direction": "egress",
+    "shaper": "wire",
+    "set": {"rtt_ms": 40, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3},
+    "tolerance": {"rtt_ms": None},
+}
+CELL: dict[str, Any] = {
+    "id": "stall",
+    "scenario": "reuseport_stall",
+    "claim": "A loaded worker stalls.",
+    "source": "",
+    "nginx": "1.22.1",
+    "network": "bare",
+    "verdict": "holds",
+    "expected": "holds",
+    "threshold": None,
+    "effect": {"name": "lag", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0},
+    "arms": {"a/b~c": {"lag_p99_ms": 1}},
+    "blocks": 6,
+    "void_blocks": 0,
+    "seconds": 3,
+    "measuring_seconds": 2,
+    "evidence": [],
+    "reason": "",
+}
+
+
+def a_document(**changes: Any) -> dict[str, Any]:
+    """Return a valid document with one cell, and with ``changes`` to the cell."""
+    return {
+        "schema": 1,
+        "started": "2026-11-20T09:36:16Z",
+        "host": {},
+        "seed": 1,
+        "options": {},
+        "cells": [CELL | changes],
+    }
+
+
+def refusal(tmp_path: Path, text: str) -> BadInputError:
+    """Return the error that a results file with this text meets."""
+    path = tmp_path / "results.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError) as raised:
+        load(path)
+    assert str(path) in raised.value.where
+    assert raised.value.remedy
+    return raised.value
+
+
+def test_valid_document_is_accepted(tmp_path: Path) -> None:
+    """The document that the other tests damage is itself in order, given as file and as folder."""
+    (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
+    assert load(tmp_path) == load(tmp_path / "results.json")
+    assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
+
+
+def test_document_from_before_links_were_shaped_is_accepted(tmp_path: Path) -> None:
+    """The key ``links`` came later, within the same version of the format."""
+    assert "links" not in CELL
+    (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
+    assert load(tmp_path).cells[0].links == ()
+
+
+def test_document_with_links_and_without_expectation_is_accepted(tmp_path: Path) -> None:
+    """What a shaped network adds to a cell is read back as it stands in the file."""
+    (tmp_path / "results.json").write_text(json.dumps(a_document(links=[LINK], expected=None)), encoding="utf-8")
+    cell = load(tmp_path).cells[0]
+    assert cell.links == (LINK,)
+    assert cell.expected is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"verdict": "maybe"}, "/cells/0/verdict"),
+        ({"expected": "maybe"}, "/cells/0/expected"),
+        ({"expected": 0}, "/cells/0/expected"),
+        ({"effect": None}, "/cells/0/effect"),
+        ({"effect": {**CELL["effect"], "unit": "ms"}}, "/cells/0/effect/unit"),
+        ({"effect": {**CELL["effect"], "value": "134"}}, "/cells/0/effect/value"),
+        ({"verdict": "inconclusive"}, "/cells/0/reason"),
+        ({"verdict": "unsupported", "effect": None}, "/cells/0/reason"),
+        ({"arms": {"a/b~c": {"lag_p99_ms": "fast"}}}, "/cells/0/arms/a~1b~0c/lag_p99_ms"),
+        ({"blocks": 1.5}, "/cells/0/blocks"),
+        ({"void_blocks": -1}, "/cells/0/void_blocks"),
+        ({"evidence": ["/etc/passwd"]}, "/cells/0/evidence/0"),
+        ({"evidence": ["ok", "evidence/../.."]}, "/cells/0/evidence/1"),
+        ({"surprise": 1}, "/cells/0"),
+        ({"links": None}, "/cells/0/links"),
+        ({"links": [LINK, {**LINK, "network": ""}]}, "/cells/0/links/1/network"),
+        ({"links": [{**LINK, "link": "up"}]}, "/cells/0/links/0/link"),
+        ({"links": [{**LINK, "direction": "both"}]}, "/cells/0/links/0/direction"),
+        ({"links": [{**LINK, "shaper": "auto"}]}, "/cells/0/links/0/shaper"),
+        ({"links": [{**LINK, "set": None}]}, "/cells/0/links/0/set"),
+        ({"links": [{**LINK, "measured": {"rtt_ms": "40"}}]}, "/cells/0/links/0/measured/rtt_ms"),
+        ({"links": [{**LINK, "tolerance": {"rtt_ms": True}}]}, "/cells/0/links/0/tolerance/rtt_ms"),
+        ({"links": [{**LINK, "noise": 1}]}, "/cells/0/links/0"),
+        ({"links": [{name: value for name, value in LINK.items() if name != "set"}]}, "/cells/0/links/0"),
+        # What a schema cannot say is checked by the cell itself.
+        ({"effect": {**CELL["effect"], "ci_low": 200}}, "/cells/0"),
+        ({"verdict": "inconclusive", "reason": "  "}, "/cells/0"),
+        ({"seconds": 10**400}, "/cells/0"),
+        ({"links": [{**LINK, "measured": {"rtt_ms": 10**400}}]}, "/cells/0"),
+    ],
+)
+def test_broken_cell_is_refused_at_its_pointer(tmp_path: Path, changes: dict[str, Any], pointer: str) -> None:
+    """The JSON pointer leads to the very value that breaks the contract."""
+    error = refusal(tmp_path, json.dumps(a_document(**changes)))
+    assert error.where == f"{tmp_path}/results.json#{pointer}"
+
+
+@pytest.mark.parametrize(
+    ("damage", "pointer"),
+    [
+        (lambda document: document.pop("seed"), ""),
+        (lambda document: document.pop("schema"), ""),
+        (lambda document: document.update(extra=1), ""),
+        (lambda document: document.update(started="yesterday"), "/started"),
+        (lambda document: document.update(cells={}), "/cells"),
+        (lambda document: document["cells"][0].pop("claim"), "/cells/0"),
+        (lambda document: document.update(seconds=10**400), "/seconds"),
+        (lambda document: document.update(schema=2), "/schema"),
+        (lambda document: document.update(schema=[1]), "/schema"),
+        (lambda document: document.update(schema=True), "/schema"),
+    ],
+)
+def test_broken_document_is_refused_at_its_pointer(
+    tmp_path: Path, damage: Callable[[dict[str, Any]], object], pointer: str
+) -> None:
+    """A missing, a foreign and a misshapen key are each refused where they are."""
+    document = a_document()
+    damage(document)
+    error = refusal(tmp_path, json.dumps(document))
+    assert error.where == f"{tmp_path}/results.json#{pointer}"
+
+
+def test_other_version_is_told_apart_from_damage(tmp_path: Path) -> None:
+    """Results of a later Tuneproof are not called broken."""
+    error = refusal(tmp_path, json.dumps({"schema": 2, "anything": "else"}))
+    assert error.what == "Results of format version 2 cannot be read: only version 1 is known."
+    assert error.remedy.startswith("They are from a newer Tuneproof: update this checkout")
+
+
+def test_an_older_version_says_what_to_do(tmp_path: Path) -> None:
+    """Updating would not help."""
+    error = refusal(tmp_path, json.dumps({"schema": 0}))
+    assert error.what == "Results of format version 0 cannot be read: only version 1 is known."
+    assert error.remedy.startswith("They are from an older Tuneproof: show them with the checkout that wrote them")
+
+
+RUN: dict[str, Any] = {
+    "started": "2026-11-20T09:36:16Z",
+    "host": {"kernel": "6.1"},
+    "options": {"shard": "1/1"},
+    "cells": ["stall"],
+    "seconds": 3.5,
+    "finished": True,
+}
+
+
+def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
+    """What is absent of a run is not known."""
+    cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
+    text = json.dumps(a_document() | {"runs": [RUN, cut]})
+    (tmp_path / "results.json").write_text(text, encoding="utf-8")
+    results = load(tmp_path)
+    assert [(run.cells, run.seconds, run.finished, run.path) for run in results.runs] == [
+        (("stall",), 3.5, True, ""),
+        ((), None, False, ""),
+    ]
+    assert results.to_json()["runs"] == [RUN, cut]
+
+
+@pytest.mark.parametrize(
+    ("runs", "pointer"),
+    [
+        ([RUN | {"cells": []}], "/runs"),
+        ([RUN, RUN], "/runs"),
+        ([RUN | {"cells": ["stall", "other"]}], "/runs"),
+        ([RUN | {"seconds": 10**400}], "/runs"),
+        ([RUN | {"seconds": -1}], "/runs/0/seconds"),
+        ([RUN, {**RUN, "extra": 1}], "/runs/1"),
+        ([{**RUN, "started": "today"}], "/runs/0/started"),
+        ([{"cells": ["stall"]}], "/runs/0"),
+        (None, "/runs"),
+    ],
+    ids=["none", "twice", "unknown", "huge", "negative", "foreign-key", "started", "keys-missing", "null"],
+)
+def test_runs_that_do_not_fit_the_cells_are_refused(tmp_path: Path, runs: object, pointer: str) -> None:
+    """Each cell has exactly one machine."""
+    error = refusal(tmp_path, json.dumps(a_document() | {"runs": runs}))
+    assert error.where == f"{tmp_path}/results.json#{pointer}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON: Expecting value"),
+        ('{"schema": 1,\n "cells": [', "not JSON"),
+        ("[]", "is not of type 'object'"),
+        ('{"schema": 1, "seconds": NaN}', "NaN is not a JSON number"),
+        ("[" * 100_000, "not usable JSON"),
+        ("9" * 5_000, "not usable JSON"),
+    ],
+)
+def test_text_that_is_no_results_document_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    """A cut-short file, another JSON file and nonsense get one sentence each."""
+    assert message in refusal(tmp_path, text).what
+
+
+def test_syntax_error_is_given_with_line_and_column(tmp_path: Path) -> None:
+    """Where there is no JSON there is no pointer, but there is a line."""
+    assert refusal(tmp_path, '{"schema": 1,\n  oops}').where.endswith("results.json, line 2 column 3")
+
+
+def test_binary_file_is_refused(tmp_path: Path) -> None:
+    """A capture given by mistake is no text."""
+    path = tmp_path / "results.json"
+    path.write_bytes(b"\xd4\xc3\xb2\xa1")
+    with pytest.raises(BadInputError, match="not UTF-8 text"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["missing", "", "file/below"])
+def test_missing_results_are_bad_input(tmp_path: Path, name: str) -> None:
+    """A wrong path, a folder without results, and a path through a file say what could be named instead."""
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInputError, match=r"(?s)cannot be read.*\./lab run"):
+        load(tmp_path / name)
+
+
+def test_message_about_a_large_value_is_short() -> None:
+    """A validator that quotes the whole document would bury its own message."""
+    violation = document_violation(["x" * 10_000])
+    assert violation is not None
+    assert len(violation.message) < 250
+
+
+def test_every_key_of_the_format_is_described() -> None:
+    """The schema is the format's documentation: no property without a description of its own or of its type."""
+    schema = _schema()
+    objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link", "run")))
+    undescribed = [
+        name
+        for described in objects
+        for name, definition in described["properties"].items()
+        if "description" not in definition and "description" not in schema["$defs"][definition["$ref"].split("/")[-1]]
+    ]
+    assert undescribed == []
+    assert all(described["additionalProperties"] is False for described in objects)

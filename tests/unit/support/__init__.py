@@ -1,0 +1,1 @@
+"""What the tests themselves rest on."""

@@ -1,0 +1,110 @@
+"""Which room may know which: docs/development.md draws it."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.places import CHECKOUT
+
+GROUND: Final = ("tuneproof.errors", "tuneproof.wording")
+PARSERS: Final = (*GROUND, "tuneproof.explain.parse")
+MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
+    "tuneproof.errors": (),
+    "tuneproof.wording": (),
+    "tuneproof.explain.parse": PARSERS,
+    "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),
+    "tuneproof.explain": (*GROUND, "tuneproof.explain"),
+    "tuneproof.lab": (*PARSERS, "tuneproof.lab"),
+    "tuneproof.report": (*GROUND, "tuneproof.report"),
+    "tuneproof.proof": (*PARSERS, "tuneproof.lab", "tuneproof.report.results", "tuneproof.proof"),
+    "tuneproof.catalogue": (*GROUND, "tuneproof.explain", "tuneproof.lab", "tuneproof.proof", "tuneproof.catalogue"),
+    "tuneproof.cli": ("tuneproof",),
+    "fixtures": ("tuneproof", "fixtures"),
+    "tools": ("tuneproof", "tools"),
+}
+OURS: Final = ("tuneproof", "fixtures", "tools", "tests", "images")
+NOT_THEIRS: Final[Mapping[str, tuple[str, ...]]] = {
+    "tuneproof.explain": ("docker", "pytest", "testcontainers"),
+    "tuneproof.report": ("docker", "pytest", "testcontainers"),
+    "tuneproof.proof": ("docker", "pytest", "testcontainers"),
+    "tuneproof.catalogue": ("docker", "pytest", "testcontainers"),
+    "tuneproof.lab": ("pytest",),
+    "tuneproof.cli": ("pytest",),
+}
+
+
+def modules(*folders: str) -> dict[str, Path]:
+    """Return the modules below some folders, by name."""
+    found = (path for folder in folders for path in (CHECKOUT / folder).rglob("*.py"))
+    return {
+        ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path for path in found
+    }
+
+
+ALL: Final = modules("tuneproof", "fixtures", "tools")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield what a module imports, also where only types need it: modules where it can be told, else what is named."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in ALL else node.module
+
+
+def is_in(module: str, room: str) -> bool:
+    """Tell whether a module is a room, or in it."""
+    return module == room or module.startswith(f"{room}.")
+
+
+def room_of(module: str) -> str:
+    """Return the smallest room that a module is in."""
+    return max((room for room in MAY_KNOW if is_in(module, room)), key=len, default="")
+
+
+@pytest.mark.parametrize("room", MAY_KNOW)
+def test_a_room_knows_only_those_below(room: str) -> None:
+    """And every room has modules, so that none of these tests runs over nothing."""
+    own = {module: path for module, path in ALL.items() if room_of(module) == room}
+    assert own
+    wrong = [
+        f"{module} imports {name}"
+        for module, path in own.items()
+        for name in imported(path)
+        if name.split(".")[0] in OURS and not any(is_in(name, allowed) for allowed in MAY_KNOW[room])
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", NOT_THEIRS)
+def test_a_room_needs_no_packages_of_others(room: str) -> None:
+    """What reads evidence and results works without Docker and pytest."""
+    wrong = [
+        f"{module} imports {name}"
+        for module, path in ALL.items()
+        if is_in(module, room)
+        for name in imported(path)
+        if name.split(".")[0] in NOT_THEIRS[room]
+    ]
+    assert wrong == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even for the sake of a type."""
+    knows = {module: {name for name in imported(path) if name in ALL} for module, path in ALL.items()}
+    left = dict(knows)
+    # What imports nothing that is left can be taken away; only circles, and what rests on them, stay.
+    while free := [module for module, names in left.items() if not names & left.keys()]:
+        for module in free:
+            del left[module]
+    # The other way round, so that only the circles themselves stay.
+    while unused := [module for module in left if not any(module in left[other] for other in left)]:
+        for module in unused:
+            del left[module]
+    assert sorted(left) == []

@@ -1,0 +1,64 @@
+"""A piece of advice: what a module of the catalogue declares."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from tuneproof.lab.network.links import NetworkProfile
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.proof.depths import QUICK
+from tuneproof.proof.scenario.scenarios import Scenario
+
+# An ordinary host, as far as a scenario asks: what Linux has where nobody set anything.
+_ORDINARY: Final = Snapshot(
+    sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456"}),
+    listener_backlogs=MappingProxyType({}),
+    counters=MappingProxyType({}),
+    cpu_model="",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConditions:
+    """What a scenario may depend on.
+
+    Attributes:
+        depth: "quick" or "full"; quick unless given.
+        network: What the links are like besides; bare unless given.
+        host: Returns what a new network namespace is like on the engine's host; an ordinary one unless given.
+    """
+
+    depth: str = QUICK
+    network: NetworkProfile = BARE
+    host: Callable[[], Snapshot] = lambda: _ORDINARY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """One piece of advice, with everything that decides it.
+
+    Attributes:
+        name: Name of its scenario, as in cell ids.
+        scenario: Returns the scenario under the conditions of a run. The names of its claims are the same under all.
+        headlines: Names of the claims that it is known for, and that any host can decide; none unless given.
+        timed: Whether it measures time, so that nothing else may run on the machine meanwhile; not unless given.
+
+    Raises:
+        ValueError: A headline is no claim.
+    """
+
+    name: str
+    scenario: Callable[[RunConditions], Scenario[Any]]
+    headlines: tuple[str, ...] = ()
+    timed: bool = False
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.headlines) - set(self.claims):
+            raise ValueError(f"{self.name} has no claim {', '.join(sorted(unknown))}")
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """Names of its claims, in their order."""
+        return tuple(claim.name for claim in self.scenario(RunConditions()).claims)

@@ -1,0 +1,150 @@
+"""Listen queues: what an accept queue holds, what a SYN queue holds, and which counters tell.
+
+Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOverflows and ListenDrops rising together
+(accept queue), ListenDrops alone, and TCPBacklogDrop.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.scenarios import Scenario
+
+ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
+SOMAXCONN: Final = "net.core.somaxconn"
+CONNECTIONS: Final = 1000
+
+# backlog of listen, net.core.somaxconn; the first is what an older kernel makes of nginx's default.
+QUEUES: Final = ((511, 128), (511, 4096), (2048, 4096))
+STORM: Final = ConnectStorm(connections=CONNECTIONS)
+BUSY_STORM: Final = ConnectStorm(connections=CONNECTIONS, paused=False, wait_s=0.5)
+
+# What would matter in practice.
+SLOW_THRESHOLD: Final = 0.8
+# A law that one storm in four does not keep is none.
+LAW_THRESHOLD: Final = 0.75
+COUNTERS_MARGIN: Final = 1.05
+BACKLOG_DROP_THRESHOLD: Final = 0.001
+
+
+def queue_arm(backlog: int, somaxconn: int) -> Arm[StormObservation]:
+    """Return the arm of one shared accept queue."""
+    name = f"backlog-{backlog}-somaxconn-{somaxconn}"
+    config = SubjectConfig(reuseport=False, backlog=backlog, access_log=False, worker_connections=4096)
+    return Arm(name=name, subject=Subject(name=name, config=config, sysctls={SOMAXCONN: str(somaxconn)}), plan=STORM)
+
+
+def busy_arm(name: str, *, reuseport: bool, options: tuple[str, ...] = ()) -> Arm[StormObservation]:
+    """Return the arm of workers that accept as fast as they can, on every CPU."""
+    config = SubjectConfig(
+        reuseport=reuseport, backlog=4096, listen_options=options, access_log=False, worker_connections=4096
+    )
+    subject = Subject(name=name, config=config, sysctls={SOMAXCONN: "4096"}, every_cpu=True)
+    return Arm(name=name, subject=subject, plan=BUSY_STORM)
+
+
+QUEUE_ARMS: Final = tuple(queue_arm(*queue) for queue in QUEUES)
+SHORT, _, LONG = (arm.name for arm in QUEUE_ARMS)
+SMALL_BUFFERS: Final = ("rcvbuf=4k", "sndbuf=4k")
+BUSY_ARMS: Final = (
+    busy_arm("busy-shared", reuseport=False),
+    busy_arm("busy-reuseport", reuseport=True),
+    busy_arm("busy-small-buffers", reuseport=False, options=SMALL_BUFFERS),
+)
+
+
+def slow(observation: StormObservation) -> Tally:
+    """Return the connects that took a second and more, of all."""
+    return Tally(count=observation.connections - observation.connected, of=observation.connections)
+
+
+def law(block: Mapping[str, StormObservation]) -> Share:
+    """Return in how many of the short queues exactly min(backlog, somaxconn) + 1 connections got in."""
+    exact = [
+        block[arm.name].connected == min(backlog, somaxconn) + 1
+        for arm, (backlog, somaxconn) in zip(QUEUE_ARMS, QUEUES, strict=True)
+        if min(backlog, somaxconn) < CONNECTIONS
+    ]
+    return Share(of=Tally(count=sum(exact), of=len(exact)))
+
+
+def backlog_drops(block: Mapping[str, StormObservation]) -> Share:
+    """Return the share of connects that met a locked listener's full backlog, in the arm with the most of them."""
+    tallies = [Tally(count=min(item.backlog_drops, item.connections), of=item.connections) for item in block.values()]
+    return Share(of=max(tallies, key=lambda tally: tally.share))
+
+
+def nobody_waits(blocks: Sequence[Mapping[str, StormObservation]]) -> Condition:
+    """Return whether behind the long queue nobody at all waited for a second."""
+    waited = sum(round(slow(block[LONG]).count) for block in blocks)
+    return Condition(
+        met=waited == 0, figures=f"{waited} connects of 1 s and more with backlog 2048, in {len(blocks)} blocks"
+    )
+
+
+CLAIMS: Final = (
+    Claim[StormObservation](
+        name="long_backlog_spares_connects",
+        sentence="A burst of 1000 connects to busy workers waits for a second behind somaxconn 128, not behind 2048",
+        source=f"{ARTICLE}: 2048 cures what 128 causes",
+        arms=(SHORT, LONG),
+        effect=lambda block: Share(of=slow(block[SHORT]), less=slow(block[LONG])),
+        effect_name="connects of 1 s and more, somaxconn 128 - backlog 2048",
+        scale=Scale.SHARE,
+        threshold=SLOW_THRESHOLD,
+        condition=nobody_waits,
+    ),
+    Claim[StormObservation](
+        name="queue_holds_backlog_plus_one",
+        sentence="An accept queue takes min(backlog, somaxconn) + 1 connections, and not one more",
+        source="Linux: sk_acceptq_is_full() in include/net/sock.h",
+        arms=tuple(arm.name for arm in QUEUE_ARMS),
+        effect=law,
+        effect_name="storms in which exactly min(backlog, somaxconn) + 1 connections got in",
+        scale=Scale.SHARE,
+        threshold=LAW_THRESHOLD,
+        # Two storms per block: 14 exact ones of 14 prove 78 %.
+        own_looks=(7, 14),
+    ),
+    Claim[StormObservation](
+        name="overflows_and_drops_rise_together",
+        sentence="A full accept queue counts every dropped SYN as ListenOverflows and as ListenDrops",
+        source=f"{ARTICLE}: both rise together",
+        arms=(SHORT,),
+        # None at all is the opposite of the claim, and no ratio: one is counted at least.
+        effect=lambda block: max(block[SHORT].listen_drops, 1) / block[SHORT].listen_overflows,
+        effect_name="ListenDrops ÷ ListenOverflows",
+        scale=Scale.RATIO,
+        threshold=COUNTERS_MARGIN,
+        form=Form.SAME,
+        # One SYN more or less, of a storm in which most are dropped.
+        resolution=2 / CONNECTIONS,
+    ),
+    Claim[StormObservation](
+        name="listener_lock_drops_syns",
+        sentence="A storm of SYNs overflows the backlog of a locked listener (TCPBacklogDrop)",
+        source=f"{ARTICLE}: larger rcvbuf and sndbuf, and reuseport, cure it",
+        arms=tuple(arm.name for arm in BUSY_ARMS),
+        effect=backlog_drops,
+        effect_name="TCPBacklogDrop per connect, worst of shared queue, reuseport and small buffers",
+        scale=Scale.SHARE,
+        threshold=BACKLOG_DROP_THRESHOLD,
+        # Since Linux 4.4 a listener handles SYNs without its lock, so there is no backlog to overflow.
+        expected=Verdict.REFUTED,
+    ),
+)
+SCENARIO: Final = Scenario(name="listen_queue", arms=(*QUEUE_ARMS, *BUSY_ARMS), claims=CLAIMS, backends=())
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("long_backlog_spares_connects",),
+    timed=True,
+)

@@ -1,0 +1,104 @@
+"""Half-open connections: ListenDrops without ListenOverflows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.scenarios import Scenario
+
+KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
+# Beside thousands of half-open connections some hundreds of drops; a tenth would already be trouble.
+DROP_THRESHOLD: Final = 0.5
+
+
+def arm(name: str, *, cookies: int, syn_backlog: int) -> Arm[HalfOpenObservation]:
+    """Return the arm of a listener with such a SYN queue; its accept queue is long and empty."""
+    sysctls = {
+        "net.ipv4.tcp_syncookies": str(cookies),
+        "net.ipv4.tcp_max_syn_backlog": str(syn_backlog),
+        "net.core.somaxconn": "4096",
+        # The half-open connections of one trial shall be gone before the next.
+        "net.ipv4.tcp_synack_retries": "0",
+    }
+    config = SubjectConfig(reuseport=False, backlog=4096, access_log=False)
+    return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls), plan=HalfOpen())
+
+
+SHORT: Final = arm("syn-backlog-128", cookies=0, syn_backlog=128)
+LONG: Final = arm("syn-backlog-4096", cookies=0, syn_backlog=4096)
+COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
+
+
+def no_overflow(blocks: Sequence[Mapping[str, HalfOpenObservation]]) -> Condition:
+    """Return whether ListenOverflows stood still in all blocks."""
+    overflows = sum(round(item.overflowed_share * item.syns) for block in blocks for item in block.values())
+    return Condition(met=overflows == 0, figures=f"ListenOverflows rose by {overflows} in {len(blocks)} blocks")
+
+
+def of_syns(share: float, observation: HalfOpenObservation) -> Tally:
+    """Return a share of an arm's SYNs as a count of them."""
+    return Tally(count=min(round(share * observation.syns), observation.syns), of=observation.syns)
+
+
+def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
+    """Return a claim on the share of dropped SYNs: in the first arm more than in the second, or than overflows."""
+    first, *second = arms
+
+    def effect(block: Mapping[str, HalfOpenObservation]) -> Share:
+        dropped = block[first]
+        if second:
+            other = block[second[0]]
+            less = of_syns(other.dropped_share, other)
+        else:
+            less = of_syns(dropped.overflowed_share, dropped)
+        return Share(of=of_syns(dropped.dropped_share, dropped), less=less)
+
+    return Claim(
+        name=name,
+        sentence=sentence,
+        source=source,
+        arms=arms,
+        effect=effect,
+        effect_name=f"dropped SYNs, {first} - {second[0] if second else 'overflows'}",
+        scale=Scale.SHARE,
+        threshold=DROP_THRESHOLD,
+        condition=no_overflow,
+    )
+
+
+SCENARIO: Final = Scenario(
+    name="listen_queue_half_open",
+    arms=(SHORT, LONG, COOKIES),
+    claims=(
+        claim(
+            "half_open_drops_without_overflows",
+            "Half-open connections raise ListenDrops while ListenOverflows stays where it is",
+            (SHORT.name,),
+            source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",
+        ),
+        claim(
+            "long_syn_backlog_ends_drops",
+            "tcp_max_syn_backlog 4096 has room for the half-open connections that 128 drops",
+            (SHORT.name, LONG.name),
+        ),
+        claim(
+            "syncookies_end_drops",
+            "With tcp_syncookies a full SYN queue drops nothing",
+            (SHORT.name, COOKIES.name),
+        ),
+    ),
+    backends=(),
+    neighbours=True,
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("half_open_drops_without_overflows",),
+)

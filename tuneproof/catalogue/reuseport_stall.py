@@ -1,0 +1,318 @@
+"""The reuseport stall: its subjects, arms and claims, declared before anything is measured.
+
+Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its repost. The article pins two workers to
+one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.reuseport_stall_effects import (
+    concordance,
+    fed_to_loaded,
+    loaded_turns,
+    median_total_ms,
+    monotone,
+    slow,
+    stall,
+    turn_bytes,
+)
+from tuneproof.lab.load.instrument import check_loop_probe
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.preconditions import PreconditionError
+from tuneproof.proof.scenario.scenarios import Scenario
+
+SCENARIO: Final = "reuseport_stall"
+ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
+TCP_RMEM: Final = "net.ipv4.tcp_rmem"
+
+SMALLEST_RMEM_BYTES: Final = 40960
+DOSES: Final = 5
+BULK_DOWNLOADS: Final = 4
+FAST_RATE_HZ: Final = 15.0
+
+# What would matter in practice, per claim.
+STALL_THRESHOLD: Final = 10.0
+RELIEF_THRESHOLD: Final = 5.0
+CONTROL_THRESHOLD: Final = 5.0
+CONCORDANCE_THRESHOLD: Final = 0.75
+FED_THRESHOLD: Final = 0.1
+# Twins that differ by as much as the remedy is said to do would make it worthless.
+TWIN_MARGIN: Final = RELIEF_THRESHOLD
+# A connection's receive buffer is emptied at every visit, and may be filled once more while it is.
+BUFFERS_PER_VISIT: Final = 2
+# Bytes per turn are counted in buckets, eight per power of two.
+BUCKET: Final = 1 / 8
+CURE_THRESHOLD: Final = 0.25
+# The bulk rates that clients see in equal trials of under a second differ up to threefold, so a quick run can tell a
+# loss of half from none, but neither show nor exclude the article's 15 % (53 s instead of 46 s).
+BULK_PRICE_THRESHOLD: Final = 2.0
+# Whoever is slower at all pays: how much is the interval's to say, and it differs from lab to lab.
+FAST_PRICE_THRESHOLD: Final = 1.0
+
+STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.1, settle_s=0.0, measure_s=0.15)
+ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
+UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
+ONE_LOADED_WITH_FAST: Final = StallLoad(
+    bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
+)
+ALL_LOADED_WITH_FAST: Final = StallLoad(
+    bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
+)
+
+
+def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
+    """Return receive-buffer maxima in bytes from the host's default down to the article's 40960, evenly in logarithm.
+
+    Raises:
+        PreconditionError: The host's default is so close to the article's remedy that doses would hardly differ.
+    """
+    if default_max_bytes < SMALLEST_RMEM_BYTES << DOSES:
+        raise PreconditionError(
+            f"tcp_rmem's default maximum is {default_max_bytes} bytes here: too little to shrink in {DOSES} steps",
+            where=TCP_RMEM,
+            remedy="run where the kernel's default is some megabytes, as it usually is",
+        )
+    step = (SMALLEST_RMEM_BYTES / default_max_bytes) ** (1 / (DOSES - 1))
+    between = [round(default_max_bytes * step**index) for index in range(1, DOSES - 1)]
+    return (default_max_bytes, *between, SMALLEST_RMEM_BYTES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReuseportStall:
+    """The scenario for one host: its subjects, arms and claims.
+
+    Attributes:
+        default_rmem: tcp_rmem of a new network namespace on this host: minimum, default, maximum in bytes.
+        bulk: Whether the bulk downloads run; without them the pathology is taken away, and claim 1 must fall.
+        remedy: Whether tcp_rmem is made small; without it the remedy is taken away, and claim 2 must fall.
+        upstream: Host and port of the backend.
+    """
+
+    default_rmem: tuple[int, int, int]
+    bulk: bool = True
+    remedy: bool = True
+    upstream: str = "backend:8000"
+
+    @property
+    def _reuseport(self) -> SubjectConfig:
+        return SubjectConfig(upstream=self.upstream, reuseport=True)
+
+    def _arm(self, name: str, subject: Subject, plan: StallLoad) -> Arm[StallObservation]:
+        return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk())
+
+    def _dose_subject(self, max_bytes: int) -> Subject:
+        low, default, _ = self.default_rmem
+        # As in the article, the smallest dose fixes all three values; elsewhere no value exceeds the maximum.
+        triple = (
+            (max_bytes,) * 3
+            if max_bytes == SMALLEST_RMEM_BYTES
+            else (min(low, max_bytes), min(default, max_bytes), max_bytes)
+        )
+        if not self.remedy:
+            triple = self.default_rmem
+        return Subject(
+            name=f"rmem-{max_bytes}",
+            config=self._reuseport,
+            records_turns=True,
+            sysctls={TCP_RMEM: " ".join(str(value) for value in triple)},
+        )
+
+    def dose_arms(self) -> tuple[Arm[StallObservation], ...]:
+        """Return one arm per dose, the largest first."""
+        subjects = [self._dose_subject(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2])]
+        return tuple(self._arm(subject.name, subject, ONE_LOADED) for subject in subjects)
+
+    def arms(self) -> tuple[Arm[StallObservation], ...]:
+        """Return all arms."""
+        doses = self.dose_arms()
+        reuseport = doses[0].subject
+        # Its turns are read by no claim; but it is compared with subjects that record theirs.
+        shared = Subject(
+            name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False), records_turns=True
+        )
+        twin = Subject(name="twin", config=self._reuseport, records_turns=True)
+        return (
+            *doses,
+            self._arm("unloaded-default", doses[0].subject, UNLOADED),
+            self._arm("unloaded-small", doses[-1].subject, UNLOADED),
+            self._arm("twin", twin, ONE_LOADED),
+            self._arm("reuseport-one-loaded", reuseport, ONE_LOADED_WITH_FAST),
+            self._arm("shared-one-loaded", shared, ONE_LOADED_WITH_FAST),
+            self._arm("reuseport-all-loaded", reuseport, ALL_LOADED_WITH_FAST),
+            self._arm("shared-all-loaded", shared, ALL_LOADED_WITH_FAST),
+        )
+
+    def scenario(self) -> Scenario[StallObservation]:
+        """Return the scenario."""
+        return Scenario(
+            name=SCENARIO,
+            arms=self.arms(),
+            claims=self.claims(),
+            warm_up=STALL_WARM_UP,
+            check=check_loop_probe,
+        )
+
+    def claims(self) -> tuple[Claim[StallObservation], ...]:
+        """Return the claims."""
+        doses = [arm.name for arm in self.dose_arms()]
+        default, smallest = doses[0], doses[-1]
+
+        control = Claim[StallObservation](
+            name="stall_is_there",
+            sentence="the default arm's loaded worker stalls",
+            source=ARTICLE,
+            arms=(default,),
+            effect=lambda block: stall(block[default]),
+            effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
+            scale=Scale.RATIO,
+            threshold=CONTROL_THRESHOLD,
+        )
+        return (
+            Claim(
+                name="loaded_worker_stalls",
+                sentence="A worker that carries bulk downloads stalls, while the idle worker beside it does not",
+                source=f"{ARTICLE}: fast requests jump between 38 ms and 1010 ms",
+                arms=(default,),
+                effect=lambda block: stall(block[default]),
+                effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
+                scale=Scale.RATIO,
+                threshold=STALL_THRESHOLD,
+            ),
+            Claim(
+                name="small_rmem_restores_loop",
+                sentence="tcp_rmem = 40960 restores the event loop of a worker that carries bulk downloads",
+                source=f"{ARTICLE}: no more stalls of 1 s",
+                arms=(default, smallest),
+                effect=lambda block: turn_bytes(block[default]) / turn_bytes(block[smallest]),
+                effect_name="bytes that a turn of the event loop reads, default ÷ small tcp_rmem",
+                scale=Scale.RATIO,
+                threshold=RELIEF_THRESHOLD,
+                resolution=BUCKET,
+                control=control,
+            ),
+            Claim(
+                name="small_rmem_bounds_a_turn",
+                sentence="With tcp_rmem = 40960 no turn of the event loop reads more than two buffers per connection",
+                source="nginx: ngx_event_pipe_read_upstream() reads until the socket is empty",
+                arms=(smallest,),
+                effect=lambda block: bound_bytes() / largest_turn_bytes(block[smallest]),
+                effect_name="two receive buffers of all connections ÷ what the largest turn reads",
+                scale=Scale.RATIO,
+                threshold=1.0,
+                resolution=BUCKET,
+                control=control,
+            ),
+            Claim(
+                name="lag_follows_rmem",
+                sentence="The smaller the maximum of tcp_rmem, the less one turn of the event loop reads",
+                source=f"{ARTICLE}: the receive buffer is never drained",
+                arms=tuple(doses),
+                effect=lambda block: concordance([turn_bytes(block[dose]) for dose in doses]),
+                effect_name="dose pairs in the claimed order",
+                scale=Scale.SHARE,
+                threshold=CONCORDANCE_THRESHOLD,
+                form=Form.ORDER,
+                condition=lambda blocks: monotone([[turn_bytes(block[dose]) for dose in doses] for block in blocks]),
+                control=control,
+            ),
+            Claim(
+                name="reuseport_feeds_loaded_worker",
+                sentence="With bulk downloads on one worker, reuseport keeps feeding it, a shared queue does not",
+                source=f"{ARTICLE}: in production all time-outs came from one worker",
+                arms=("reuseport-one-loaded", "shared-one-loaded"),
+                effect=lambda block: Share(
+                    of=fed_to_loaded(block["reuseport-one-loaded"]), less=fed_to_loaded(block["shared-one-loaded"])
+                ),
+                effect_name="share of small requests that the loaded worker gets, reuseport - shared queue",
+                scale=Scale.SHARE,
+                threshold=FED_THRESHOLD,
+                control=control,
+            ),
+            Claim(
+                name="reuseport_off_cures_loaded_workers",
+                sentence="With bulk downloads on every worker, switching reuseport off is a cure",
+                source=f"{ARTICLE}: its own experiment, whose logs show no difference",
+                arms=("reuseport-all-loaded", "shared-all-loaded"),
+                effect=lambda block: Share(
+                    of=slow(block["reuseport-all-loaded"]), less=slow(block["shared-all-loaded"])
+                ),
+                effect_name="share of slow small requests, reuseport - shared queue",
+                scale=Scale.SHARE,
+                threshold=CURE_THRESHOLD,
+                expected=Verdict.REFUTED,
+                control=control,
+            ),
+            Claim(
+                name="small_rmem_slows_bulk",
+                sentence="tcp_rmem = 40960 costs bulk downloads half of their throughput",
+                source=f"{ARTICLE}: 46 s became 53 s",
+                arms=(default, smallest),
+                effect=lambda block: sum(block[default].bulk_bytes_per_s) / sum(block[smallest].bulk_bytes_per_s),
+                effect_name="bulk bytes per second, default ÷ small tcp_rmem",
+                scale=Scale.RATIO,
+                threshold=BULK_PRICE_THRESHOLD,
+                expected=Verdict.REFUTED,
+                control=control,
+            ),
+            Claim(
+                name="small_rmem_slows_fast",
+                sentence="tcp_rmem = 40960 makes an unloaded fast request longer",
+                source=f"{ARTICLE}: 25 to 50 ms became 50 to 120 ms, under load",
+                arms=("unloaded-default", "unloaded-small"),
+                effect=lambda block: (
+                    median_total_ms(block["unloaded-small"].baseline)
+                    / median_total_ms(block["unloaded-default"].baseline)
+                ),
+                effect_name="unloaded fast request, small ÷ default tcp_rmem",
+                scale=Scale.RATIO,
+                threshold=FAST_PRICE_THRESHOLD,
+                further_looks=(6, 12),
+            ),
+            Claim(
+                name="twins_are_alike",
+                sentence="Turns of two identical subjects read alike (A/A control)",
+                source="control of the method",
+                arms=(default, "twin"),
+                effect=lambda block: turn_bytes(block[default]) / turn_bytes(block["twin"]),
+                effect_name="bytes that a turn of the event loop reads, first ÷ second",
+                scale=Scale.RATIO,
+                threshold=TWIN_MARGIN,
+                form=Form.SAME,
+                resolution=BUCKET,
+                everywhere=True,
+            ),
+        )
+
+
+def bound_bytes() -> int:
+    """Return what one turn may read from all bulk downloads of a worker whose receive buffers are the smallest."""
+    return BULK_DOWNLOADS * BUFFERS_PER_VISIT * SMALLEST_RMEM_BYTES
+
+
+def largest_turn_bytes(observation: StallObservation) -> float:
+    """Return what the largest turn of worker 1 read at most.
+
+    Raises:
+        ValueError: Its turns were not recorded, or there were none.
+    """
+    largest = loaded_turns(observation).largest_turn_bytes
+    if not largest:
+        raise ValueError("worker 1 has read nothing")
+    return largest
+
+
+ADVICE: Final = Advice(
+    name=SCENARIO,
+    scenario=lambda run: ReuseportStall(default_rmem=run.host().triple(TCP_RMEM)).scenario(),
+    headlines=("loaded_worker_stalls", "small_rmem_restores_loop"),
+    timed=True,
+)

@@ -1,0 +1,125 @@
+"""What the claims of the reuseport stall read off a trial: pure functions on observations."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tuneproof.lab.load.stall_observation import FastRequest, StallObservation, WorkerLag, percentile
+from tuneproof.lab.load.turns import WorkerTurns
+from tuneproof.proof.inference.dose_response import page_trend
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.claims import Condition
+
+# A fast request is slow when it takes this many times the unloaded median of the same trial.
+SLOW_FACTOR: Final = 5.0
+
+
+def slow(observation: StallObservation) -> Tally:
+    """Return the fast requests that failed, or took more than SLOW_FACTOR times the trial's unloaded median, of all.
+
+    Raises:
+        ValueError: The trial had no fast requests, or no unloaded ones.
+    """
+    limit_ms = SLOW_FACTOR * median_total_ms(observation.baseline)
+    if not observation.fast:
+        raise ValueError("no fast request in the window")
+    count = sum(request.total_ms > limit_ms or not request.complete for request in observation.fast)
+    return Tally(count=count, of=len(observation.fast))
+
+
+def fed_to_loaded(observation: StallObservation) -> Tally:
+    """Return the fast requests that worker 1, which carries the bulk downloads, had to serve, of all.
+
+    A request that nobody answered within its time limit was given to the worker that had no time for it.
+
+    Raises:
+        ValueError: The trial had no fast requests.
+    """
+    if not observation.fast:
+        raise ValueError("no fast request in the window")
+    idle = observation.workers[1].worker_pid
+    return Tally(count=sum(request.worker_pid != idle for request in observation.fast), of=len(observation.fast))
+
+
+def median_total_ms(requests: Sequence[FastRequest]) -> float:
+    """Return the median duration in milliseconds.
+
+    Raises:
+        ValueError: There are no requests.
+    """
+    return percentile([request.total_ms for request in requests], 50)
+
+
+def concordance(responses: Sequence[float]) -> Share:
+    """Return in which share of dose pairs the smaller dose had the smaller response; chance gives one half.
+
+    Pairs share their doses, so they are not independent of each other. By chance alone the share varies as that of
+    9 n (n - 1) / (2 (2 n + 5)) independent pairs would, which is the variance of Kendall's S (Kendall 1938, "A New
+    Measure of Rank Correlation"): of five doses the ten pairs count as six units.
+
+    Args:
+        responses: Response by dose, the largest dose first.
+    """
+    pairs = [(responses[i], responses[j]) for i in range(len(responses)) for j in range(i + 1, len(responses))]
+    doses = len(responses)
+    units = 9 * doses * (doses - 1) / (2 * (2 * doses + 5))
+    return Share(of=Tally(count=units * sum(smaller < larger for larger, smaller in pairs) / len(pairs), of=units))
+
+
+def monotone(responses: Sequence[Sequence[float]]) -> Condition:
+    """Return whether the response falls with the dose in all blocks together, and at no step rises.
+
+    Args:
+        responses: One row per block, one column per dose, the largest first.
+    """
+    trend = page_trend(responses)
+    steps = f"reversed between doses {trend.reversals}" if trend.reversals else "no step reversed"
+    return Condition(met=trend.monotone, figures=f"Page's L = {trend.statistic:g}, p = {trend.p_value:.2g}, {steps}")
+
+
+def loaded_turns(observation: StallObservation) -> WorkerTurns:
+    """Return what the turns of worker 1 did, which carries the bulk downloads of "one worker".
+
+    Raises:
+        ValueError: Its turns were not recorded.
+    """
+    return _recorded(observation.workers[0])
+
+
+def turn_bytes(observation: StallObservation) -> float:
+    """Return how much a turn of worker 1 reads: half of all bytes are read in turns that read as much or more.
+
+    Raises:
+        ValueError: Its turns were not recorded, or it has read nothing.
+    """
+    return _known(loaded_turns(observation).turn_bytes_p50, "worker 1 has read nothing")
+
+
+def turn_cpu_ms(observation: StallObservation) -> float:
+    """Return the CPU time of a turn of worker 1 in ms: half of all its CPU time is in turns that took as much or more.
+
+    Raises:
+        ValueError: Its turns were not recorded, or it had no CPU time.
+    """
+    return _known(loaded_turns(observation).turn_cpu_p50_ms, "worker 1 had no CPU time")
+
+
+def stall(observation: StallObservation) -> float:
+    """Return the CPU time of a turn of worker 1 ÷ that of the idle worker beside it.
+
+    Raises:
+        ValueError: Turns were not recorded, or a worker had no CPU time.
+    """
+    idle_ms = _known(_recorded(observation.workers[1]).turn_cpu_p50_ms, "the idle worker had no CPU time")
+    return turn_cpu_ms(observation) / idle_ms
+
+
+def _recorded(worker: WorkerLag) -> WorkerTurns:
+    if worker.turns is None:
+        raise ValueError(f"the turns of worker {worker.worker_pid} were not recorded")
+    return worker.turns
+
+
+def _known(figure: float | None, otherwise: str) -> float:
+    if figure is None:
+        raise ValueError(otherwise)
+    return figure

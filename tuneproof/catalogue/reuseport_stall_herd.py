@@ -1,0 +1,100 @@
+"""The thundering herd: does a shared accept queue wake workers for nothing, and do they wait for their CPU more?
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023): without reuseport each worker waits on the run
+queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
+from tuneproof.lab.load.base import Metric
+from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
+WORKERS: Final = 4
+
+# What would matter in practice: one accept in ten for nothing; a wait that is longer by a tenth.
+EMPTY_THRESHOLD: Final = 0.1
+WAIT_THRESHOLD: Final = 1.1
+
+
+def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
+    """Return the arm of four workers on one CPU, whose accepts are written down."""
+    config = SubjectConfig(
+        reuseport=reuseport,
+        worker_processes=WORKERS,
+        worker_connections=4096,
+        access_log=False,
+        error_log_level="debug_event",
+    )
+    plan = AcceptLoad(load=HttpLoad(concurrency=8, requests=5000, path=STATIC_PATH))
+    return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
+
+
+def empty_accepts(observation: AcceptObservation) -> Tally:
+    """Return the calls of accept(2) that found nothing, of all."""
+    empty = round(observation.empty_accepts_per_request * observation.completed)
+    return Tally(count=empty, of=empty + observation.completed)
+
+
+def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
+    """Return how long workers wait for their CPU anyway: who else wants it makes both arms wait, and hides the rest.
+
+    In the article they waited for 1.3 to 1.6 % of the time.
+    """
+    share = arms[OWN.name].get("run_queue_wait_share")
+    if share is None:
+        return "how long workers wait anyway is not known"
+    return f"it depends on the host: with reuseport the workers waited for their CPU {share:.0%} of the time here"
+
+
+OWN: Final = arm("reuseport", reuseport=True)
+SHARED: Final = arm("shared-queue", reuseport=False)
+
+SCENARIO: Final = Scenario(
+    name="reuseport_stall_herd",
+    arms=(OWN, SHARED),
+    claims=(
+        Claim[AcceptObservation](
+            name="shared_queue_wakes_for_nothing",
+            sentence="Behind a shared accept queue workers are woken for connections that another one takes",
+            source=f"{ARTICLE}: the thundering herd",
+            arms=(SHARED.name, OWN.name),
+            effect=lambda block: Share(of=empty_accepts(block[SHARED.name]), less=empty_accepts(block[OWN.name])),
+            effect_name="accepts that found nothing, shared queue - reuseport",
+            scale=Scale.SHARE,
+            threshold=EMPTY_THRESHOLD,
+            expired_since="1.11.3",
+            expired_reason="EPOLLEXCLUSIVE wakes one worker per connection",
+        ),
+        Claim[AcceptObservation](
+            name="shared_queue_makes_workers_wait",
+            sentence="Behind a shared accept queue workers wait longer for their CPU than with reuseport",
+            source=f"{ARTICLE}: 2.8 to 3.0 % of the time instead of 1.3 to 1.6 %",
+            arms=(SHARED.name, OWN.name),
+            effect=lambda block: block[SHARED.name].run_queue_wait_share / block[OWN.name].run_queue_wait_share,
+            effect_name="time on the run queue, shared queue ÷ reuseport",
+            scale=Scale.RATIO,
+            threshold=WAIT_THRESHOLD,
+            expected=None,
+            moderator=contention,
+        ),
+    ),
+    backends=(),
+    warm_up=HttpLoad(concurrency=8, requests=200, path=STATIC_PATH),
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("shared_queue_wakes_for_nothing",),
+    timed=True,
+)

@@ -1,0 +1,238 @@
+"""The league of mitigations: what each one does to the loop, to fast requests, to bulk downloads and to the disk.
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), and what people answer to it. The directives:
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html, https://nginx.org/en/docs/http/ngx_http_core_module.html#aio
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.reuseport_stall import (
+    ARTICLE,
+    BUCKET,
+    BULK_DOWNLOADS,
+    FAST_RATE_HZ,
+    SMALLEST_RMEM_BYTES,
+    STALL_WARM_UP,
+    TCP_RMEM,
+    bound_bytes,
+)
+from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_cpu_ms
+from tuneproof.lab.load.base import Metric
+from tuneproof.lab.load.instrument import check_loop_probe
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+Arms = Mapping[str, Mapping[str, Metric]]
+"""Metrics by arm, as in a cell."""
+
+SCENARIO: Final = "reuseport_stall_league"
+PLAN: Final = StallLoad(
+    bulk_per_worker=(BULK_DOWNLOADS, 0),
+    fast_rate_hz=FAST_RATE_HZ,
+    settle_s=0.2,
+    measure_s=0.5,
+    counts_writes=True,
+    counts_turns=True,
+)
+SMALL_RMEM: Final = " ".join([str(SMALLEST_RMEM_BYTES)] * 3)
+
+DEFAULT: Final = "default"
+SMALL: Final = "tcp_rmem-40960"
+NO_FILE: Final = "no-temp-file"
+SMALL_NO_FILE: Final = "tcp_rmem-40960-no-temp-file"
+SHARED: Final = "reuseport-off"
+# Directives of the proxied location by arm; the limit is the article's order of magnitude for one download.
+DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
+    DEFAULT: (),
+    NO_FILE: ("proxy_max_temp_file_size 0",),
+    "aio-threads": ("aio threads", "aio_write on"),
+    "buffering-off": ("proxy_buffering off",),
+    "limit-rate": ("proxy_limit_rate 25m",),
+}
+
+# What would matter in practice.
+HALVED_THRESHOLD: Final = 2.0
+FACTOR_THRESHOLD: Final = 1.0
+
+COLUMNS: Final = (
+    ("turn CPU ms", "worker1_turn_cpu_p50_ms", 1.0),
+    ("turn reads KiB", "worker1_turn_bytes_p50", 1 / 1024),
+    ("loop lag p50 ms", "worker1_lag_p50_ms", 1.0),
+    ("loop lag p99 ms", "worker1_lag_p99_ms", 1.0),
+    ("fast p50 ms", "fast_p50_ms", 1.0),
+    ("fast p99 ms", "fast_p99_ms", 1.0),
+    ("bulk MB/s", "bulk_bytes_per_s", 1e-6),
+    ("temp file MB", "written_bytes", 1e-6),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class League:
+    """The scenario.
+
+    Attributes:
+        upstream: Host and port of the backend.
+    """
+
+    upstream: str = "backend:8000"
+
+    def arms(self) -> tuple[Arm[StallObservation], ...]:
+        """Return an arm per mitigation, one for two together, and one for none."""
+        arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
+        arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
+        arms.append(self._arm(SMALL_NO_FILE, DIRECTIVES[NO_FILE], rmem=SMALL_RMEM))
+        arms.append(self._arm(SHARED, (), reuseport=False))
+        return tuple(arms)
+
+    def _arm(
+        self, name: str, directives: tuple[str, ...], *, rmem: str = "", reuseport: bool = True
+    ) -> Arm[StallObservation]:
+        config = SubjectConfig(upstream=self.upstream, reuseport=reuseport, location=directives)
+        sysctls = {TCP_RMEM: rmem} if rmem else {}
+        return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls, records_turns=True), plan=PLAN)
+
+    def scenario(self) -> Scenario[StallObservation]:
+        """Return the scenario."""
+        return Scenario(
+            name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP, check=check_loop_probe
+        )
+
+    def claims(self) -> tuple[Claim[StallObservation], ...]:
+        """Return the claims."""
+        control = Claim[StallObservation](
+            name="stall_is_there",
+            sentence="a turn of the default arm's loaded worker reads more than small receive buffers could hold",
+            source=ARTICLE,
+            arms=(DEFAULT,),
+            # The other worker is no measure here: it serves the small requests.
+            effect=lambda block: turn_bytes(block[DEFAULT]) / bound_bytes(),
+            effect_name="bytes that a turn of the event loop reads, default ÷ two small buffers of each connection",
+            scale=Scale.RATIO,
+            threshold=HALVED_THRESHOLD,
+            resolution=BUCKET,
+        )
+
+        def relief(
+            name: str,
+            arm: str,
+            sentence: str,
+            *,
+            expected: Verdict | None = Verdict.HOLDS,
+            moderator: Callable[[Arms], str] | None = None,
+        ) -> Claim[StallObservation]:
+            return Claim(
+                name=name,
+                sentence=sentence,
+                source=ARTICLE,
+                arms=(DEFAULT, arm),
+                effect=lambda block: turn_cpu_ms(block[DEFAULT]) / turn_cpu_ms(block[arm]),
+                effect_name=f"CPU time of a turn of the event loop, default ÷ {arm}",
+                scale=Scale.RATIO,
+                threshold=HALVED_THRESHOLD,
+                expected=expected,
+                # Trials differ fourfold however long they last, and cost little: more of them tell none from half.
+                further_looks=(6, 12) if expected is Verdict.REFUTED else (),
+                moderator=moderator,
+                control=control,
+            )
+
+        return (
+            relief("small_rmem_halves_lag", SMALL, "tcp_rmem = 40960 halves the loop lag of a loaded worker"),
+            relief(
+                "no_temp_file_halves_lag",
+                NO_FILE,
+                "proxy_max_temp_file_size 0 halves the lag of a loaded worker",
+                expected=None,
+                moderator=spilled,
+            ),
+            relief(
+                "aio_threads_halve_lag",
+                "aio-threads",
+                "aio threads with aio_write halve the loop lag of a loaded worker",
+                # The threads write the file; the reading that fills it stays in the loop.
+                expected=Verdict.REFUTED,
+            ),
+            relief(
+                "buffering_off_halves_lag",
+                "buffering-off",
+                "proxy_buffering off halves the lag of a loaded worker",
+                expected=None,
+                moderator=spilled,
+            ),
+            relief("limit_rate_halves_lag", "limit-rate", "proxy_limit_rate halves the loop lag of a loaded worker"),
+            relief(
+                "reuseport_off_halves_lag",
+                SHARED,
+                "Switching reuseport off halves the loop lag of a worker that is loaded already",
+                expected=Verdict.REFUTED,
+            ),
+            Claim[StallObservation](
+                name="receive_buffer_is_the_larger_factor",
+                sentence="A small receive buffer relieves the loop more than doing without a temporary file does",
+                source=f"{ARTICLE}, which names the receive buffer only",
+                # The factorial needs four of them; the league is shown as a whole.
+                arms=tuple(arm.name for arm in self.arms()),
+                effect=factors,
+                effect_name="main effect on the CPU time of a turn, tcp_rmem ÷ temporary file",
+                scale=Scale.RATIO,
+                threshold=FACTOR_THRESHOLD,
+                control=control,
+                table=league_lines,
+            ),
+        )
+
+
+def factors(block: Mapping[str, StallObservation]) -> float:
+    """Return how much more the first factor of the 2 x 2 factorial relieves than the second, as a ratio.
+
+    A main effect is the geometric mean of a factor's reliefs with and without the other one.
+    """
+    both, small, no_file, neither = (turn_cpu_ms(block[arm]) for arm in (SMALL_NO_FILE, SMALL, NO_FILE, DEFAULT))
+    of_rmem = (neither / small * no_file / both) ** 0.5
+    of_file = (neither / no_file * small / both) ** 0.5
+    return float(of_rmem / of_file)
+
+
+def spilled(arms: Arms) -> str:
+    """Return how much of what the default arm's loaded worker reads goes to its temporary file.
+
+    That decides what a remedy against the file can gain: on a host where the client keeps up with the backend hardly
+    anything is written, and turns are as long without the file.
+    """
+    metrics = arms[DEFAULT]
+    read, written = metrics.get("worker1_read_bytes"), metrics.get("worker1_file_write_bytes")
+    if not read or written is None:
+        return "how much goes to the temporary file was not recorded"
+    return (
+        f"it depends on the host: {written / read:.0%} of what the loaded worker read went to its temporary file here"
+    )
+
+
+def league_lines(arms: Arms) -> Sequence[str]:
+    """Return a table of the arms' figures.
+
+    Args:
+        arms: Metrics by arm, as in a cell.
+    """
+    lines = ["".join([f"{'mitigation':<30}", *[f"{head:>17}" for head, _, _ in COLUMNS]])]
+    for name, metrics in arms.items():
+        figures = [(metrics.get(key), scale) for _, key, scale in COLUMNS]
+        shown = ["-" if value is None else f"{value * scale:.1f}" for value, scale in figures]
+        lines.append("".join([f"{name:<30}", *[f"{item:>17}" for item in shown]]))
+    return lines
+
+
+ADVICE: Final = Advice(
+    name=SCENARIO,
+    scenario=lambda _run: League().scenario(),
+    timed=True,
+)

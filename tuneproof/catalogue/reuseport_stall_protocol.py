@@ -1,0 +1,84 @@
+"""The article's own protocol: 100 fast requests of one second at most, three arms, and its figures beside ours.
+
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs count the time-outs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.reuseport_stall import ARTICLE, STALL_WARM_UP, TCP_RMEM
+from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
+from tuneproof.lab.load.base import Metric
+from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+# A full run has 12 blocks at least, and so more than the article's hundred requests; a quick one half of them.
+PLAN: Final = OneByOne(requests=10)
+# What would matter in practice.
+SLOWEST_THRESHOLD: Final = 1.5
+
+# What the article reports per arm, in words: its figures are ranges read off its logs.
+THEIRS: Final = {
+    "reuseport": "38 to 1010 ms, about a quarter time out",
+    "tcp_rmem-40960": "50 to 120 ms, none times out",
+    "reuseport-off": "time-outs as before, 499s rarer",
+}
+
+
+def arm(name: str, *, reuseport: bool = True, rmem: str = "") -> Arm[ProtocolObservation]:
+    """Return one of the article's arms."""
+    config = SubjectConfig(upstream="backend:8000", reuseport=reuseport)
+    return Arm(
+        name=name, subject=Subject(name=name, config=config, sysctls={TCP_RMEM: rmem} if rmem else {}), plan=PLAN
+    )
+
+
+def beside_the_article(arms: Mapping[str, Mapping[str, Metric]]) -> Sequence[str]:
+    """Return the table of figures beside the article's."""
+    lines = [f"{'arm':<18}{'p50 ms':>9}{'slowest tenth ms':>18}{'max ms':>9}{'time-outs':>11}  the article"]
+    columns = (("total_p50_ms", 9), ("slowest_tenth_ms", 18), ("total_max_ms", 9))
+    for name, metrics in arms.items():
+        times = [(metrics.get(key), width) for key, width in columns]
+        share = metrics.get("timeout_share")
+        shown = "".join(f"{'-' if value is None else format(value, '.0f'):>{width}}" for value, width in times)
+        lines.append(f"{name:<18}{shown}{'-' if share is None else format(share, '.0%'):>11}  {THEIRS[name]}")
+    return lines
+
+
+REUSEPORT, SMALL, OFF = (
+    arm("reuseport"),
+    arm("tcp_rmem-40960", rmem=SMALL_RMEM),
+    arm("reuseport-off", reuseport=False),
+)
+
+SCENARIO: Final = Scenario(
+    name="reuseport_stall_protocol",
+    arms=(REUSEPORT, SMALL, OFF),
+    claims=(
+        Claim[ProtocolObservation](
+            name="small_rmem_shortens_slow_requests",
+            sentence="By the article's own protocol tcp_rmem = 40960 shortens the slowest tenth of requests",
+            source=f"{ARTICLE}: no more stalls of 1 s",
+            arms=(REUSEPORT.name, SMALL.name, OFF.name),
+            effect=lambda block: block[REUSEPORT.name].slowest_tenth_ms / block[SMALL.name].slowest_tenth_ms,
+            effect_name="mean of the slowest tenth of fast requests, default ÷ small tcp_rmem",
+            scale=Scale.RATIO,
+            threshold=SLOWEST_THRESHOLD,
+            # Where the downloads land differs from block to block.
+            further_looks=(4,),
+            table=beside_the_article,
+        ),
+    ),
+    warm_up=STALL_WARM_UP,
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    timed=True,
+)

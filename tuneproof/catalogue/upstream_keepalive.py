@@ -1,0 +1,229 @@
+"""Keepalive to upstream: what a kept connection saves, with which backend, and since when nobody has to ask for it.
+
+Source: "Upstream keepalive doubles an ingress controller's throughput" (2021), by ``ab`` without client keep-alive:
+24 234 requests/s direct, 11 736 proxied, 22 734 proxied with keepalive. The directives:
+https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.lab.load.base import Metric
+from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import ASYNCIO, FILES, STATIC, Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
+EXPIRED_SINCE: Final = "1.29.7"
+EXPIRED_REASON: Final = "HTTP/1.1 and `keepalive 32` are the defaults of an upstream block"
+
+# Each by its name in the lab; the article's backend had 0.06 CPU.
+BACKENDS: Final = (
+    Backend(name="static", kind=STATIC),
+    Backend(name="asyncio", kind=ASYNCIO),
+    Backend(name="files", kind=FILES),
+    Backend(name="limited", kind=STATIC, cpus=0.06),
+)
+BACKEND_OF: Final[Mapping[str, Backend]] = {backend.name: backend for backend in BACKENDS}
+
+# What would matter in practice.
+GAIN_THRESHOLD: Final = 1.3
+DIRECT_THRESHOLD: Final = 0.8
+CONNECTS_THRESHOLD: Final = 2.0
+TWIN_MARGIN: Final = 1.3
+
+# The articles' recipe, and the opposite of it that every version understands.
+KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_timeout 60s")
+REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
+NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
+
+# No more at once than the 32 connections per worker that newer versions keep by themselves.
+REQUESTS: Final = 4000
+AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
+AB_FEW: Final = HttpLoad(concurrency=10, requests=4000)
+AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
+AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
+BY_WRK: Final = HttpLoad(tool=WRK, concurrency=50, seconds=1)
+
+
+def subject(name: str, backend: str, block: tuple[str, ...], location: tuple[str, ...]) -> Subject:
+    """Return an nginx in front of one backend, with these directives in its upstream block and its location."""
+    config = SubjectConfig(
+        upstream=BACKEND_OF[backend].upstream,
+        upstream_block=block,
+        location=location,
+        worker_connections=4096,
+        access_log=False,
+    )
+    return Subject(name=name, config=config)
+
+
+def proxied(backend: str) -> Subject:
+    """Return an nginx with an upstream block and nothing else: what a version does by itself."""
+    return subject(f"plain-{backend}", backend, (), ())
+
+
+def kept(backend: str) -> Subject:
+    """Return an nginx with the article's recipe."""
+    return subject(f"keepalive-{backend}", backend, KEEPALIVE, REUSE)
+
+
+def arm(name: str, of: Subject, load: HttpLoad) -> Arm[HttpObservation]:
+    """Return an arm."""
+    return Arm(name=name, subject=of, plan=load)
+
+
+STATIC_PLAIN, STATIC_KEPT = proxied("static"), kept("static")
+ARMS: Final = (
+    arm("direct", STATIC_PLAIN, HttpLoad(concurrency=50, requests=4000, to="static")),
+    arm("plain", STATIC_PLAIN, AB),
+    arm("keepalive", STATIC_KEPT, AB),
+    arm("off", subject("off-static", "static", (), NO_REUSE), AB),
+    arm("twin", subject("twin-static", "static", KEEPALIVE, REUSE), AB),
+    arm("plain-10-at-once", STATIC_PLAIN, AB_FEW),
+    arm("keepalive-10-at-once", STATIC_KEPT, AB_FEW),
+    arm("plain-wrk", STATIC_PLAIN, BY_WRK),
+    arm("keepalive-wrk", STATIC_KEPT, BY_WRK),
+    arm("plain-asyncio", proxied("asyncio"), AB),
+    arm("keepalive-asyncio", kept("asyncio"), AB),
+    arm("plain-files", proxied("files"), AB_PYTHON),
+    arm("keepalive-files", kept("files"), AB_PYTHON),
+    arm("plain-limited", proxied("limited"), AB_LIMITED),
+    arm("keepalive-limited", kept("limited"), AB_LIMITED),
+)
+
+
+def gain_claim(
+    name: str, sentence: str, arms: tuple[str, str], *, expected: Verdict = Verdict.HOLDS, expires: bool = True
+) -> Claim[HttpObservation]:
+    """Return a claim on the rate of requests: the second arm's over the first one's."""
+    without, with_keepalive = arms
+    return Claim(
+        name=name,
+        sentence=sentence,
+        source=f"{ARTICLE}: 11 736 requests/s become 22 734",
+        arms=arms,
+        effect=lambda block: block[with_keepalive].requests_per_s / block[without].requests_per_s,
+        effect_name=f"requests per second, {with_keepalive} ÷ {without}",
+        scale=Scale.RATIO,
+        threshold=GAIN_THRESHOLD,
+        expected=expected,
+        expired_since=EXPIRED_SINCE if expires else "",
+        expired_reason=EXPIRED_REASON if expires else "",
+    )
+
+
+def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
+    """Return how busy nginx was: whether a proxy costs rate depends on who is at his limit first.
+
+    Where that is the generator, a proxy costs nothing; where it is the CPU that nginx shares with the backend, the
+    backend gets what nginx leaves.
+    """
+    share = arms["keepalive"].get("worker_cpu_share")
+    if share is None:
+        return "how busy nginx was is not known"
+    return f"it depends on the host: nginx used {share:.0%} of the CPU that it shares with the backend here"
+
+
+def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
+    """Return how many times as many connections nginx opens without keepalive; with it, one is counted at least."""
+    kept = max(block["keepalive"].upstream_connects_per_request, 1 / block["keepalive"].completed)
+    return block["off"].upstream_connects_per_request / kept
+
+
+CLAIMS: Final = (
+    gain_claim(
+        "keepalive_raises_throughput",
+        "Keepalive to upstream raises the requests per second of a proxied static page by a third and more",
+        ("plain", "keepalive"),
+    ),
+    gain_claim(
+        "kept_connections_raise_throughput",
+        "Kept upstream connections raise the requests per second against connections that are closed each time",
+        ("off", "keepalive"),
+        expires=False,
+    ),
+    gain_claim(
+        "keepalive_helps_few_at_once",
+        "Keepalive to upstream helps with 10 requests at once as it does with 50",
+        ("plain-10-at-once", "keepalive-10-at-once"),
+    ),
+    gain_claim(
+        "keepalive_helps_kept_clients",
+        "Keepalive to upstream helps clients that keep their own connections",
+        ("plain-wrk", "keepalive-wrk"),
+    ),
+    gain_claim(
+        "keepalive_helps_asyncio",
+        "Keepalive to upstream helps a Python backend on an event loop",
+        ("plain-asyncio", "keepalive-asyncio"),
+    ),
+    gain_claim(
+        "keepalive_helps_closing_backend",
+        "Keepalive to upstream helps a backend that closes every connection itself (Python's http.server)",
+        ("plain-files", "keepalive-files"),
+        expected=Verdict.REFUTED,
+    ),
+    gain_claim(
+        "keepalive_helps_limited_backend",
+        "Keepalive to upstream helps a backend that has 0.06 CPU, as the article's",
+        ("plain-limited", "keepalive-limited"),
+    ),
+    Claim[HttpObservation](
+        name="keepalive_comes_near_direct",
+        sentence="With keepalive to upstream nginx passes on nearly as many requests per second as the backend takes",
+        source=f"{ARTICLE}: 22 734 of 24 234",
+        arms=("direct", "keepalive"),
+        effect=lambda block: block["keepalive"].requests_per_s / block["direct"].requests_per_s,
+        effect_name="requests per second, proxied with keepalive ÷ direct",
+        scale=Scale.RATIO,
+        threshold=DIRECT_THRESHOLD,
+        expected=None,
+        moderator=limit_of_the_rate,
+    ),
+    Claim[HttpObservation](
+        name="connections_are_the_cause",
+        sentence="Without keepalive every request costs an upstream connection, with it hardly any does",
+        source=f"{ARTICLE}: the cause is the set-up of connections",
+        arms=("off", "keepalive"),
+        effect=connects_ratio,
+        effect_name="upstream connections per request, off ÷ keepalive",
+        scale=Scale.RATIO,
+        # One connection more or less of one per request.
+        resolution=1 / REQUESTS,
+        threshold=CONNECTS_THRESHOLD,
+    ),
+    Claim[HttpObservation](
+        name="twins_are_as_fast",
+        sentence="Of two identical subjects neither passes on more requests (A/A control)",
+        source="control of the method",
+        arms=("keepalive", "twin"),
+        effect=lambda block: block["keepalive"].requests_per_s / block["twin"].requests_per_s,
+        effect_name="requests per second, first ÷ second",
+        scale=Scale.RATIO,
+        threshold=TWIN_MARGIN,
+        form=Form.SAME,
+        everywhere=True,
+    ),
+)
+SCENARIO: Final = Scenario(
+    name="upstream_keepalive",
+    arms=ARMS,
+    claims=CLAIMS,
+    backends=BACKENDS,
+    warm_up=HttpLoad(concurrency=20, requests=200),
+    backends_beside_subject=True,
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("connections_are_the_cause",),
+    timed=True,
+)

@@ -1,0 +1,88 @@
+"""Keepalive to a distant upstream: a round trip that nobody has to wait for.
+
+Over a link, what a kept connection saves is not work but the handshake's round trip (RFC 9293, section 3.5).
+"""
+
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.upstream_keepalive import (
+    ARTICLE,
+    EXPIRED_REASON,
+    EXPIRED_SINCE,
+    GAIN_THRESHOLD,
+    KEEPALIVE,
+    REUSE,
+)
+from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
+from tuneproof.lab.network.impairments import Impairment
+from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import STATIC, Backend
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+BACKEND: Final = Backend(kind=STATIC)
+LOAD: Final = HttpLoad(concurrency=10, requests=120)
+ONE_WAY_MS: Final = (1.0, 10.0)
+
+
+def upstream_at(one_way_ms: float) -> NetworkProfile:
+    """Return a network whose upstream is so far away."""
+    way = Impairment(delay_ms=one_way_ms)
+    return NetworkProfile(
+        name=f"upstream {2 * one_way_ms:g} ms away",
+        summary="what keepalive is for",
+        backend=LinkProfile(egress=way, ingress=way),
+    )
+
+
+def subject(name: str, block: tuple[str, ...], location: tuple[str, ...]) -> Subject:
+    """Return an nginx with these directives in its upstream block and its location."""
+    config = SubjectConfig(
+        upstream=BACKEND.upstream, upstream_block=block, location=location, worker_connections=4096, access_log=False
+    )
+    return Subject(name=name, config=config)
+
+
+PLAIN, KEPT = subject("plain", (), ()), subject("keepalive", KEEPALIVE, REUSE)
+
+
+def arm(of: Subject, one_way_ms: float) -> Arm[HttpObservation]:
+    """Return the arm of a subject so far from its upstream."""
+    return Arm(name=f"{of.name}-{one_way_ms:g}-ms", subject=of, plan=LOAD, network=upstream_at(one_way_ms))
+
+
+def claim(one_way_ms: float) -> Claim[HttpObservation]:
+    """Return the claim for one distance."""
+    plain, kept = arm(PLAIN, one_way_ms).name, arm(KEPT, one_way_ms).name
+    return Claim(
+        name=f"keepalive_saves_a_round_trip_of_{2 * one_way_ms:g}_ms",
+        sentence=f"Keepalive to an upstream {2 * one_way_ms:g} ms of round trip away spares each request that trip",
+        source=f"{ARTICLE}: the cause is the set-up of connections",
+        arms=(plain, kept),
+        effect=lambda block: block[kept].requests_per_s / block[plain].requests_per_s,
+        effect_name=f"requests per second, keepalive ÷ default, {2 * one_way_ms:g} ms away",
+        scale=Scale.RATIO,
+        threshold=GAIN_THRESHOLD,
+        expired_since=EXPIRED_SINCE,
+        expired_reason=EXPIRED_REASON,
+    )
+
+
+SCENARIO: Final = Scenario(
+    name="upstream_keepalive_distance",
+    arms=tuple(arm(of, one_way_ms) for one_way_ms in ONE_WAY_MS for of in (PLAIN, KEPT)),
+    claims=tuple(claim(one_way_ms) for one_way_ms in ONE_WAY_MS),
+    backends=(BACKEND,),
+    warm_up=HttpLoad(concurrency=10, requests=100),
+)
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("keepalive_saves_a_round_trip_of_20_ms",),
+    timed=True,
+)

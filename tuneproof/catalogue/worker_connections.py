@@ -1,0 +1,55 @@
+"""worker_connections: every connection costs memory at start, used or not."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.lab.load.start_up import StartUp
+from tuneproof.lab.load.start_up import StartUpObservation as Seen
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+
+def arm(workers: int, slots: int) -> Arm[Seen]:
+    """Return an nginx with so many workers and worker_connections."""
+    config, name = SubjectConfig(worker_processes=workers, worker_connections=slots), f"{workers}-of-{slots}"
+    plan = StartUp(workers=workers, worker_connections=slots)
+    return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
+
+
+# Resident memory is counted in pages: a step of one, of what the largest arm holds.
+PAGE_BYTES, LARGEST_BYTES = 4096, 2 * 100_000 * 424
+ARMS = tuple(arm(workers, slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000))
+
+
+def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: float, since: str = "") -> Claim[Seen]:
+    """Return the claim that a regression predicts so many bytes, within 3 %, for (workers, connections of them all)."""
+
+    def effect(block: Mapping[str, Seen]) -> float:
+        seen = np.array([(item.workers, item.slots, item.rss_bytes) for item in block.values()], dtype=float)
+        return float(np.linalg.lstsq(seen[:, :2], seen[:, 2], rcond=None)[0] @ of) / is_bytes
+
+    return Claim(
+        name=name, sentence=text, source=source, arms=tuple(item.name for item in ARMS), effect=effect,
+        effect_name=f"bytes ÷ {is_bytes:.4g}", scale=Scale.RATIO, form=Form.SAME, threshold=1.03,
+        resolution=PAGE_BYTES / LARGEST_BYTES,
+        expired_since=since, expired_reason="ngx_connection_t has grown: QUIC came with it")  # fmt: skip
+
+
+SLOT = claim("a_connection_costs_424_bytes", "Every connection of worker_connections costs 424 bytes at start",
+             "sizes of ngx_connection_t and two ngx_event_t", of=(0, 1), is_bytes=424, since="1.25.0")  # fmt: skip
+START = claim("a_million_connections_cost_14_gb", "worker_connections 1000000 costs 32 workers 14 GB at start",
+              "Nginx OOM in a stress test (2020)", of=(32, 32_000_000), is_bytes=14e9)  # fmt: skip
+SCENARIO = Scenario(name="worker_connections", arms=ARMS, claims=(SLOT, START), backends=())
+
+ADVICE: Final = Advice(
+    name=SCENARIO.name,
+    scenario=lambda _run: SCENARIO,
+    headlines=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
+)

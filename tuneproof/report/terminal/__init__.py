@@ -1,0 +1,1 @@
+"""What terminals and CI jobs show."""

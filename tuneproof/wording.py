@@ -1,0 +1,64 @@
+"""Numbers, and text from elsewhere, in the words of every room."""
+
+from typing import Final
+
+_ASCII_FORMS: Final = str.maketrans(
+    {"×": "x", "÷": "/", "–": "-", "—": "-", "→": "->", "…": "...", "≤": "<=", "≥": ">=", "µ": "u"}  # noqa: RUF001 - the look-alikes are meant
+)
+_FIRST_LONG_NUMBER: Final = 1_000
+_FIRST_EXPONENT: Final = 1_000_000
+_MIB: Final = 1 << 20
+_KIB: Final = 1 << 10
+
+
+def format_number(value: float, *, digits: int = 3) -> str:
+    """Return a finite number, without an exponent from 0.0001 up to a million.
+
+    Args:
+        value: The number.
+        digits: Significant digits; three unless given.
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:.0f}" if _FIRST_LONG_NUMBER <= abs(rounded) < _FIRST_EXPONENT else f"{rounded:.{digits}g}"
+
+
+def seconds(value_s: float) -> str:
+    """Return a time, below a second in milliseconds."""
+    return f"{format_number(value_s)} s" if abs(value_s) >= 1 else f"{format_number(value_s * 1000)} ms"
+
+
+def share(value: float) -> str:
+    """Return a share between 0 and 1 in per cent."""
+    return f"{format_number(100 * value)} %"
+
+
+def volume(value_bytes: float) -> str:
+    """Return a number of bytes, from 1 MiB up in MiB, else in KiB."""
+    return (
+        f"{format_number(value_bytes / _MIB)} MiB"
+        if value_bytes >= _MIB
+        else f"{format_number(value_bytes / _KIB)} KiB"
+    )
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    Args:
+        number: How many.
+        one: The noun for one.
+        many: The noun for any other number; default: that for one with an s.
+    """
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, with control characters escaped: a terminal would obey those of a foreign file."""
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in " ".join(text.split())
+    )
+
+
+def ascii_only(text: str) -> str:
+    """Return text in ASCII: typographic signs by their usual stand-in, any other character as a backslash escape."""
+    return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
