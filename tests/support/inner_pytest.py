@@ -14,9 +14,6 @@ from tuneproof.report.results.run_file import ResultsWriter
 # Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
 _LOADED = scipy.stats
 
-# Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
-_LOADED = scipy.stats
-
 
 def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> None:
     """Make a folder with the project's conftest and one test module.
