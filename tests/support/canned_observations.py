@@ -104,6 +104,11 @@ def per_arm(canned: _Obs, **values: Sequence[Any]) -> list[_Obs]:
     return [replace(canned, **dict(zip(values, row, strict=True))) for row in rows]
 
 
+def costs(*cpu_us: float) -> list[HttpObservation]:
+    """Return loads whose requests cost nginx so much CPU time."""
+    return per_arm(HTTP, worker_cpu_us_per_request=cpu_us)
+
+
 def rates(*requests_per_s: float) -> list[HttpObservation]:
     """Return loads of these rates."""
     return per_arm(HTTP, requests_per_s=requests_per_s)

@@ -18,6 +18,7 @@ from tests.support.canned_observations import (
     STORM,
     Block,
     by_arm,
+    costs,
     fed,
     growths,
     held,
@@ -73,8 +74,8 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
     (
         KEEPALIVE,
         "keepalive_helps_closing_backend",
-        [rates(1000, 1310)],
-        [rates(1000, 1290), rates(1000, 1000), rates(1310, 1000)],
+        [costs(131, 100)],
+        [costs(129, 100), costs(100, 100), costs(100, 131)],
     ),
     (TUNED, "recipe_doubles_requests", [rates(1000, 1510)], [rates(1000, 1490), rates(1000, 1000), rates(1510, 1000)]),
     (
@@ -106,8 +107,8 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
         (
             scenario,
             name,
-            [rates(1290, 1000), rates(1000, 1000), rates(1000, 1290)],
-            [rates(1310, 1000), rates(1000, 1310), rates(2600, 1000), rates(1000, 2600)],
+            [costs(129, 100), costs(100, 100), costs(100, 129)],
+            [costs(131, 100), costs(100, 131), costs(260, 100), costs(100, 260)],
         )
         for scenario, name in ((KEEPALIVE, "twins_are_as_fast"), (TUNED, "twins_serve_as_many"))
     ),
