@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tuneproof.report.charts import Chart, charts
-from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.cells import Cell, Dose, Effect
 
 Json = dict[str, Any]
 
@@ -18,10 +18,12 @@ def cell(
     interval: tuple[float, float] = (2.5, 6.0),
     threshold: float | None = 2.0,
     form: str = "more",
+    doses: Mapping[str, tuple[Dose, ...]] | None = None,
 ) -> Cell:
     """Return a decided cell with these figures."""
     return Cell(
         id="stall/claim/nginx-1.22/bare",
+        name="claim",
         scenario="stall",
         claim="A claim.",
         source="an article",
@@ -38,7 +40,17 @@ def cell(
         measuring_seconds=5.0,
         evidence=(),
         reason="",
+        doses=doses or {},
     )
+
+
+def dosed(of: str, unit: str, amounts: Mapping[str, float | None], *, series: Mapping[str, str] | None = None) -> Cell:
+    """Return a cell whose arms are doses."""
+    known = series or {}
+    doses = {
+        arm: (Dose(of=of, unit=unit, amount=amount, series=known.get(arm, "")),) for arm, amount in amounts.items()
+    }
+    return cell(doses=doses)
 
 
 def unsupported() -> Cell:

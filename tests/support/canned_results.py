@@ -34,6 +34,7 @@ def cell(name: str, *, nginx: str = "1.22", network: str = "bare", **changes: An
     scenario = changes.pop("scenario", "reuseport_stall")
     values = {
         "id": f"{scenario}/{name}/nginx-{nginx}/{network}",
+        "name": name,
         "scenario": scenario,
         "claim": f"A loaded worker stalls ({name})",
         "source": "An article (2023): requests jump between 38 ms and 1010 ms",
@@ -132,6 +133,7 @@ def write_small_run(folder: Path) -> Results:
             expected="refuted",
             effect=effect(-0.001, -0.02, 0.01, "share"),
             threshold=0.1,
+            expired_since="1.11.3",
             reason="expired since nginx 1.11.3: EPOLLEXCLUSIVE wakes one worker per connection",
         ),
         cell("twins", verdict="inconclusive", reason="after 9 blocks the interval still contains the threshold"),

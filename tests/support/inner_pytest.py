@@ -37,6 +37,7 @@ def cell(**changes: Any) -> Cell:
     """Return a decided cell; a stall that holds as expected, but for the changes."""
     fields: dict[str, Any] = {
         "id": "stall/loaded/nginx-1.22/bare",
+        "name": "loaded",
         "scenario": "stall",
         "claim": "A loaded worker stalls",
         "source": "an article",

@@ -34,6 +34,7 @@ def a_cell(claim: str = "stalls", *, scenario: str = "stall", nginx: str = "1.22
     """Return a cell of a claim by its short name, with an id as a run makes it; it holds, but for the changes."""
     values: dict[str, Any] = {
         "id": f"{scenario}/{claim}/nginx-{nginx}/bare",
+        "name": claim,
         "scenario": scenario,
         "claim": f"The claim {claim}",
         "source": "an article",

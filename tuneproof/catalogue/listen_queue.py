@@ -16,6 +16,7 @@ from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Dose
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 SOMAXCONN: Final = "net.core.somaxconn"
@@ -38,7 +39,12 @@ def queue_arm(backlog: int, somaxconn: int) -> Arm[StormObservation]:
     """Return the arm of one shared accept queue."""
     name = f"backlog-{backlog}-somaxconn-{somaxconn}"
     config = SubjectConfig(reuseport=False, backlog=backlog, access_log=False, worker_connections=4096)
-    return Arm(name=name, subject=Subject(name=name, config=config, sysctls={SOMAXCONN: str(somaxconn)}), plan=STORM)
+    return Arm(
+        name=name,
+        subject=Subject(name=name, config=config, sysctls={SOMAXCONN: str(somaxconn)}),
+        plan=STORM,
+        doses=(Dose(of="smaller of backlog and net.core.somaxconn", unit="", amount=min(backlog, somaxconn)),),
+    )
 
 
 def busy_arm(name: str, *, reuseport: bool, options: tuple[str, ...] = ()) -> Arm[StormObservation]:

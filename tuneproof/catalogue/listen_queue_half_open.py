@@ -11,6 +11,7 @@ from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Dose
 
 KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
 # Beside thousands of half-open connections some hundreds of drops; a tenth would already be trouble.
@@ -27,7 +28,8 @@ def arm(name: str, *, cookies: int, syn_backlog: int) -> Arm[HalfOpenObservation
         "net.ipv4.tcp_synack_retries": "0",
     }
     config = SubjectConfig(reuseport=False, backlog=4096, access_log=False)
-    return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls), plan=HalfOpen())
+    doses = () if cookies else (Dose(of="net.ipv4.tcp_max_syn_backlog", unit="", amount=syn_backlog),)
+    return Arm(name=name, subject=Subject(name=name, config=config, sysctls=sysctls), plan=HalfOpen(), doses=doses)
 
 
 SHORT: Final = arm("syn-backlog-128", cookies=0, syn_backlog=128)

@@ -32,6 +32,7 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Dose
 
 SCENARIO: Final = "network_quality"
 
@@ -114,8 +115,17 @@ class NetworkQuality:
             for client in self.grid.client_mbit
         }
         networks = {**grid, DISTANT: self._with_distance(), TWIN: self.network}
+        doses = {
+            grid_arm(upstream, client): (
+                Dose(of="upstream's link", unit="Mbit/s", amount=upstream),
+                Dose(of="client's link", unit="Mbit/s", amount=client),
+            )
+            for upstream in self.grid.upstream_mbit
+            for client in self.grid.client_mbit
+        }
         return tuple(
-            Arm(name=name, subject=subject, plan=ONE_LOADED, network=network) for name, network in networks.items()
+            Arm(name=name, subject=subject, plan=ONE_LOADED, network=network, doses=doses.get(name, ()))
+            for name, network in networks.items()
         )
 
     def _with_rates(self, upstream_mbit: float | None, client_mbit: float | None) -> NetworkProfile:

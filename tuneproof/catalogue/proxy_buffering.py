@@ -19,6 +19,7 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import Backend
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Dose
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 MIB: Final = 1 << 20
@@ -69,15 +70,25 @@ UNBUFFERED: Final = ("proxy_buffering off", *buffered(ARTICLE_BUFFERS))
 SMALLER: Final = subject("smaller", *buffered(SMALLER_BUFFERS), "proxy_max_temp_file_size 0")
 
 
-def arm(name: str, of: Subject, *, readers: int = 1) -> Arm[MemoryObservation]:
-    """Return the arm of some slow readers."""
-    return Arm(name=name, subject=of, plan=SlowReaders(readers=readers))
+def arm(name: str, of: Subject) -> Arm[MemoryObservation]:
+    """Return the arm of one slow reader."""
+    return Arm(name=name, subject=of, plan=SlowReaders(readers=1))
+
+
+def dose(readers: int) -> Arm[MemoryObservation]:
+    """Return the arm of so many slow readers."""
+    return Arm(
+        name=f"readers-{readers}",
+        subject=SMALLER,
+        plan=SlowReaders(readers=readers),
+        doses=(Dose(of="slow readers at once", unit="", amount=readers),),
+    )
 
 
 ARTICLES: Final = arm("articles-config", subject("articles", *buffered(ARTICLE_BUFFERS)))
 OFF: Final = arm("buffering-off", subject("unbuffered", *UNBUFFERED))
 DEFAULTS: Final = arm("defaults", subject("defaults"))
-DOSES: Final = tuple(arm(f"readers-{count}", SMALLER, readers=count) for count in READERS)
+DOSES: Final = tuple(dose(count) for count in READERS)
 KILLED: Final = arm("limited-articles", subject("limited", *buffered(ARTICLE_BUFFERS), memory_bytes=LIMIT_BYTES))
 SPARED: Final = arm("limited-off", subject("limited-unbuffered", *UNBUFFERED, memory_bytes=LIMIT_BYTES))
 

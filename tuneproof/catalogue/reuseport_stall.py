@@ -4,7 +4,7 @@ Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its r
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
@@ -29,6 +29,7 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Dose
 
 SCENARIO: Final = "reuseport_stall"
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
@@ -128,8 +129,15 @@ class ReuseportStall:
 
     def dose_arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return one arm per dose, the largest first."""
-        subjects = [self._dose_subject(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2])]
-        return tuple(self._arm(subject.name, subject, ONE_LOADED) for subject in subjects)
+        maxima = dose_maxima(self.default_rmem[2])
+        subjects = [self._dose_subject(max_bytes) for max_bytes in maxima]
+        return tuple(
+            replace(
+                self._arm(subject.name, subject, ONE_LOADED),
+                doses=(Dose(of="largest receive buffer, tcp_rmem", unit="bytes", amount=max_bytes),),
+            )
+            for subject, max_bytes in zip(subjects, maxima, strict=True)
+        )
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""

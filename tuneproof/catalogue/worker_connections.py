@@ -14,13 +14,16 @@ from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Dose
 
 
 def arm(workers: int, slots: int) -> Arm[Seen]:
     """Return an nginx with so many workers and worker_connections."""
     config, name = SubjectConfig(worker_processes=workers, worker_connections=slots), f"{workers}-of-{slots}"
     plan = StartUp(workers=workers, worker_connections=slots)
-    return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
+    series = "1 worker" if workers == 1 else f"{workers} workers"
+    dose = Dose(of="worker_connections", unit="", amount=slots, series=series)
+    return Arm(name=name, subject=Subject(name=name, config=config), plan=plan, doses=(dose,))
 
 
 # Resident memory is counted in pages: a step of one, of what the largest arm holds.

@@ -145,3 +145,13 @@ def test_turns_are_counted_where_they_are_recorded() -> None:
     ]
     assert len(counting) >= 3 * 5
     assert all(arm.subject.records_turns for arm in counting)
+
+
+def test_doses_of_a_scenario_are_of_the_same_things() -> None:
+    """A chart has one axis for each."""
+    dosed = {
+        scenario.name: {tuple((dose.of, dose.unit) for dose in arm.doses) for arm in scenario.arms if arm.doses}
+        for scenario in EVERY_SCENARIO
+    }
+    assert all(len(kinds) <= 1 for kinds in dosed.values()), dosed
+    assert sum(bool(kinds) for kinds in dosed.values()) >= 6

@@ -337,6 +337,7 @@ def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
     cell = measuring(FakeBench(canned), writer, monkeypatch, advice).decide(advice)
     assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
     assert cell.expected == ("holds" if version == "1.26" else "refuted")
+    assert (cell.name, cell.expired_since) == ("stall", "" if version == "1.26" else "1.29.7")
 
 
 def test_an_expired_claim_whose_control_fails_is_unsupported_all_the_same(

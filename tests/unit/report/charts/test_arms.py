@@ -1,22 +1,38 @@
 """The arms side by side, and the network grid: both show the figures that results.json has."""
 
 import math
+from collections.abc import Mapping
+from typing import Final
 
 from tests.support.canned_charts import cell, named, names, only, rows, traces
+from tuneproof.report.results.cells import Cell, Dose
 
 LEAGUE: dict[str, dict[str, float | None]] = {
     "default": {"worker1_lag_p50_ms": 34.0, "worker1_lag_p99_ms": 63.25, "written_bytes": 29_659_136, "trials": 5},
     "limit-rate": {"worker1_lag_p50_ms": 0.0842, "worker1_lag_p99_ms": 0.6, "written_bytes": None, "trials": 5},
 }
-GRID: dict[str, dict[str, float | None]] = {
-    f"upstream-{upstream}-client-{client}": {"worker1_lag_p50_ms": lag_ms}
-    for upstream, client, lag_ms in [
-        ("500", "100", 0.1),
-        ("unlimited", "100", 2.9),
-        ("500", "unlimited", 0.06),
-        ("unlimited", "unlimited", 63.8),
-    ]
+RATES: Final = {
+    "slow-slow": (500, 100),
+    "fast-slow": (None, 100),
+    "slow-fast": (500, None),
+    "fast-fast": (None, None),
+    "middle-slow": (2000, 100),
 }
+LAGS_MS: Final = {"slow-slow": 0.1, "fast-slow": 2.9, "slow-fast": 0.06, "fast-fast": 63.8}
+
+
+def grid(lags_ms: Mapping[str, float | None]) -> Cell:
+    """Return a cell whose arms are pairs of rates."""
+    return cell(
+        arms={arm: {"worker1_lag_p50_ms": lag_ms} for arm, lag_ms in lags_ms.items()},
+        doses={
+            arm: (
+                Dose(of="upstream's link", unit="Mbit/s", amount=RATES[arm][0]),
+                Dose(of="client's link", unit="Mbit/s", amount=RATES[arm][1]),
+            )
+            for arm in lags_ms
+        },
+    )
 
 
 def test_arms_stand_side_by_side_with_the_cells_own_figures() -> None:
@@ -71,7 +87,7 @@ def test_one_arm_has_nothing_beside_it() -> None:
 
 def test_the_grid_has_a_field_for_each_pair_of_rates_fastest_first() -> None:
     """Colour is the lag's logarithm; the field and the hover text say the lag itself."""
-    field = only(named("network-grid", cell(arms=GRID), {}), type="heatmap")
+    field = only(named("network-grid", grid(LAGS_MS), {}), type="heatmap")
     assert field["customdata"] == [[63.8, 2.9], [0.06, 0.1]]
     assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [math.log10(0.06), math.log10(0.1)]]
     assert field["text"] == [["63.8 ms", "2.9 ms"], ["0.06 ms", "0.1 ms"]]
@@ -79,8 +95,7 @@ def test_the_grid_has_a_field_for_each_pair_of_rates_fastest_first() -> None:
 
 def test_the_grids_axes_name_the_rates() -> None:
     """Rates are sorted as numbers: 2000 is faster than 500."""
-    arms: dict[str, dict[str, float | None]] = {**GRID, "upstream-2000-client-100": {"worker1_lag_p50_ms": 1.0}}
-    chart = named("network-grid", cell(arms=arms), {})
+    chart = named("network-grid", grid({**LAGS_MS, "middle-slow": 1.0}), {})
     assert chart.figure["layout"]["yaxis"]["ticktext"] == ["unlimited", "2000", "500"]
     assert chart.figure["layout"]["xaxis"]["ticktext"] == ["unlimited", "100"]
     assert ("2000", "unlimited", None) in rows(chart)
@@ -90,9 +105,9 @@ def test_the_grids_axes_name_the_rates() -> None:
 
 def test_less_than_two_rates_on_a_link_are_no_grid() -> None:
     """A row has no columns to compare."""
-    row = {name: metrics for name, metrics in GRID.items() if name.startswith("upstream-500-")}
-    assert "network-grid" not in names(cell(arms=row), {})
-    assert "network-grid" not in names(cell(arms={name: {} for name in GRID}), {})
+    row = {name: lag_ms for name, lag_ms in LAGS_MS.items() if name.startswith("slow-")}
+    assert "network-grid" not in names(grid(row), {})
+    assert "network-grid" not in names(grid(dict.fromkeys(LAGS_MS)), {})
 
 
 def test_markup_in_an_arms_name_is_shown_and_not_obeyed() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.canned_charts import cell, files, http, memory, names, stall, storm, trial
 from tuneproof.report.charts import Chart, charts
 from tuneproof.report.charts.cell_charts import MOST_BYTES
+from tuneproof.report.results.cells import Dose
 
 TURNS = {"workers": [{"pid": 11, "histograms": {"read_bytes": [[0, 3, 0], [64, 2, 2050], [70, 1, 1800]]}}]}
 RECORDS: dict[str, dict[str, Any]] = {
@@ -60,7 +61,8 @@ def test_lines_that_break_a_parser_are_left_out(text: str) -> None:
 def test_every_kind_of_record_has_a_figure_that_plotly_knows() -> None:
     """The records that the hostile ones are made of are all drawn when they are whole."""
     evidence = files(*[trial(arm, 1, record) for arm, record in RECORDS.items()], effects=[3.0, 5.0])
-    drawn = charts(cell(arms=dict.fromkeys(RECORDS, METRICS)), evidence)
+    doses = {arm: (Dose(of="buffer", unit="bytes", amount=amount),) for arm, amount in (("rmem-1", 1), ("rmem-2", 2))}
+    drawn = charts(cell(arms=dict.fromkeys(RECORDS, METRICS), doses=doses), evidence)
     for chart in drawn:
         check(chart)
     assert [chart.name for chart in drawn] == [

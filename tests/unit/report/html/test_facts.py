@@ -70,7 +70,7 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
             cell("b", verdict="refuted"),
             cell("c", verdict="refuted", expected=None),
             cell("d", verdict="inconclusive", reason="because"),
-            cell("e", verdict="refuted", expected="refuted", reason="expired since nginx 1.29.7: it is the default"),
+            cell("e", verdict="refuted", expected="refuted", expired_since="1.29.7"),
         )
     ]
     tally = facts.tally(cells)

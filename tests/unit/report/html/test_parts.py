@@ -55,11 +55,12 @@ def test_figures_have_the_form_of_the_terminals_table() -> None:
     assert wording.figure(None) == "not measured"
 
 
-def test_expired_advice_is_known_by_the_beginning_of_its_reason() -> None:
-    """A reason that only mentions it is no mark."""
-    expired = Cell.from_json(cell("a", reason="expired since nginx 1.29.7: it is the default"))
+def test_expired_advice_is_marked_where_it_was_refuted() -> None:
+    """Advice that still holds after its version is none that has expired."""
+    expired = Cell.from_json(cell("a", expired_since="1.29.7", verdict="refuted"))
     assert wording.expired_since(expired) == "nginx 1.29.7"
-    assert not wording.expired_since(Cell.from_json(cell("a", reason="not expired since nginx 1.29.7: no")))
+    assert not wording.expired_since(Cell.from_json(cell("a", expired_since="1.29.7")))
+    assert not wording.expired_since(Cell.from_json(cell("a", verdict="refuted")))
 
 
 def test_packed_figures_are_the_figures() -> None:

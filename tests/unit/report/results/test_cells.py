@@ -32,6 +32,7 @@ LINK: dict[str, Any] = {
 }
 CELL: dict[str, Any] = {
     "id": "stall[1.22]",
+    "name": "loaded_worker_stalls",
     "scenario": "reuseport_stall",
     "claim": "A loaded worker stalls.",
     "source": "seed 000",
@@ -49,6 +50,8 @@ CELL: dict[str, Any] = {
     "evidence": ["evidence/stall/access.log"],
     "reason": "",
     "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
+    "expired_since": "1.29.7",
+    "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
 }
 

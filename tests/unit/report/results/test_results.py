@@ -39,6 +39,7 @@ def a_cell(
     """Return a valid cell."""
     return Cell(
         id=cell_id,
+        name="loaded_worker_stalls",
         scenario="reuseport_stall",
         claim="A loaded worker stalls.",
         source="seed 000",

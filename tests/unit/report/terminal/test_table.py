@@ -16,6 +16,7 @@ def a_cell(**changes: Any) -> Cell:
     """Return a cell that holds, with ``changes``."""
     values: dict[str, Any] = {
         "id": "stall[1.22]",
+        "name": "stalls",
         "scenario": "reuseport_stall",
         "claim": CLAIM,
         "source": "",
