@@ -13,10 +13,9 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
-from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
-from tuneproof.report.results.cells import Dose
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 SOMAXCONN: Final = "net.core.somaxconn"

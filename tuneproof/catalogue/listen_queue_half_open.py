@@ -8,10 +8,9 @@ from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
-from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
-from tuneproof.report.results.cells import Dose
 
 KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
 # Beside thousands of half-open connections some hundreds of drops; a tenth would already be trouble.

@@ -15,11 +15,10 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.inference.verdicts import Form
-from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.backends import Backend
 from tuneproof.proof.scenario.claims import Claim, Condition
 from tuneproof.proof.scenario.scenarios import Scenario
-from tuneproof.report.results.cells import Dose
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 MIB: Final = 1 << 20

@@ -25,11 +25,10 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share
 from tuneproof.proof.inference.verdicts import Form, Verdict
-from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.proof.scenario.scenarios import Scenario
-from tuneproof.report.results.cells import Dose
 
 SCENARIO: Final = "reuseport_stall"
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"

@@ -11,10 +11,9 @@ from tuneproof.lab.load.start_up import StartUpObservation as Seen
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.verdicts import Form
-from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-from tuneproof.report.results.cells import Dose
 
 
 def arm(workers: int, slots: int) -> Arm[Seen]:
