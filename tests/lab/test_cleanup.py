@@ -102,7 +102,10 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 2), (signal.SIGTERM, 128 + signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 2), pytest.param(signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.slow)],
+)
 @pytest.mark.timing
 def test_an_interrupted_run_cleans_up_and_keeps_its_results(
     engine: docker.DockerClient, tmp_path: Path, number: signal.Signals, status: int

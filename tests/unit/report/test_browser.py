@@ -288,8 +288,8 @@ def test_without_scripts_everything_is_said(browser: Browser, small: Results) ->
         ("", "light"),
         ("", "dark"),
         ("restores_loop", "light"),
-        ("restores_loop", "dark"),
-        # The same parts on other pages.
+        # The same parts in other colours, and on other pages.
+        pytest.param("restores_loop", "dark", marks=pytest.mark.slow),
         *(
             pytest.param(name, scheme, marks=pytest.mark.slow)
             for name in ("herd", "over_a_link", "steering")

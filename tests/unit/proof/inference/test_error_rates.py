@@ -26,7 +26,7 @@ _FEWER = 1000
 _RESAMPLES = 1999
 _QUICK = Looks(blocks=(5, 9))
 _FULL = Looks(blocks=(8, 16, 24))
-_BOTH = pytest.mark.parametrize("looks", [_QUICK, _FULL], ids=["5-9", "8-16-24"])
+_BOTH = pytest.mark.parametrize("looks", [_QUICK, pytest.param(_FULL, marks=pytest.mark.slow)], ids=["5-9", "8-16-24"])
 
 
 def _verdict_shares(
@@ -71,6 +71,7 @@ def test_normal_effects_at_the_threshold_mislead_no_more_often_than_declared(loo
     assert shares[Verdict.REFUTED] <= _at_most(looks.error_rate)
 
 
+@pytest.mark.slow
 def test_a_smaller_error_rate_is_kept_as_well() -> None:
     """Five looks and an error rate of 0.01, which is where intervals from few blocks tend to be too narrow."""
     looks = Looks(blocks=(5, 6, 7, 8, 9), error_rate=0.01)

@@ -35,7 +35,7 @@ METRICS = {"worker1_lag_p50_ms": 5.0, "requests_per_s": 1e300}
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
     """Any value of any record may be of the wrong kind, not a number, or missing."""
     broken = {arm: replaced(record, data) for arm, record in RECORDS.items()}
