@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -40,8 +41,8 @@ class Advice:
     """One piece of advice, with everything that decides it.
 
     Attributes:
-        name: Name of its scenario, as in cell ids.
-        scenario: Returns the scenario under the conditions of a run. The names of its claims are the same under all.
+        scenario: Returns the scenario under the conditions of a run. Its name and those of its claims are the
+            same under all.
         headlines: Names of the claims that it is known for, and that any host can decide; none unless given.
         timed: Whether it measures time, so that nothing else may run on the machine meanwhile; not unless given.
 
@@ -49,7 +50,6 @@ class Advice:
         ValueError: A headline is no claim.
     """
 
-    name: str
     scenario: Callable[[RunConditions], Scenario[Any]]
     headlines: tuple[str, ...] = ()
     timed: bool = False
@@ -58,7 +58,16 @@ class Advice:
         if unknown := set(self.headlines) - set(self.claims):
             raise ValueError(f"{self.name} has no claim {', '.join(sorted(unknown))}")
 
+    @cached_property
+    def _usual(self) -> Scenario[Any]:
+        return self.scenario(RunConditions())
+
+    @property
+    def name(self) -> str:
+        """Name of its scenario, as in cell ids."""
+        return self._usual.name
+
     @property
     def claims(self) -> tuple[str, ...]:
         """Names of its claims, in their order."""
-        return tuple(claim.name for claim in self.scenario(RunConditions()).claims)
+        return tuple(claim.name for claim in self._usual.claims)

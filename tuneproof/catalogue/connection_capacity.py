@@ -96,6 +96,5 @@ SCENARIO: Final = Scenario(
 )
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
 )

@@ -282,7 +282,6 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
 SCENARIO: Final = diagnosis_scenario(THREE_IN_FOUR)
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda run: diagnosis_scenario(THREE_IN_FOUR if run.depth == QUICK else NINE_IN_TEN),
     headlines=("healthy_is_healthy",),
 )

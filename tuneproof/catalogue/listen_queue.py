@@ -148,7 +148,6 @@ CLAIMS: Final = (
 SCENARIO: Final = Scenario(name="listen_queue", arms=(*QUEUE_ARMS, *BUSY_ARMS), claims=CLAIMS, backends=())
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     headlines=("long_backlog_spares_connects",),
     timed=True,

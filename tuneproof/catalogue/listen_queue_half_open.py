@@ -99,7 +99,6 @@ SCENARIO: Final = Scenario(
 )
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     headlines=("half_open_drops_without_overflows",),
 )

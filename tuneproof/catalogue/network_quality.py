@@ -11,15 +11,14 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
-    BULK_DOWNLOADS,
     CONTROL_THRESHOLD,
+    ONE_LOADED,
     RELIEF_THRESHOLD,
     STALL_WARM_UP,
 )
 from tuneproof.catalogue.reuseport_stall_effects import stall, turn_cpu_ms
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.instrument import check_loop_probe
-from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
@@ -45,8 +44,6 @@ TWIN_MARGIN: Final = RELIEF_THRESHOLD
 MAP_THRESHOLD: Final = 0.75
 # Two limited cells per block in a quick run: 14 relieved ones of 14 prove 78 %.
 MAP_LOOKS: Final = (7, 14)
-
-ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
 
 
 def grid_arm(upstream_mbit: float | None, client_mbit: float | None) -> str:
@@ -108,23 +105,24 @@ class NetworkQuality:
         subject = Subject(
             name="subject", config=SubjectConfig(upstream=self.upstream, reuseport=True), records_turns=True
         )
-        grid = {
-            grid_arm(upstream, client): self._with_rates(upstream, client)
-            for upstream in self.grid.upstream_mbit
-            for client in self.grid.client_mbit
-        }
-        networks = {**grid, DISTANT: self._with_distance(), TWIN: self.network}
-        doses = {
-            grid_arm(upstream, client): (
-                Dose(of="upstream's link", unit="Mbit/s", amount=upstream),
-                Dose(of="client's link", unit="Mbit/s", amount=client),
+        grid = [
+            Arm(
+                name=grid_arm(upstream, client),
+                subject=subject,
+                plan=ONE_LOADED,
+                network=self._with_rates(upstream, client),
+                doses=(
+                    Dose(of="upstream's link", unit="Mbit/s", amount=upstream),
+                    Dose(of="client's link", unit="Mbit/s", amount=client),
+                ),
             )
             for upstream in self.grid.upstream_mbit
             for client in self.grid.client_mbit
-        }
-        return tuple(
-            Arm(name=name, subject=subject, plan=ONE_LOADED, network=network, doses=doses.get(name, ()))
-            for name, network in networks.items()
+        ]
+        beside = {DISTANT: self._with_distance(), TWIN: self.network}
+        return (
+            *grid,
+            *(Arm(name=name, subject=subject, plan=ONE_LOADED, network=network) for name, network in beside.items()),
         )
 
     def _with_rates(self, upstream_mbit: float | None, client_mbit: float | None) -> NetworkProfile:
@@ -279,7 +277,6 @@ def _slower(way: Impairment, rate_mbit: float) -> Impairment:
 
 
 ADVICE: Final = Advice(
-    name=SCENARIO,
     scenario=lambda run: NetworkQuality(network=run.network, grid=CORNERS if run.depth == QUICK else WHOLE).scenario(),
     timed=True,
 )

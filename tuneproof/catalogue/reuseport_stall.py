@@ -4,7 +4,7 @@ Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its r
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
@@ -106,8 +106,8 @@ class ReuseportStall:
     def _reuseport(self) -> SubjectConfig:
         return SubjectConfig(upstream=self.upstream, reuseport=True)
 
-    def _arm(self, name: str, subject: Subject, plan: StallLoad) -> Arm[StallObservation]:
-        return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk())
+    def _arm(self, name: str, subject: Subject, plan: StallLoad, doses: tuple[Dose, ...] = ()) -> Arm[StallObservation]:
+        return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk(), doses=doses)
 
     def _dose_subject(self, max_bytes: int) -> Subject:
         low, default, _ = self.default_rmem
@@ -128,15 +128,12 @@ class ReuseportStall:
 
     def dose_arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return one arm per dose, the largest first."""
-        maxima = dose_maxima(self.default_rmem[2])
-        subjects = [self._dose_subject(max_bytes) for max_bytes in maxima]
-        return tuple(
-            replace(
-                self._arm(subject.name, subject, ONE_LOADED),
-                doses=(Dose(of="largest receive buffer, tcp_rmem", unit="bytes", amount=max_bytes),),
-            )
-            for subject, max_bytes in zip(subjects, maxima, strict=True)
-        )
+        return tuple(self._dose_arm(max_bytes) for max_bytes in dose_maxima(self.default_rmem[2]))
+
+    def _dose_arm(self, max_bytes: int) -> Arm[StallObservation]:
+        subject = self._dose_subject(max_bytes)
+        dose = Dose(of="largest receive buffer, tcp_rmem", unit="bytes", amount=max_bytes)
+        return self._arm(subject.name, subject, ONE_LOADED, (dose,))
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""
@@ -318,7 +315,6 @@ def largest_turn_bytes(observation: StallObservation) -> float:
 
 
 ADVICE: Final = Advice(
-    name=SCENARIO,
     scenario=lambda run: ReuseportStall(default_rmem=run.host().triple(TCP_RMEM)).scenario(),
     headlines=("loaded_worker_stalls", "small_rmem_restores_loop"),
     timed=True,

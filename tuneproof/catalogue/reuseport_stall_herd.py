@@ -93,7 +93,6 @@ SCENARIO: Final = Scenario(
 )
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     headlines=("shared_queue_wakes_for_nothing",),
     timed=True,

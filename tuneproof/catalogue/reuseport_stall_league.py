@@ -232,7 +232,6 @@ def league_lines(arms: Arms) -> Sequence[str]:
 
 
 ADVICE: Final = Advice(
-    name=SCENARIO,
     scenario=lambda _run: League().scenario(),
     timed=True,
 )

@@ -64,7 +64,6 @@ SCENARIO: Final = Scenario(
 )
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     timed=True,
 )

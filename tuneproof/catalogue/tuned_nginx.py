@@ -148,7 +148,6 @@ def _slow(observation: HttpObservation) -> Tally:
 
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     timed=True,
 )

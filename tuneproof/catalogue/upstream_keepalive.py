@@ -114,7 +114,7 @@ def gain_claim(
         sentence=sentence,
         source=f"{ARTICLE}: 11 736 requests/s become 22 734",
         arms=arms,
-        effect=lambda block: cpu_of_nginx(block[without]) / cpu_of_nginx(block[with_keepalive]),
+        effect=lambda block: block[without].worker_cpu_us_per_request / block[with_keepalive].worker_cpu_us_per_request,
         effect_name=f"requests per second of nginx's CPU, {with_keepalive} ÷ {without}",
         scale=Scale.RATIO,
         threshold=GAIN_THRESHOLD,
@@ -122,11 +122,6 @@ def gain_claim(
         expired_since=EXPIRED_SINCE if expires else "",
         expired_reason=EXPIRED_REASON if expires else "",
     )
-
-
-def cpu_of_nginx(observation: HttpObservation) -> float:
-    """Return nginx's CPU time per request, in microseconds."""
-    return observation.worker_cpu_us_per_request
 
 
 def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
@@ -219,7 +214,7 @@ CLAIMS: Final = (
         sentence="Of two identical subjects neither takes more CPU for a request (A/A control)",
         source="control of the method",
         arms=("keepalive", "twin"),
-        effect=lambda block: cpu_of_nginx(block["keepalive"]) / cpu_of_nginx(block["twin"]),
+        effect=lambda block: block["keepalive"].worker_cpu_us_per_request / block["twin"].worker_cpu_us_per_request,
         effect_name="nginx's CPU time per request, first ÷ second",
         scale=Scale.RATIO,
         threshold=TWIN_MARGIN,
@@ -237,7 +232,6 @@ SCENARIO: Final = Scenario(
 )
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     headlines=("connections_are_the_cause",),
     timed=True,

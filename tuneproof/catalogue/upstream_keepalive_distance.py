@@ -81,7 +81,6 @@ SCENARIO: Final = Scenario(
 )
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     headlines=("keepalive_saves_a_round_trip_of_20_ms",),
     timed=True,

@@ -51,7 +51,6 @@ START = claim("a_million_connections_cost_14_gb", "worker_connections 1000000 co
 SCENARIO = Scenario(name="worker_connections", arms=ARMS, claims=(SLOT, START), backends=())
 
 ADVICE: Final = Advice(
-    name=SCENARIO.name,
     scenario=lambda _run: SCENARIO,
     headlines=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
 )
