@@ -1,0 +1,77 @@
+"""Labs that have ended are removed while others start; none is forgotten, and no fault is swallowed."""
+
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.topology import lab
+from tuneproof.lab.topology.lab import LabRemover
+
+
+class SlowLab:
+    """A lab whose removal takes until it is allowed to end, and may fail."""
+
+    removed: list["SlowLab"]
+    may_end: threading.Event
+    fault: LabError | None = None
+
+    def __init__(self, session: Session) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self.may_end.wait(timeout=10)
+        self.removed.append(self)
+        if self.fault is not None:
+            raise self.fault
+
+
+@pytest.fixture
+def slow_labs(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Labs of this module's kind instead of real ones."""
+    monkeypatch.setattr(SlowLab, "removed", [], raising=False)
+    monkeypatch.setattr(SlowLab, "may_end", threading.Event(), raising=False)
+    monkeypatch.setattr(lab, "Lab", SlowLab)
+    return SlowLab
+
+
+def test_the_next_lab_can_start_before_the_last_one_is_gone(slow_labs: type[SlowLab]) -> None:
+    """And what waits for a quiet machine waits for all of them."""
+    remover = LabRemover(Session())
+    with remover.lab():
+        pass
+    with remover.lab():
+        assert not slow_labs.removed
+        slow_labs.may_end.set()
+        remover.wait()
+        assert len(slow_labs.removed) == 1
+    remover.wait()
+    assert len(slow_labs.removed) == 2
+
+
+def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> None:
+    """Whatever comes next then finds nothing of it."""
+    slow_labs.may_end.set()
+    with pytest.raises(LabError, match="died"), LabRemover(Session()).lab():
+        raise LabError("the subject died")
+    assert len(slow_labs.removed) == 1
+
+
+def test_a_lab_that_cannot_be_removed_is_told_once(slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whoever waits next."""
+    monkeypatch.setattr(slow_labs, "fault", LabError("the network is still there"))
+    slow_labs.may_end.set()
+    remover = LabRemover(Session())
+    with remover.lab():
+        pass
+    with pytest.raises(LabError, match="still there"):
+        remover.wait()
+    remover.wait()
