@@ -12,6 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from tests.fuzz.checks import ContradictionError, agrees, check_run, require, told
+from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.document import document as audit_document
+from tuneproof.audit.render import render as render_audit
+from tuneproof.audit.sources import Dump
+from tuneproof.audit.texts import decode
+from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.render import lines, to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
@@ -192,6 +198,19 @@ def _explain(content: bytes) -> None:
     render_text(explanation.found, diagnosis, width=80, color=False).encode("ascii")
 
 
+def _audit(content: bytes) -> None:
+    """Audit one or several files; what is refused is refused as evidence is."""
+    texts = [decode(part) for part in content.split(FILE_END)][:_MOST_FILES]
+    names = ["nginx.conf", *(f"conf.d/{number}.conf" for number in range(1, len(texts)))]
+    try:
+        found = audit_source(Dump(dict(zip(names, texts, strict=True)), is_complete=True))
+    except BadInputError as error:
+        raise MalformedEvidenceError(error.what) from error
+    told_of = audit_document(found)
+    require(len(told_of["advice"]) == len(found.advice), "advice is lost")
+    require(render_audit(found, width=80, details=True) != "", "nothing is told")
+
+
 READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "pcap": _capture,
     "pcapng": _capture,
@@ -217,5 +236,6 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "hlog": _hlog,
     "hlog-histogram": _hlog_histogram,
     "explain": _explain,
+    "audit": _audit,
 }
 """All of them by name."""

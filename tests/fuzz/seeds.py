@@ -8,6 +8,7 @@ from typing import Final
 from tests.fuzz.captures import GZIPS, PCAPNGS, PCAPS
 from tests.fuzz.parsers import FILE_END
 from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
+from tests.support.configurations import CASES
 from tests.support.hdr_logs import Interval, write
 from tests.unit.explain.parse.access_log import test_access_log as of_logs
 from tests.unit.explain.parse.access_log import test_guess as of_guess
@@ -174,5 +175,10 @@ def _explained() -> Sequence[bytes]:
     return [*alone, *twice, *map(FILE_END.join, together)]
 
 
-SEEDS: Final[Mapping[str, Sequence[bytes]]] = {**_BYTES, "explain": _explained()}
+def _configurations() -> Sequence[bytes]:
+    """Return the cases of the audit's tests, their files one after the other."""
+    return [FILE_END.join(text.encode() for text in case.files.values()) for case in CASES.values()]
+
+
+SEEDS: Final[Mapping[str, Sequence[bytes]]] = {**_BYTES, "explain": _explained(), "audit": _configurations()}
 """All of them by the parser's name."""

@@ -17,6 +17,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),
     "tuneproof.explain": (*GROUND, "tuneproof.explain"),
+    "tuneproof.audit": (*GROUND, "tuneproof.audit"),
     "tuneproof.lab": (*PARSERS, "tuneproof.lab"),
     "tuneproof.report": (*GROUND, "tuneproof.report"),
     "tuneproof.proof": (*PARSERS, "tuneproof.lab", "tuneproof.report.results", "tuneproof.proof"),
@@ -28,6 +29,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
 OURS: Final = ("tuneproof", "fixtures", "tools", "tests", "images")
 NOT_THEIRS: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.explain": ("docker", "pytest", "testcontainers"),
+    "tuneproof.audit": ("docker", "pytest", "testcontainers"),
     "tuneproof.report": ("docker", "pytest", "testcontainers"),
     "tuneproof.proof": ("docker", "pytest", "testcontainers"),
     "tuneproof.catalogue": ("docker", "pytest", "testcontainers"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import CHECKOUT
-from tuneproof.cli.explain import CALLED_FROM
 from tuneproof.cli.main import main
+from tuneproof.cli.output import CALLED_FROM
 
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"\n'
 BEFORE = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 5 5\n"

@@ -1,0 +1,379 @@
+"""Configurations after the shapes of real ones, and what an nginx that reads them does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAIN: Final = "nginx.conf"
+# What most of them begin with.
+HEAD: Final = "user www-data;\nworker_processes auto;\nevents { worker_connections 1024; }\n"
+DEFAULT_BYTES: Final = 36864  # 4k and 8 4k
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A configuration, and what is expected of its audit.
+
+    Attributes:
+        files: Its files by path below a folder; nginx.conf, or the only one, comes first.
+        version: The version of nginx.
+        proxied: Of each place that passes requests on: location, keepalive, buffering, reader_bytes.
+        expects: Further fields of the audit, as they must be.
+        problems: Line and message of each problem.
+    """
+
+    files: Mapping[str, str]
+    version: str = "1.22"
+    proxied: tuple[tuple[str, str, bool, int | None], ...] = ()
+    expects: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[tuple[int, str], ...] = ()
+
+
+def whole(http: str, **values: Any) -> Case:
+    """Return a case of one nginx.conf."""
+    return Case(files={MAIN: f"{HEAD}http {{\n{http}\n}}\n"}, **values)
+
+
+def place(location: str, keepalive: str, *, buffering: bool = True, held: int | None = DEFAULT_BYTES) -> Any:
+    """Return what is expected of a place that passes requests on."""
+    return (location, keepalive, buffering, held)
+
+
+UPGRADE: Final = "map $http_upgrade $connection_upgrade { default upgrade; '' close; }\n"
+KEPT_UPGRADE: Final = "map $http_upgrade $connection_upgrade { default upgrade; '' ''; }\n"
+APP: Final = "upstream app { server 10.0.0.1:8080; server 10.0.0.2:8080; keepalive 16; }\n"
+PLAIN: Final = "upstream app { server 10.0.0.1:8080; }\n"
+BOTH: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+
+CASES: Final[Mapping[str, Case]] = {
+    "address": whole(
+        "server { listen 80; server_name a.example b.example; location / { proxy_pass http://127.0.0.1:3000; } }",
+        proxied=(place("/", "no"),),
+        expects={
+            "workers": None,
+            "worker_connections": 1024,
+            "multi_accept": False,
+            "servers": [{"listens": ["80"], "names": ["a.example", "b.example"]}],
+            "upstreams": [],
+        },
+    ),
+    "address-on-the-newest": whole(
+        "server { listen 80; location / { proxy_pass http://127.0.0.1:3000; } }",
+        version="1.30",
+        proxied=(place("/", "no"),),
+    ),
+    "classic": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; {BOTH} }} }}",
+        proxied=(place("/", "yes"),),
+        expects={
+            "upstreams": [{"name": "app", "servers": ["10.0.0.1:8080", "10.0.0.2:8080"], "keepalive": 16}],
+            "servers": [{"listens": ["80"], "names": []}],
+        },
+    ),
+    "http-1.1-forgotten": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection ''; }} }}",
+        proxied=(place("/", "no"),),
+    ),
+    "http-1.0-that-asks": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection Keep-Alive; }} }}",
+        proxied=(place("/", "depends"),),
+    ),
+    "header-forgotten": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1; }} }}",
+        proxied=(place("/", "no"),),
+    ),
+    "header-forgotten-on-the-newest": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1; }} }}",
+        version="1.29.7",
+        proxied=(place("/", "yes"),),
+    ),
+    "the-version-before": whole(
+        f"{PLAIN}server {{ location / {{ proxy_pass http://app; }} }}", version="1.29.6", proxied=(place("/", "no"),)
+    ),
+    "nothing-said-on-the-newest": whole(
+        f"{PLAIN}server {{ location / {{ proxy_pass http://app; }} }}",
+        version="1.30",
+        proxied=(place("/", "yes"),),
+        expects={"upstreams": [{"name": "app", "servers": ["10.0.0.1:8080"], "keepalive": 32}]},
+    ),
+    "switched-off-on-the-newest": whole(
+        "upstream app { server a:1; keepalive 0; }\nserver { location / { proxy_pass http://app; } }",
+        version="1.30",
+        proxied=(place("/", "no"),),
+    ),
+    "keepalive-with-local": whole(
+        "upstream app { server a:1; keepalive 8 local; }\nserver { location / { proxy_pass http://app; } }",
+        version="1.30",
+        proxied=(place("/", "yes"),),
+    ),
+    "http-1.0-on-the-newest": whole(
+        f"{PLAIN}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.0; }} }}",
+        version="1.30",
+        proxied=(place("/", "no"),),
+    ),
+    "http-2-to-the-upstream": whole(
+        f"{PLAIN}server {{ location / {{ proxy_pass http://app; proxy_http_version 2; }} }}",
+        version="1.30",
+        proxied=(place("/", "yes"),),
+    ),
+    "inherited-headers": whole(
+        f"{APP}{BOTH}\nserver {{ location /a {{ proxy_pass http://app; }}\n"
+        "location /b { proxy_pass http://app; proxy_set_header Host $host; } }",
+        proxied=(place("/a", "yes"), place("/b", "no")),
+    ),
+    "said-after-use": whole(
+        f"server {{ location / {{ proxy_pass http://app; }} {BOTH} }}\n{APP}", proxied=(place("/", "yes"),)
+    ),
+    "websocket-map-that-closes": whole(
+        f"{UPGRADE}{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1;\n"
+        "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade; } }",
+        proxied=(place("/", "no"),),
+    ),
+    "websocket-map-that-closes-on-the-newest": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection $connection_upgrade; }} }}\n"
+        f"{UPGRADE}",
+        version="1.30",
+        proxied=(place("/", "no"),),
+    ),
+    "websocket-map-that-keeps": whole(
+        f"{KEPT_UPGRADE}{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1;\n"
+        "proxy_set_header Connection $connection_upgrade; } }",
+        proxied=(place("/", "yes"),),
+    ),
+    "upgrade-always": whole(
+        f"{APP}server {{ location /ws {{ proxy_pass http://app; proxy_http_version 1.1;\n"
+        'proxy_set_header Connection "upgrade"; } }',
+        proxied=(place("/ws", "depends"),),
+    ),
+    "header-of-the-client": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1;\n"
+        "proxy_set_header Connection $http_connection; } }",
+        proxied=(place("/", "depends"),),
+    ),
+    "close-always": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection close; }} }}",
+        version="1.30",
+        proxied=(place("/", "no"),),
+    ),
+    "variable-with-an-address": whole(
+        "resolver 127.0.0.11;\nserver { set $backend http://web:3000; location / { proxy_pass $backend; } }",
+        proxied=(place("/", "no"),),
+    ),
+    "variable-with-an-upstream": whole(
+        f'{APP}server {{ location / {{ set $pool "app"; proxy_pass http://$pool$request_uri; {BOTH} }} }}',
+        proxied=(place("/", "yes"),),
+    ),
+    "variable-of-a-map": whole(
+        f"{APP}map $http_x $pool {{ default app; b other:81; }}\n"
+        f"server {{ location / {{ proxy_pass http://$pool; {BOTH} }} }}",
+        proxied=(place("/", "depends"),),
+    ),
+    "variable-of-the-request": whole(
+        f"{APP}server {{ location / {{ proxy_pass http://$http_x_backend; }} }}",
+        version="1.30",
+        proxied=(place("/", "unknown"),),
+    ),
+    "variable-that-can-name-no-upstream": whole(
+        f"{APP}server {{ location ~ ^/(\\w+)/ {{ proxy_pass http://$1.svc.cluster.local; }} }}",
+        version="1.30",
+        proxied=(place("~ ^/(\\w+)/", "no"),),
+    ),
+    "split-clients": whole(
+        "split_clients $remote_addr $pool { 10% new; * old; }\n"
+        "upstream new { server a:1; keepalive 4; } upstream old { server b:1; keepalive 4; }\n"
+        f"server {{ location / {{ proxy_pass http://$pool; {BOTH} }} }}",
+        proxied=(place("/", "yes"),),
+    ),
+    "php": whole(
+        "server { root /srv; index index.php;\n"
+        "location ~ \\.php$ { include fastcgi_params; fastcgi_pass unix:/run/php/php8.2-fpm.sock; } }",
+        proxied=(place("~ \\.php$", "no"),),
+    ),
+    "php-kept": whole(
+        "upstream php { server 127.0.0.1:9000; keepalive 8; }\nserver {\n"
+        "location ~ \\.php$ { fastcgi_pass php; fastcgi_keep_conn on; fastcgi_buffers 16 16k;\n"
+        "fastcgi_buffer_size 32k; }\n"
+        "location ~ \\.php5$ { fastcgi_pass php; fastcgi_buffering off; } }",
+        proxied=(
+            place("~ \\.php$", "yes", held=(32 + 256) << 10),
+            place("~ \\.php5$", "no", buffering=False, held=4096),
+        ),
+    ),
+    "uwsgi": whole(
+        "upstream django { server unix:///tmp/site.sock; keepalive 8; }\n"
+        "server { location / { include uwsgi_params; uwsgi_pass django; } }",
+        version="1.30",
+        proxied=(place("/", "no"),),
+    ),
+    "grpc": whole(
+        "upstream rpc { server 10.0.0.9:50051; keepalive 20; }\n"
+        "server { listen 443 ssl http2; location /p.S/ { grpc_pass grpc://rpc; } location / { grpc_pass a:1; } }",
+        proxied=(place("/p.S/", "yes", buffering=False, held=4096), place("/", "no", buffering=False, held=4096)),
+        expects={"servers": [{"listens": ["443 ssl http2"], "names": []}]},
+    ),
+    "unix-socket": whole(
+        "upstream puma { server unix:/srv/app.sock fail_timeout=0; keepalive 4; }\n"
+        f"server {{ location @app {{ proxy_pass http://puma; {BOTH} }}\n"
+        "location /s { proxy_pass http://unix:/a.sock:/; } }",
+        proxied=(place("@app", "yes"), place("/s", "no")),
+    ),
+    "if-and-limit-except": whole(
+        f"{APP}server {{ location / {{ if ($request_method = POST) {{ proxy_pass http://app; }}\n"
+        f"limit_except GET {{ proxy_pass http://10.0.0.3; }} proxy_pass http://app; {BOTH} }} }}",
+        proxied=(place("/", "yes"), place("/", "yes"), place("/", "no")),
+    ),
+    "nested-locations": whole(
+        f"{APP}server {{ {BOTH} location / {{ proxy_pass http://app; proxy_buffering off;\n"
+        "location ~ \\.iso$ { proxy_pass http://app; proxy_buffering on; proxy_buffers 4 1m; } } }",
+        proxied=(place("/", "yes", buffering=False, held=4096), place("~ \\.iso$", "yes", held=4096 + (4 << 20))),
+    ),
+    "huge-buffers": whole(
+        "proxy_buffer_size 64m; proxy_buffers 64 16m; proxy_busy_buffers_size 256m;\n"
+        "server { location / { proxy_pass http://10.1.1.1; } }",
+        proxied=(place("/", "no", held=1088 << 20),),
+    ),
+    "buffers-that-cannot-be-read": whole(
+        "server { location / { proxy_pass http://10.1.1.1; proxy_buffers eight 4k; } }",
+        proxied=(place("/", "no", held=None),),
+    ),
+    "tls-and-reuseport": Case(
+        files={
+            MAIN: "worker_processes 4;\nevents { worker_connections 8192; multi_accept on; use epoll; }\n"
+            "http { server { listen 443 ssl reuseport backlog=4096; listen [::]:443 ssl; http2 on;\n"
+            "ssl_certificate /etc/ssl/a.pem; location / { return 204; } } }\n"
+        },
+        expects={
+            "workers": 4,
+            "worker_connections": 8192,
+            "multi_accept": True,
+            "reuseport": True,
+            "servers": [{"listens": ["443 ssl reuseport backlog=4096", "[::]:443 ssl"], "names": []}],
+        },
+    ),
+    "nothing-said": Case(
+        files={MAIN: "events {}\nhttp { server { location / { root /srv; } } }\n"},
+        expects={"workers": 1, "worker_connections": 512, "multi_accept": False, "reuseport": False},
+    ),
+    "stream-only": Case(
+        files={
+            MAIN: "events {}\nstream { upstream dns { server 10.0.0.1:53; }\n"
+            "server { listen 53 udp reuseport; proxy_pass dns; } server { listen 5432; proxy_pass db:5432; } }\n"
+        },
+        expects={"stream_servers": 2, "servers": [], "upstreams": [], "reuseport": True},
+    ),
+    "cache": whole(
+        "proxy_cache_path /var/cache/nginx levels=1:2 keys_zone=c:10m max_size=1g;\n"
+        f"{APP}server {{ location / {{ proxy_cache c; proxy_cache_lock on; proxy_pass http://app; {BOTH} }} }}",
+        proxied=(place("/", "yes"),),
+    ),
+    "generated-with-lua": whole(
+        "upstream upstream_balancer { server 0.0.0.1;\nbalancer_by_lua_block {\n"
+        "  -- it's a comment with a brace }\n  local t = { name = \"}\", [1] = [[ { ' ]] }\n  balancer.balance()\n}\n"
+        "keepalive 320; }\n"
+        "init_by_lua_block { collectgarbage('collect') }\n"
+        'server { server_name _; listen 80 default_server backlog=511;\nlocation / { set $proxy_upstream_name "-";\n'
+        "rewrite_by_lua_block { lua_ingress.rewrite({ a = { b = 1 } }) }\n"
+        "proxy_http_version 1.1; proxy_set_header Connection $connection_upgrade;\n"
+        "proxy_pass http://upstream_balancer; } }\n"
+        f"{KEPT_UPGRADE}",
+        proxied=(place("/", "yes"),),
+        expects={"upstreams": [{"name": "upstream_balancer", "servers": ["0.0.0.1"], "keepalive": 320}]},
+    ),
+    "lua-fills-the-variable": whole(
+        f"{APP}server {{ location / {{ set $target ''; access_by_lua_block {{ ngx.var.target = pick() }}\n"
+        "proxy_pass http://$target; } }",
+        version="1.30",
+        proxied=(place("/", "unknown"),),
+    ),
+    "many-includes": Case(
+        files={
+            MAIN: f"{HEAD}http {{ include mime.types; include conf.d/*.conf; include /etc/nginx/sites-enabled/*; }}\n",
+            "conf.d/10-up.conf": APP,
+            "conf.d/20-proxy.conf": f"{BOTH}\n",
+            "sites-enabled/one": "server { listen 8080; server_name one; include snippets/pass.conf; }\n",
+            "snippets/pass.conf": "location / { proxy_pass http://app; }\n",
+        },
+        proxied=(place("/", "yes"),),
+        expects={"unseen": [], "servers": [{"listens": ["8080"], "names": ["one"]}]},
+    ),
+    "include-that-is-not-there": Case(
+        files={MAIN: f"{HEAD}http {{\n include sites/*.conf;\n include gone.conf;\n}}\n"},
+        problems=((6, 'open() "gone.conf" failed (2: No such file or directory)'),),
+        expects={"unseen": ["sites/*.conf", "gone.conf"]},
+    ),
+    "include-of-itself": Case(
+        files={MAIN: f"{HEAD}http {{ include loop.conf; }}\n", "loop.conf": "include loop.conf;\n"},
+        problems=((1, 'include "loop.conf" leads to itself'),),
+    ),
+    "upstream-elsewhere": Case(
+        files={
+            MAIN: f"{HEAD}http {{ include /srv/elsewhere/*.conf;\n"
+            "server { location / { proxy_pass http://app; } } }\n"
+        },
+        version="1.30",
+        proxied=(place("/", "unknown"),),
+        expects={"unseen": ["/srv/elsewhere/*.conf"]},
+    ),
+    "site-fragment": Case(
+        files={
+            "site.conf": "upstream web { server 127.0.0.1:8000; }\n"
+            "server {\n listen 80;\n server_name x;\n location / { proxy_pass http://web; }\n"
+            " location /o { proxy_pass http://other; }\n}\n"
+        },
+        proxied=(place("/", "no"), place("/o", "unknown")),
+        expects={"workers": None, "worker_connections": None, "multi_accept": None},
+    ),
+    "location-fragment": Case(
+        files={"pass.conf": "location /api/ { proxy_pass http://10.0.0.5:9000/; proxy_buffering off; }\n"},
+        proxied=(place("/api/", "no", buffering=False, held=4096),),
+    ),
+    "inner-fragment": Case(
+        files={"proxy.conf": "proxy_pass http://10.0.0.5:9000;\nproxy_buffers 8 8k;\n"},
+        proxied=(place("/", "no", held=4096 + (64 << 10)),),
+    ),
+    "stream-fragment": Case(
+        files={"tcp.conf": "upstream db { server 10.0.0.1:5432; }\nserver { listen 5432; proxy_pass db; }\n"},
+        expects={"stream_servers": 1, "servers": []},
+    ),
+    "hash-in-a-token": whole(
+        f"{APP}server {{ # a {'{'} brace in a comment\nrewrite ^/a#b$ /c;\n"
+        f'location ~ "^/x{{2}}$" {{ proxy_pass http://app; {BOTH} }} }}',
+        proxied=(place("~ ^/x{2}$", "yes"),),
+    ),
+    "upper-case-upstream": whole(
+        f"upstream App {{ server a:1; keepalive 2; }}\nserver {{ location / {{ proxy_pass http://app; {BOTH} }} }}",
+        proxied=(place("/", "yes"),),
+    ),
+    "missing-semicolon": Case(
+        files={MAIN: f"{HEAD}http {{\n server {{\n  listen 80\n  server_name x;\n }}\n}}\n"},
+        expects={"servers": [{"listens": ["80 server_name x"], "names": []}]},
+    ),
+    "missing-semicolon-at-the-end-of-a-block": Case(
+        files={MAIN: f"{HEAD}http {{\n upstream u {{\n  server a:1\n }}\n server {{ listen 81; }}\n}}\n"},
+        problems=((6, 'directive "server" is not terminated by ";"'),),
+        expects={"servers": [{"listens": ["81"], "names": []}]},
+    ),
+    "too-many-arguments": Case(
+        files={
+            MAIN: f"{HEAD}http {{\n server {{ location / {{\n  proxy_pass http://a:1\n  proxy_buffering off;\n"
+            " } }\n}\n"
+        },
+        problems=((6, 'invalid number of arguments in "proxy_pass" directive'),),
+        proxied=(place("/", "no"),),
+    ),
+    "missing-brace": Case(
+        files={MAIN: f"{HEAD}http {{\n server {{ listen 82;\n}}\n"},
+        problems=((6, 'unexpected end of file, expecting ";" or "}"'),),
+        expects={"servers": [{"listens": ["82"], "names": []}]},
+    ),
+    "extra-brace": Case(
+        files={MAIN: f"{HEAD}http {{\n server {{ listen 83; }} }}\n}}\n"},
+        problems=((6, 'unexpected "}"'),),
+        expects={"servers": [{"listens": ["83"], "names": []}]},
+    ),
+    "unclosed-quote": Case(
+        files={MAIN: f'{HEAD}http {{\n server {{ listen 84; return 200 "hello; }}\n}}\n'},
+        problems=((6, 'unexpected end of file, expecting ";" or "}"'),),
+        expects={"servers": [{"listens": ["84"], "names": []}]},
+    ),
+}

@@ -1,0 +1,134 @@
+"""What a patch changes: what it says, and nothing else."""
+
+import pytest
+
+from tests.support.configurations import CASES, HEAD, Case
+from tests.support.unified_diffs import applied
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.patches import apply, diff
+from tuneproof.audit.reuse import Reuse
+from tuneproof.audit.sources import Dump
+
+VERSIONS = ("1.18", "1.22", "1.30")
+# More to change than the cases have at once: several in a line, CRLF, remarks, no newline at the end.
+DENSE = Case(
+    files={
+        "nginx.conf": f"{HEAD}http {{\n"
+        "    map $http_upgrade $up { # both\n        default upgrade;\n        '' close; # bad\n    }\n"
+        "    upstream one { server a:1; }   # one line\n"
+        "    upstream two {\n\tserver b:1;\n\tserver b:2; # last\n    }\n"
+        "    accept_mutex on;\n"
+        "    server {\n        listen 80 reuseport; listen 443 ssl;\n"
+        "        proxy_set_header Host $host; # for all\n"
+        "        location / { proxy_pass http://one; }\n"
+        "        location /ws { proxy_pass http://two; proxy_set_header Connection $up; }\n"
+        "        location /a {\n            # before\n"
+        "            proxy_pass http://10.0.0.1:81/x; # behind\n        }\n"
+        "        location /b {\n            proxy_pass http://10.0.0.1:81;\n            proxy_buffers 64 1m;\n"
+        "            proxy_buffer_size 1m; proxy_busy_buffers_size 4m;\n        }\n"
+        "    }\n}"
+    }
+)
+TEXTS = {
+    **{name: case.files for name, case in CASES.items() if not case.problems},
+    "dense": DENSE.files,
+    "dense-crlf": {name: text.replace("\n", "\r\n") for name, text in DENSE.files.items()},
+}
+
+
+def audited(files: dict[str, str], version: str) -> Audit:
+    """Audit files that are all there."""
+    return audit_source(Dump(files, is_complete=True), version=version)
+
+
+def states(found: Audit) -> dict[tuple[str, str, str], State]:
+    """Return the state of each piece of advice by its place, which lines tell no more after a change."""
+    return {(one.name, one.claim, place(one)): one.state for one in found.advice}
+
+
+def place(advised: Advised) -> str:
+    """Return a place by what stands there."""
+    return f"{advised.at.file} {advised.at.name} {advised.at.args[1:] or advised.at.args}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", TEXTS)
+def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: str) -> None:
+    """It applies line by line, leaves no new problem and every other fact alone, and is not wanted a second time."""
+    files = dict(TEXTS[name])
+    before = audited(files, version)
+    texts = before.facts.configuration.texts
+    for advised in before.advice:
+        patch = diff(advised.edits, texts)
+        assert bool(patch) <= bool(advised.edits)
+        if not patch:
+            continue
+        changed = apply(advised.edits, texts)
+        after_texts = applied(patch, texts)
+        assert changed is not None
+        assert after_texts == {**texts, **changed}
+        after = audited({**files, **after_texts}, version)
+        assert after.facts.configuration.problems == before.facts.configuration.problems
+        same_facts(before, after, advised)
+        wanted_again = [one for one in after.advice if one.edits and same_place(one, advised, before, after)]
+        assert wanted_again == []
+
+
+def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:
+    """Tell whether advice stands at the same place, counted among those of its kind, since lines move."""
+    if one.name != other.name or one.at.name != other.at.name:
+        return False
+    return number(one, after) == number(other, before)
+
+
+def number(advised: Advised, of: Audit) -> int:
+    """Return the how-manieth place of its kind a piece of advice stands at."""
+    if advised.at.name.endswith("_pass"):
+        return [proxied.target.statement for proxied in of.facts.proxied].index(advised.at)  # type: ignore[arg-type]
+    return sorted({one.at.line for one in of.advice if one.at.name == advised.at.name}).index(advised.at.line)
+
+
+def same_facts(before: Audit, after: Audit, advised: Advised) -> None:
+    """Require that only what the advice is about has changed."""
+    for old, new in zip(before.facts.proxied, after.facts.proxied, strict=True):
+        assert new.target.location == old.target.location
+        assert new.is_buffered == old.is_buffered
+        if advised.name != "proxy_buffering":
+            assert new.reader_bytes == old.reader_bytes
+        if advised.name != "upstream_keepalive":
+            assert new.reuse.reuse == old.reuse.reuse
+        elif new.reuse.reuse != old.reuse.reuse:
+            assert new.reuse.reuse is Reuse.YES
+        if advised.name == "upstream_keepalive" and old.target.statement is advised.at:
+            assert new.reuse.reuse is Reuse.YES, new.reuse.why
+        if advised.name == "proxy_buffering" and old.target.statement is advised.at:
+            assert new.reader_bytes is not None
+            assert old.reader_bytes is not None
+            assert new.reader_bytes < old.reader_bytes
+    assert len(after.facts.servers) == len(before.facts.servers)
+    assert [server.names for server in after.facts.servers] == [server.names for server in before.facts.servers]
+
+
+def test_remarks_and_layout_stay() -> None:
+    """All lines that were there are there, but those whose directive has changed."""
+    files = dict(DENSE.files)
+    before = audited(files, "1.22")
+    edits = [edit for one in before.advice if one.name == "upstream_keepalive" for edit in one.edits]
+    changed = apply(edits, files)
+    assert changed is not None
+    lines = changed["nginx.conf"].splitlines()
+    assert "        '' ''; # bad" in lines
+    assert "    upstream one { server a:1; keepalive 32; }   # one line" in lines
+    assert "\tserver b:2; # last" in lines
+    assert lines[lines.index("\tserver b:2; # last") + 1] == "\tkeepalive 32;"
+    assert "            proxy_pass http://10_0_0_1_81/x; # behind" in lines
+    gone = [line for line in files["nginx.conf"].splitlines() if line not in lines]
+    assert len(gone) == 6, gone
+
+
+def test_a_patch_is_applied_once_for_all_places_that_share_it() -> None:
+    """Two locations of one address get one upstream block."""
+    found = audited(dict(DENSE.files), "1.22")
+    edits = [edit for one in found.advice if one.name == "upstream_keepalive" for edit in one.edits]
+    assert diff(edits, dict(DENSE.files)).count("+    upstream 10_0_0_1_81 {") == 1

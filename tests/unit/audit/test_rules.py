@@ -1,0 +1,177 @@
+"""What advice comes to, state by state; which scenario speaks for it; and how it is told."""
+
+import json
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tools.docs.__main__ import RESULTS, documents
+from tools.docs.example import with_example
+from tools.docs.recorded import recorded as kept_of
+from tuneproof.audit.advice import State
+from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.recorded import FILE, recorded_of
+from tuneproof.audit.render import render
+from tuneproof.audit.rules import every_rule
+from tuneproof.audit.sources import Dump
+from tuneproof.catalogue import every_advice
+from tuneproof.report.results.run_file import load
+
+
+def of(http: str, *, version: str = "1.22", main: str = "", events: str = "") -> Audit:
+    """Audit one nginx.conf."""
+    text = f"{main}\nevents {{ {events} }}\nhttp {{ {http} }}\n"
+    return audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version)
+
+
+def states(found: Audit, name: str) -> list[str]:
+    """Return the states of a piece of advice, place by place."""
+    return [one.state.value for one in found.advice if one.name == name]
+
+
+UP = "upstream u { server a:1; keepalive 8; }\n"
+KEPT = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+TO_U = "proxy_pass http://u;"
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (of(f"{UP}server {{ location / {{ {TO_U} {KEPT} }} }}"), "in effect"),
+        (of(f"{UP}server {{ location / {{ {TO_U} {KEPT} }} }}", version="1.30"), "expired"),
+        (of(f"{UP.replace('8', '64')}server {{ location / {{ {TO_U} {KEPT} }} }}", version="1.30"), "in effect"),
+        (of(f"{UP}server {{ location / {{ {TO_U} }} }}"), "without effect"),
+        (of("upstream u { server a:1; } server { location / { proxy_pass http://u; } }"), "missing"),
+        (of("server { location / { proxy_pass http://a:1; } }", version="1.30"), "missing"),
+        (of(f"{UP}server {{ location / {{ proxy_pass http://$host; }} }}"), "cannot tell"),
+    ],
+)
+def test_keepalive_has_every_state(found: Audit, expected: str) -> None:
+    """By what stands there, and by the version."""
+    assert states(found, "upstream_keepalive") == [expected]
+
+
+def test_uwsgi_has_nothing_to_keep() -> None:
+    """So nobody is told to."""
+    assert states(of("server { location / { uwsgi_pass a:1; } }"), "upstream_keepalive") == []
+
+
+def test_large_buffers_are_harmful_and_no_buffering_is_bounded() -> None:
+    """By the bound that the scenario measures."""
+    http = "server { location / { proxy_pass http://a:1; proxy_buffers %s; } }"
+    large, small = of(http % "64 16m"), of(http % "16 32k")
+    assert states(large, "proxy_buffering") == ["harmful"]
+    assert "1,024 MiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
+    assert states(small, "proxy_buffering") == []
+    off = of("server { location / { proxy_pass http://a:1; proxy_buffering off; } }")
+    assert states(off, "proxy_buffering") == ["in effect"]
+
+
+@pytest.mark.parametrize(
+    ("listens", "expected"),
+    [
+        ("listen 80;", ["missing"]),
+        ("listen 80; listen *:80; listen 0.0.0.0:80;", ["missing"]),
+        ("listen 80 backlog=4096;", ["in effect"]),
+        ("listen 80 backlog=128;", ["missing"]),
+        ("listen 80; listen [::]:80;", ["missing", "missing"]),
+        ("listen 443 quic; listen 443 ssl backlog=8192;", ["in effect"]),
+        ("listen unix:/run/n.sock;", ["missing"]),
+    ],
+)
+def test_each_socket_has_one_backlog(listens: str, expected: list[str]) -> None:
+    """However many servers share it."""
+    assert states(of(f"server {{ {listens} }}"), "listen_queue") == expected
+
+
+def test_reuseport_is_told_by_workers_and_loads() -> None:
+    """With one worker it does nothing; with several it depends on what a configuration does not say."""
+    http = "server { listen 80 reuseport; location / { proxy_pass http://a:1; } }"
+    assert states(of(http, main="worker_processes 1;"), "reuseport_stall") == ["without effect"]
+    assert states(of(http, main="worker_processes 4;"), "reuseport_stall") == ["cannot tell"]
+    assert states(of(http.replace(" reuseport", "")), "reuseport_stall") == []
+
+
+def test_threads_for_a_proxys_files_are_without_effect_and_a_limit_is_not() -> None:
+    """As the league measures."""
+    http = "server { location / { proxy_pass http://a:1; aio threads; aio_write on; proxy_limit_rate 1m; } }"
+    assert states(of(http), "reuseport_stall_league") == ["without effect", "in effect"]
+
+
+def test_a_mutex_for_accepting_has_expired() -> None:
+    """With EPOLLEXCLUSIVE."""
+    assert states(of("", events="accept_mutex on;"), "reuseport_stall_herd") == ["expired"]
+    assert states(of("", events="accept_mutex off;"), "reuseport_stall_herd") == []
+    assert states(of("", events="accept_mutex on;", version="1.10"), "reuseport_stall_herd") == []
+
+
+def test_many_connections_cost_memory_at_the_start() -> None:
+    """In total where the number of workers is known."""
+    found = of("", main="worker_processes 32;", events="worker_connections 1000000;")
+    assert states(found, "worker_connections") == ["harmful"]
+    assert "404 MiB at its start, 12,939 MiB for 32 workers" in found.advice[0].why
+    assert states(of("", events="worker_connections 65535;"), "worker_connections") == []
+
+
+def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
+    """Whose verdict was recorded: advice without a measurement is what this project is against."""
+    claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
+    http = (
+        f"{UP}server {{ listen 80 reuseport; aio threads; aio_write on; proxy_limit_rate 1m;\n"
+        f"location / {{ {TO_U} }} location /b {{ {TO_U} proxy_buffers 8 1m; }}\n"
+        f"location /o {{ {TO_U} proxy_buffering off; }} }}"
+    )
+    found = of(http, events="worker_connections 1000000; accept_mutex on;")
+    assert {one.name for one in found.advice} == {
+        __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()
+    }
+    for one in found.advice:
+        assert (one.name, one.claim) in claims
+        assert recorded_of(one.name, one.claim) is not None
+
+
+def test_what_was_recorded_is_what_docs_show() -> None:
+    """The same file is written by the same program."""
+    kept = json.loads((CHECKOUT / "tuneproof/audit" / FILE).read_text(encoding="utf-8"))
+    assert kept == kept_of(load(RESULTS), documents())
+    assert kept["cells"]["upstream_keepalive/connections_are_the_cause"]["page"] == "docs/upstream-keepalive.md"
+
+
+def test_the_example_of_docs_is_what_an_audit_says() -> None:
+    """Written by the program that writes the figures."""
+    page = (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
+    assert with_example(page) == page
+    assert "+    '' '';" in page
+
+
+def test_what_matters_comes_first() -> None:
+    """By state, then by what it usually gains."""
+    found = of("server { listen 80; location / { proxy_pass http://a:1; proxy_buffers 64 16m; } }")
+    assert [(one.state, one.name) for one in found.advice] == [
+        (State.HARMFUL, "proxy_buffering"),
+        (State.MISSING, "upstream_keepalive"),
+        (State.MISSING, "listen_queue"),
+    ]
+
+
+def test_a_person_reads_places_reasons_figures_and_patches() -> None:
+    """What needs no action is one line, unless it is asked for."""
+    found = of(f"{UP}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
+    text = render(found, width=80)
+    assert text.startswith(
+        "Read for nginx 1.22: 1 server, 1 upstream block, 2 places that pass requests on "
+        "(connections kept: no: 1, yes: 1)."
+    )
+    assert "without effect: upstream_keepalive, nginx.conf:5\n" in text
+    assert "Besides, in effect: 2; --details says which." in text
+    assert f"\n+location / {{ {TO_U} {KEPT} }}\n" in text
+    assert max(map(len, text.splitlines())) <= 160
+    assert "in effect: listen_queue" in render(found, width=80, details=True)
+
+
+def test_nothing_to_say_is_one_line() -> None:
+    """And no machine is named for it."""
+    text = render(of("server { listen unix:/a backlog=4096; return 204; }", version="1.30"), width=80)
+    assert "Besides, in effect: 1" in text
+    alone = audit_source(Dump({"nginx.conf": "events {}\n"}, is_complete=True))
+    assert render(alone, width=80).splitlines()[-1] == "No advice of the catalogue concerns anything here."

@@ -1,0 +1,178 @@
+"""Where configurations come from, and what editors and terminals leave in them."""
+
+import codecs
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from tuneproof.audit.auditing import NEWEST, Audit, audit
+from tuneproof.audit.texts import decode, without_terminal
+from tuneproof.errors import BadInputError
+
+TEXT = 'events {}\nhttp { server { listen 8080; server_name "a"; } }\n'
+DUMP = """\
+# configuration file /etc/nginx/nginx.conf:
+events { worker_connections 64; }
+http {
+    include /etc/nginx/mime.types;
+    include conf.d/*.conf;
+}
+
+# configuration file /etc/nginx/mime.types:
+types { text/html html; }
+
+# configuration file /etc/nginx/conf.d/site.conf:
+server { listen 81; server_name dumped; location / { proxy_pass http://app:1; } }
+"""
+
+
+def listens(found: Audit) -> list[str]:
+    """Return what its servers listen on."""
+    return [listen for server in found.facts.servers for listen in server.listens]
+
+
+def of_bytes(folder: Path, raw: bytes, *, version: str = NEWEST, prefix: str = "") -> Audit:
+    """Audit a file of these bytes."""
+    path = folder / "nginx.conf"
+    path.write_bytes(raw)
+    return audit(str(path), version=version, prefix=prefix)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        TEXT.encode(),
+        TEXT.replace("\n", "\r\n").encode(),
+        codecs.BOM_UTF8 + TEXT.encode(),
+        TEXT.encode("utf-16"),
+        TEXT.encode("utf-16-le"),
+        TEXT.encode("utf-16-be"),
+        TEXT.replace("events", "# café\nevents").encode("latin-1"),
+    ],
+    ids=["utf-8", "crlf", "bom", "utf-16", "utf-16-le", "utf-16-be", "latin-1"],
+)
+def test_a_file_is_read_whatever_wrote_it(tmp_path: Path, raw: bytes) -> None:
+    """As nginx would read it after a conversion."""
+    found = of_bytes(tmp_path, raw)
+    assert listens(found) == ["8080"]
+    assert found.facts.configuration.problems == ()
+
+
+def test_latin_1_is_no_utf_8() -> None:
+    """Each byte is a character; none is lost."""
+    assert decode(b"caf\xe9") == "café"
+
+
+OK = "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok"
+AROUND = [
+    DUMP,
+    f"user@host:~$ sudo nginx -T\n{OK}\n{DUMP}user@host:~$ \n",
+    f"{DUMP}nginx: configuration file /etc/nginx/nginx.conf test is successful\n",
+    f"Script started on 2026-11-22\n\x1b[?2004hroot@a:/# nginx -T\n{DUMP}\x1b]0;root@a\x07root@a:/# exit\n",
+    DUMP.replace("\n", "\r\n"),
+    f'nginx: [warn] the "ssl" directive is deprecated in /etc/nginx/x:1\n{DUMP}',
+]
+
+
+@pytest.mark.parametrize("text", AROUND, ids=["plain", "prompt", "test", "script", "crlf", "warning"])
+def test_a_dump_is_read_with_what_a_terminal_put_around_it(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a file and from standard input; its includes are those that it brings."""
+    found = of_bytes(tmp_path, text.encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    for one in (found, audit("-")):
+        assert listens(one) == ["81"]
+        assert one.facts.worker_connections == 64
+        assert one.facts.configuration.problems == ()
+        assert one.facts.configuration.unseen == ()
+        [proxied] = one.facts.proxied
+        assert (proxied.target.statement.file, proxied.target.statement.line) == ("/etc/nginx/conf.d/site.conf", 1)
+
+
+def test_a_text_alone_leaves_its_includes_unseen(tmp_path: Path) -> None:
+    """And says so."""
+    found = of_bytes(tmp_path, b"events {}\nhttp { include /nowhere/*.conf; }\n")
+    assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
+
+
+def test_a_folder_is_read_from_its_nginx_conf(tmp_path: Path) -> None:
+    """Wherever it lies in a copy, with the absolute includes of where it came from."""
+    etc = tmp_path / "etc/nginx"
+    (etc / "conf.d").mkdir(parents=True)
+    (etc / "nginx.conf").write_text("events {}\nhttp { include /etc/nginx/conf.d/*.conf; }\n", encoding="utf-8")
+    (etc / "conf.d/a.conf").write_text("server { listen 82; }\n", encoding="utf-8")
+    assert listens(audit(str(tmp_path))) == listens(audit(str(etc))) == ["82"]
+
+
+def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
+    """So that a folder of another name is found."""
+    (tmp_path / "sites").mkdir()
+    (tmp_path / "sites/a").write_text("server { listen 83; }\n", encoding="utf-8")
+    found = of_bytes(tmp_path, b"events {}\nhttp { include /opt/web/conf/sites/*; }\n", prefix="/opt/web/conf")
+    assert listens(found) == ["83"]
+
+
+def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
+    """As the http{} that includes them."""
+    (tmp_path / "up.conf").write_text("upstream app { server a:1; }\n", encoding="utf-8")
+    (tmp_path / "a.conf").write_text("server { listen 84; location / { proxy_pass http://app; } }\n", encoding="utf-8")
+    found = audit(str(tmp_path), version="1.30")
+    assert listens(found) == ["84"]
+    assert [proxied.reuse.reuse.value for proxied in found.facts.proxied] == ["yes"]
+    assert found.facts.configuration.is_fragment
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("http { server { listen {{ port }}; } }", "{{ port }}"),
+        ("server {\n{% if tls %}\nlisten 443;\n{% endif %}\n}", "{% if tls %}"),
+        ("server { proxy_pass http://${BACKEND_HOST}:80; }", "${BACKEND_HOST}"),
+        ("server { listen <%= @port %>; }", "<%= @port %>"),
+        ("server { listen {{ .Values.port | default 80 }}; }", "{{ .Values.port | default 80 }}"),
+    ],
+)
+def test_a_template_is_refused_with_what_to_do(tmp_path: Path, content: str, place: str) -> None:
+    """By the place that has to be filled in."""
+    with pytest.raises(BadInputError, match="a template") as caught:
+        of_bytes(tmp_path, f"events {{}}\n{content}\n".encode())
+    assert place in caught.value.what
+    assert "nginx -T" in caught.value.remedy
+    assert caught.value.where.startswith(f"{tmp_path}/nginx.conf:")
+
+
+def test_what_responses_and_lua_say_is_no_template(tmp_path: Path) -> None:
+    """Nor is a variable in braces."""
+    text = (
+        "events {}\nhttp { server {\nreturn 200 '{{ name }}';\nlocation /l { content_by_lua_block {\n"
+        "local t = {{1}, {2}} } }\n# {{ remark }}\nlocation /v { proxy_pass http://${host}; } } }\n"
+    )
+    assert len(of_bytes(tmp_path, text.encode()).facts.proxied) == 1
+
+
+@pytest.mark.parametrize("raw", [b"", b"\n# nothing\n"], ids=["empty", "remarks"])
+def test_nothing_is_no_configuration(tmp_path: Path, raw: bytes) -> None:
+    """One clear error."""
+    with pytest.raises(BadInputError, match="no nginx configuration"):
+        of_bytes(tmp_path, raw)
+
+
+def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what to do."""
+    with pytest.raises(BadInputError, match="no such file or folder"):
+        audit(str(tmp_path / "gone.conf"))
+    with pytest.raises(BadInputError, match=r"no nginx\.conf and no \*\.conf"):
+        audit(str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(BadInputError, match="standard input is empty"):
+        audit("-")
+    with pytest.raises(BadInputError, match="--nginx newest: no version"):
+        of_bytes(tmp_path, TEXT.encode(), version="newest")
+
+
+def test_colours_and_titles_are_no_text() -> None:
+    """And brackets are."""
+    assert without_terminal("\x1b[31mlisten\x1b[0m [::]:80;\x1b]0;t\x07") == "listen [::]:80;"

@@ -1,0 +1,38 @@
+"""What `audit` needs to know of results: verdict, figure and page of each claim."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tuneproof.report.effects import format_measured
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.machine import machine_line
+
+# A page names the scenarios whose verdicts it shows.
+_SHOWN: Final = re.compile(r"<!-- verdicts: ([\w, ]+) -->")
+
+
+def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
+    """Return the document that stands beside tuneproof/audit/recorded.py.
+
+    Args:
+        results: The results that docs show.
+        pages: The texts of docs' pages, by path.
+    """
+    page_of = {
+        name.strip(): path
+        for path, text in pages.items()
+        for names in _SHOWN.findall(text)
+        for name in names.split(",")
+    }
+    cells = {
+        f"{cell.scenario}/{cell.name}": {
+            "claim": cell.claim,
+            "nginx": cell.nginx,
+            "verdict": cell.verdict,
+            "effect": format_measured(cell.effect) if cell.effect else "",
+            "page": page_of.get(cell.scenario, ""),
+        }
+        for cell in results.cells
+    }
+    return {"machine": machine_line(results.host), "cells": cells}

@@ -1,0 +1,46 @@
+"""What a piece of advice comes to in a configuration: the form that every rule answers in."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tuneproof.audit.facts import Facts
+from tuneproof.audit.patches import Edit
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+
+
+class State(StrEnum):
+    """How a piece of advice stands in a configuration; the most urgent first."""
+
+    HARMFUL = "harmful"
+    WITHOUT_EFFECT = "without effect"
+    MISSING = "missing"
+    EXPIRED = "expired"
+    CANNOT_TELL = "cannot tell"
+    IN_EFFECT = "in effect"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advised:
+    """One piece of advice at one place.
+
+    Attributes:
+        name: The scenario of the catalogue that measures it.
+        claim: The claim of it whose recorded verdict speaks for or against it.
+        state: How it stands.
+        at: Where: a directive or a block.
+        why: What makes it so, and what it costs or gains, in one or two sentences.
+        edits: What would change it; empty where nothing is to be done, or nothing can be said for certain.
+    """
+
+    name: str
+    claim: str
+    state: State
+    at: Statement | Block
+    why: str
+    edits: Sequence[Edit] = ()
+
+
+Rule = Callable[[Facts], Iterator[Advised]]
+"""Finds everything in a configuration that a piece of advice concerns."""

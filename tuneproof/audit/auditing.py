@@ -1,0 +1,66 @@
+"""From a configuration to everything that can be told about it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.facts import Facts, facts_of, numbers_of
+from tuneproof.audit.rules import every_rule
+from tuneproof.audit.sources import Source, open_source
+from tuneproof.audit.templates import refuse_template
+from tuneproof.audit.tree import read_configuration
+from tuneproof.errors import BadInputError
+
+NEWEST: Final = "1.30"
+"""The newest version of nginx whose defaults are known here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What was found.
+
+    Attributes:
+        facts: What the configuration says.
+        advice: What advice comes to in it, the most urgent first.
+    """
+
+    facts: Facts
+    advice: tuple[Advised, ...]
+
+
+def audit(named: str, *, version: str = NEWEST, prefix: str = "", below: Path = Path()) -> Audit:
+    """Audit a configuration.
+
+    Args:
+        named: A file, a folder, or ``-`` for standard input.
+        version: The version of nginx that it is for.
+        prefix: What the folder of nginx.conf is called where the configuration is used.
+        below: The folder that relative names are below.
+
+    Raises:
+        BadInputError: It cannot be read, is a template, or the version is none.
+    """
+    return audit_source(open_source(named, prefix=prefix, below=below), version=version)
+
+
+def audit_source(source: Source, *, version: str = NEWEST) -> Audit:
+    """Audit a configuration that was opened.
+
+    Raises:
+        BadInputError: As for :func:`audit`.
+    """
+    try:
+        numbers_of(version)
+    except ValueError as error:
+        raise BadInputError(f"--nginx {version}: no version", remedy="such as 1.22 or 1.29.7") from error
+    configuration = read_configuration(source)
+    refuse_template(configuration.texts)
+    facts = facts_of(configuration, version)
+    if not any(configuration.main.blocks) and not configuration.main.own:
+        what = str(configuration.problems[0].message) if configuration.problems else "nothing in it is a directive"
+        where = next(iter(configuration.texts), "")
+        raise BadInputError(f"no nginx configuration: {what}", where=where, remedy="nginx -T prints a whole one")
+    order = list(State)
+    found = [advised for rule in every_rule() for advised in rule(facts)]
+    return Audit(facts=facts, advice=tuple(sorted(found, key=lambda advised: order.index(advised.state))))

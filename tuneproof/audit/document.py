@@ -1,0 +1,83 @@
+"""An audit as JSON, as in schema.json."""
+
+import json
+from importlib import resources
+from typing import Any
+
+import jsonschema
+
+from tuneproof.audit.advice import Advised
+from tuneproof.audit.auditing import Audit
+from tuneproof.audit.facts import Proxied
+from tuneproof.audit.patches import diff
+from tuneproof.audit.recorded import recorded_of
+
+
+def document(audit: Audit) -> dict[str, Any]:
+    """Return an audit as values of JSON, checked against the schema.
+
+    What cannot be known is null.
+    """
+    facts = audit.facts
+    texts = facts.configuration.texts
+    content = {
+        "version": facts.version,
+        "problems": [
+            {"file": problem.file, "line": problem.line, "message": problem.message}
+            for problem in facts.configuration.problems
+        ],
+        "unseen": list(facts.configuration.unseen),
+        "servers": [{"listens": list(server.listens), "names": list(server.names)} for server in facts.servers],
+        "upstreams": [
+            {"name": upstream.name, "servers": list(upstream.servers), "keepalive": upstream.keepalive}
+            for upstream in facts.upstreams.values()
+        ],
+        "proxied": [_proxied(proxied) for proxied in facts.proxied],
+        "workers": facts.workers,
+        "worker_connections": facts.worker_connections,
+        "multi_accept": facts.multi_accept,
+        "reuseport": facts.reuseport,
+        "stream_servers": facts.stream_servers,
+        "advice": [_advised(advised, texts) for advised in audit.advice],
+    }
+    jsonschema.validate(content, schema())
+    return content
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of an audit."""
+    content: dict[str, Any] = json.loads(
+        resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
+    )
+    return content
+
+
+def _proxied(proxied: Proxied) -> dict[str, Any]:
+    target = proxied.target
+    return {
+        "file": target.statement.file,
+        "line": target.statement.line,
+        "location": target.location,
+        "kind": target.kind,
+        "to": target.to,
+        "keepalive": proxied.reuse.reuse.value,
+        "why": proxied.reuse.why,
+        "buffering": proxied.is_buffered,
+        "reader_bytes": proxied.reader_bytes,
+    }
+
+
+def _advised(advised: Advised, texts: dict[str, str]) -> dict[str, Any]:
+    recorded = recorded_of(advised.name, advised.claim)
+    return {
+        "name": advised.name,
+        "claim": advised.claim,
+        "state": advised.state.value,
+        "file": advised.at.file,
+        "line": advised.at.line,
+        "why": advised.why,
+        "patch": diff(advised.edits, texts) or None,
+        "recorded": None
+        if recorded is None
+        else {"nginx": recorded.nginx, "verdict": recorded.verdict, "effect": recorded.effect, "page": recorded.page},
+    }

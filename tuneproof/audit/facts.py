@@ -1,0 +1,168 @@
+"""What a configuration makes nginx do: its servers, upstreams, and the places that pass requests on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.reuse import DEFAULT_SINCE, Judgement, judge
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block, Configuration
+from tuneproof.audit.upstreams import Target, Upstream, targets_of, upstreams_of
+from tuneproof.audit.values import size_bytes, whole_number
+
+# https://nginx.org/en/docs/ngx_core_module.html#worker_connections, .../ngx_http_upstream_module.html#keepalive
+DEFAULT_WORKER_CONNECTIONS: Final = 512
+_DEFAULT_KEEPALIVE: Final = 32
+# "8 4k|8k": a page of memory, which has 4 KiB wherever nothing else is said.
+_DEFAULT_BUFFERS: Final = ("8", "4k")
+_DEFAULT_BUFFER_SIZE: Final = "4k"
+# gRPC and memcached pass each part on as it comes.
+_NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A server of http{}.
+
+    Attributes:
+        block: Its block.
+        listens: Its ``listen`` directives' arguments, as written.
+        names: Its names.
+    """
+
+    block: Block
+    listens: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proxied:
+    """A place that passes requests on, and what that means.
+
+    Attributes:
+        target: The place.
+        reuse: Whether connections to the upstream are used again.
+        is_buffered: Whether nginx reads ahead of its client.
+        reader_bytes: What one slow reader makes a worker hold at most; None if the configuration does not say.
+    """
+
+    target: Target
+    reuse: Judgement
+    is_buffered: bool
+    reader_bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What a configuration says.
+
+    Attributes:
+        configuration: The configuration.
+        version: The version of nginx that it was read for.
+        servers: The servers of http{}.
+        upstreams: Its upstream blocks by name.
+        proxied: The places that pass requests on.
+        workers: Number of workers; None where the machine decides, or a part is missing.
+        worker_connections: Connections of each worker; None where a part is missing.
+        multi_accept: Whether a worker takes all waiting connections at once; None where a part is missing.
+        reuseport: Whether any socket is split among the workers.
+        stream_servers: How many servers stream{} has.
+    """
+
+    configuration: Configuration
+    version: str
+    servers: tuple[Server, ...]
+    upstreams: Mapping[str, Upstream]
+    proxied: tuple[Proxied, ...]
+    workers: int | None
+    worker_connections: int | None
+    multi_accept: bool | None
+    reuseport: bool
+    stream_servers: int
+
+    @property
+    def version_numbers(self) -> tuple[int, ...]:
+        """The version as numbers, which compare as versions do."""
+        return numbers_of(self.version)
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """Return a version such as "1.29.7" as numbers."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def facts_of(configuration: Configuration, version: str) -> Facts:
+    """Return what a configuration says.
+
+    Args:
+        configuration: The configuration.
+        version: The version of nginx, such as "1.30" or "1.29.7".
+    """
+    main = configuration.main
+    numbers = numbers_of(version)
+    upstreams = upstreams_of(main, default_keepalive=_DEFAULT_KEEPALIVE if numbers >= DEFAULT_SINCE else 0)
+    servers = [block for block in main.all("server") if "http" in block.path]
+    listens = [listen for block in main.all("server") for listen in block.local("listen")]
+    events = next(iter(main.all("events")), None)
+    return Facts(
+        configuration=configuration,
+        version=version,
+        servers=tuple(map(_server, servers)),
+        upstreams=upstreams,
+        proxied=tuple(
+            Proxied(
+                target=target,
+                reuse=judge(target, upstreams, numbers, is_whole=configuration.is_whole),
+                is_buffered=_is_buffered(target),
+                reader_bytes=_reader_bytes(target),
+            )
+            for target in targets_of(main)
+        ),
+        workers=_number(main.setting("worker_processes"), default=1, known=not configuration.is_fragment),
+        worker_connections=_number(
+            events.setting("worker_connections") if events else None,
+            default=DEFAULT_WORKER_CONNECTIONS,
+            known=not configuration.is_fragment,
+        ),
+        multi_accept=None if configuration.is_fragment else _is_on(events.setting("multi_accept") if events else None),
+        reuseport=any("reuseport" in listen.args for listen in listens),
+        stream_servers=sum("stream" in block.path for block in main.all("server")),
+    )
+
+
+def _server(block: Block) -> Server:
+    return Server(
+        block=block,
+        # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: port 80 where nginx starts as root.
+        listens=tuple(" ".join(listen.args) for listen in block.local("listen")) or ("80",),
+        names=tuple(name for statement in block.local("server_name") for name in statement.args),
+    )
+
+
+def _number(statement: Statement | None, *, default: int, known: bool) -> int | None:
+    if statement is None:
+        return default if known else None
+    return whole_number(statement.value)
+
+
+def _is_on(statement: Statement | None) -> bool:
+    return statement is not None and statement.value == "on"
+
+
+def _is_buffered(target: Target) -> bool:
+    if target.kind in _NEVER_BUFFERED:
+        return False
+    said = target.block.setting(f"{target.kind}_buffering")
+    return said is None or said.value != "off"
+
+
+def _reader_bytes(target: Target) -> int | None:
+    """Return the bound that proxy_buffering's scenario measures: the first buffer, and with buffering all others."""
+    first_said = target.block.setting(f"{target.kind}_buffer_size")
+    first = size_bytes(first_said.value if first_said else _DEFAULT_BUFFER_SIZE)
+    if not _is_buffered(target):
+        return first
+    said = target.block.setting(f"{target.kind}_buffers")
+    number, size = said.args[:2] if said and len(said.args) > 1 else _DEFAULT_BUFFERS
+    count, each = whole_number(number), size_bytes(size)
+    return None if first is None or count is None or each is None else first + count * each

@@ -1,0 +1,106 @@
+"""An audit as text: what to change first, then why, then the changes."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.auditing import Audit
+from tuneproof.audit.facts import Facts
+from tuneproof.audit.patches import diff
+from tuneproof.audit.recorded import machine, recorded_of
+from tuneproof.wording import count, one_line
+
+_PLACES: Final = 4
+_WIDEST: Final = 100
+_QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
+
+
+def render(audit: Audit, *, width: int, details: bool = False) -> str:
+    """Return an audit for a person.
+
+    Args:
+        audit: The audit.
+        width: Columns of the terminal.
+        details: Whether what needs no action is told in full as well.
+    """
+    width = min(width, _WIDEST)
+    facts = audit.facts
+    told = [advised for advised in audit.advice if details or advised.state not in _QUIET]
+    parts = [
+        _summary(facts),
+        *_problems(facts, width),
+        *(_group(list(group), width) for _, group in groupby(told, key=lambda one: (one.state, one.name, one.why))),
+        *_rest(audit, details=details),
+        *_patches(told, facts),
+    ]
+    return "\n\n".join(parts)
+
+
+def _summary(facts: Facts) -> str:
+    parts = [count(len(facts.servers), "server"), count(len(facts.upstreams), "upstream block")]
+    if facts.stream_servers:
+        parts.append(count(facts.stream_servers, "stream server"))
+    reuse = Counter(proxied.reuse.reuse.value for proxied in facts.proxied)
+    answers = ", ".join(f"{answer}: {number}" for answer, number in reuse.most_common())
+    passed = count(len(facts.proxied), "place that passes requests on", "places that pass requests on")
+    kept = f" (connections kept: {answers})" if answers else ""
+    return f"Read for nginx {facts.version}: {', '.join(parts)}, {passed}{kept}."
+
+
+def _problems(facts: Facts, width: int) -> Iterator[str]:
+    configuration = facts.configuration
+    lines = [f"{problem.file}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems]
+    if lines:
+        yield "\n".join(["Problems", *(f"  {line}" for line in lines)])
+    if configuration.unseen:
+        unseen = f"Not here, so nothing is said of them: {', '.join(map(one_line, configuration.unseen))}"
+        yield _wrapped(f"{unseen}. `nginx -T` prints them all.", width)
+    elif configuration.is_fragment:
+        yield _wrapped("This is a part of a configuration: what the rest says may change the answers.", width)
+
+
+def _group(group: Sequence[Advised], width: int) -> str:
+    first = group[0]
+    places = [f"{advised.at.file}:{advised.at.line}" for advised in group]
+    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    lines = [
+        f"{first.state.value}: {first.name}, {', '.join(places[:_PLACES])}{more}",
+        _wrapped(first.why, width, "  "),
+    ]
+    if (recorded := recorded_of(first.name, first.claim)) is not None and recorded.effect:
+        measured = f'"{recorded.claim}" {recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}'
+        page = f" ({recorded.page})" if recorded.page else ""
+        lines.append(_wrapped(f"{measured}{page}", width, "  "))
+    return "\n".join(lines)
+
+
+def _rest(audit: Audit, *, details: bool) -> Iterator[str]:
+    if not audit.advice:
+        yield "No advice of the catalogue concerns anything here."
+    elif not details and (quiet := Counter(one.state.value for one in audit.advice if one.state in _QUIET)):
+        said = ", ".join(f"{state}: {number}" for state, number in quiet.items())
+        yield f"Besides, {said}; --details says which."
+    if any(recorded_of(advised.name, advised.claim) for advised in audit.advice):
+        yield f"Measured on: {machine()}"
+
+
+def _patches(told: Sequence[Advised], facts: Facts) -> Iterator[str]:
+    names = list(dict.fromkeys(advised.name for advised in told))
+    for name in names:
+        edits = [edit for advised in told if advised.name == name for edit in advised.edits]
+        if patch := diff(edits, facts.configuration.texts):
+            yield f"Patch for {name}:\n{patch.rstrip()}"
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> str:
+    return textwrap.fill(
+        one_line(text),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

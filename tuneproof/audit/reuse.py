@@ -1,0 +1,221 @@
+"""Whether connections to an upstream are kept and used again, location by location, and why not.
+
+Facts: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive, the change log of 1.29.7, and
+src/http/ngx_http_upstream.c: only an explicit upstream{} has a cache of connections. What the catalogue measures of it:
+upstream_keepalive.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+from tuneproof.audit.upstreams import Target, Upstream
+from tuneproof.audit.variables import entries, possible_values, table_of, variables
+
+DEFAULT_SINCE: Final = (1, 29, 7)
+"""From this version of nginx on HTTP/1.1 and 32 idle connections are the default of every upstream{}."""
+_PERSISTENT: Final = frozenset({"1.1", "2"})
+
+
+class Reuse(StrEnum):
+    """Whether connections to the upstream are used again."""
+
+    YES = "yes"
+    NO = "no"
+    DEPENDS = "depends"
+    UNKNOWN = "unknown"
+
+
+class Lack(StrEnum):
+    """What keeps connections from being used again."""
+
+    BLOCK = "no upstream block"
+    CACHE = "no keepalive in the upstream block"
+    VERSION = "HTTP/1.0"
+    HEADER = "Connection header"
+    SWITCH = "fastcgi_keep_conn"
+    PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """An answer with its reason.
+
+    Attributes:
+        reuse: The answer.
+        why: The reason, in a sentence.
+        lacks: What is in the way; several may be.
+        culprit: The directive or table that defeats it; None for something that is missing.
+        asks: Whether a header asks for the connection to stay, which HTTP/1.0 needs.
+    """
+
+    reuse: Reuse
+    why: str
+    lacks: tuple[Lack, ...] = ()
+    culprit: Statement | Block | None = None
+    asks: bool = False
+
+
+def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int, ...], *, is_whole: bool) -> Judgement:
+    """Judge one place that passes requests on.
+
+    Args:
+        target: The place.
+        upstreams: The upstream blocks by name.
+        version: Version of nginx.
+        is_whole: Whether all upstream blocks are known.
+    """
+    if target.kind in {"uwsgi", "scgi"}:
+        why = f"{target.kind} has no persistent connections: each request opens one and closes it"
+        return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.PROTOCOL,))
+    names = target.names()
+    if names is None:
+        return _of_unknown_name(target, upstreams, is_whole=is_whole)
+    blocks = [upstreams.get(name) for name in sorted(names)]
+    if None in blocks:
+        return _of_implicit(target, sorted(names), upstreams, is_whole=is_whole)
+    judged = [_of_block(target, upstream, version) for upstream in blocks if upstream is not None]
+    first, *others = judged
+    if all(other.reuse is first.reuse for other in others):
+        return first
+    return Judgement(reuse=Reuse.DEPENDS, why=f"{target.host} is one of {', '.join(sorted(names))}, and they differ")
+
+
+def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
+    if is_whole and not any(target.may_be(name) for name in upstreams):
+        why = f"{target.host} can name no upstream block of these files, and nginx keeps connections only through one"
+        return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
+    why = f"{target.host} is known only when a request comes: connections are kept only if it names an upstream block"
+    return Judgement(reuse=Reuse.UNKNOWN, why=why)
+
+
+def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
+    missing = [name for name in names if name not in upstreams]
+    if len(missing) < len(names):
+        why = f"{target.host} is one of {', '.join(names)}; only upstream blocks keep connections"
+        return Judgement(reuse=Reuse.DEPENDS, why=why)
+    if not is_whole and all(map(_may_be_elsewhere, missing)):
+        why = f"upstream {missing[0]} is not in these files; if it is no upstream block at all, nothing is kept"
+        return Judgement(reuse=Reuse.UNKNOWN, why=why)
+    through = "a variable" if variables(target.host) else "an address"
+    why = f"{target.host} is {through}, and no upstream block: nginx opens a connection for every request"
+    return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
+
+
+def _may_be_elsewhere(name: str) -> bool:
+    """Tell a name that an upstream block can have: addresses have colons, digits and dots only, or a path."""
+    is_address = name.startswith("unix:") or not any(letter.isalpha() for letter in name)
+    return not is_address and ":" not in name and name != "localhost"
+
+
+def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Judgement:
+    found = list(_obstacles(target, upstream, version))
+    lacks = tuple(one.lacks[0] for one in found if one.reuse is Reuse.NO)
+    if lacks:
+        stops = [one for one in found if one.reuse is Reuse.NO]
+        culprit = next((one.culprit for one in stops if one.culprit is not None), None)
+        return Judgement(reuse=Reuse.NO, why="; ".join(one.why for one in stops), lacks=lacks, culprit=culprit)
+    if found:
+        return found[0]
+    default = "" if upstream.statement else ", nginx's default since 1.29.7"
+    why = f"upstream {upstream.name} keeps {upstream.keepalive} idle connections per worker{default}"
+    return Judgement(reuse=Reuse.YES, why=why)
+
+
+def _obstacles(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Iterator[Judgement]:
+    """Yield all that is, or may be, in the way of keeping connections to an upstream block."""
+    if not upstream.keepalive:
+        said = "has keepalive 0" if upstream.statement is not None else "has no keepalive"
+        why = f"upstream {upstream.name} {said}"
+        yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.CACHE,), culprit=upstream.statement)
+    if target.kind == "fastcgi":
+        switch = target.block.setting("fastcgi_keep_conn")
+        if switch is None or switch.value != "on":
+            yield Judgement(reuse=Reuse.NO, why="fastcgi_keep_conn is off", lacks=(Lack.SWITCH,), culprit=switch)
+    elif target.kind == "proxy":
+        header = connection_header(target.block, version)
+        yield from _of_version(target.block.setting("proxy_http_version"), version, header)
+        if header.reuse is Reuse.NO:
+            yield replace(header, lacks=(Lack.HEADER,))
+        elif header.reuse is not Reuse.YES:
+            yield header
+
+
+def _of_version(said: Statement | None, version: tuple[int, ...], header: Judgement) -> Iterator[Judgement]:
+    spoken = said.value if said else ("1.1" if version >= DEFAULT_SINCE else "1.0")
+    if spoken in _PERSISTENT:
+        return
+    if header.asks:
+        why = "HTTP/1.0 with Connection: keep-alive works with some backends only"
+        yield Judgement(reuse=Reuse.DEPENDS, why=why)
+        return
+    default = "" if said else ", the default before nginx 1.29.7"
+    why = f"it speaks HTTP/{spoken} to the upstream{default}"
+    yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.VERSION,), culprit=said)
+
+
+def connection_header(block: Block, version: tuple[int, ...]) -> Judgement:
+    """Judge what ordinary requests, those that switch no protocol, tell the upstream in their Connection header.
+
+    Args:
+        block: Where requests are passed on.
+        version: Version of nginx.
+    """
+    headers = [item for item in block.in_effect("proxy_set_header") if item.value.lower() == "connection"]
+    if not headers:
+        if version >= DEFAULT_SINCE:
+            return Judgement(reuse=Reuse.YES, why="no Connection header is sent")
+        lost = next((level for level in block.within() if _has_connection(level)), None)
+        hidden = (
+            f" (proxy_set_header at {lost.file}:{lost.line} does not count here: an inner block has headers of its own)"
+            if lost is not None
+            else ""
+        )
+        why = f"nginx sends Connection: close unless told otherwise{hidden}"
+        return Judgement(reuse=Reuse.NO, why=why)
+    found = [_of_value(statement, block) for statement in headers]
+    worst = (Reuse.NO, Reuse.DEPENDS, Reuse.UNKNOWN, Reuse.YES)
+    return min(found, key=lambda judgement: worst.index(judgement.reuse))
+
+
+def _has_connection(block: Block) -> bool:
+    return any(item.value.lower() == "connection" for item in block.local("proxy_set_header"))
+
+
+def _of_value(statement: Statement, block: Block) -> Judgement:
+    written = statement.args[1] if len(statement.args) > 1 else ""
+    at = f"{statement.file}:{statement.line}"
+    names = variables(written)
+    table = table_of(names[0], block) if len(names) == 1 and written.strip("${}").lower() == names[0] else None
+    if table is not None and table.name == "map" and table.args[0].lower() in {"$http_upgrade", "${http_upgrade}"}:
+        # Ordinary requests have no Upgrade header, so the empty key is theirs.
+        values = entries(table)
+        sent = values.get("", values.get("default", ""))
+        return _of_text(sent, f"map {table.args[-1]} ({table.file}:{table.line})", table)
+    values_of = possible_values(written, block)
+    if values_of is None:
+        why = f"Connection is {written} ({at}), which is known only when a request comes"
+        return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=statement)
+    judged = [_of_text(value, f"proxy_set_header at {at}", statement) for value in sorted(values_of)]
+    if all(one.reuse is judged[0].reuse for one in judged):
+        return judged[0]
+    why = f"Connection is {written} ({at}), which may be {' or '.join(repr(value) for value in sorted(values_of))}"
+    return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=statement)
+
+
+def _of_text(sent: str, where: str, culprit: Statement | Block) -> Judgement:
+    tokens = {token.strip().lower() for token in sent.split(",")}
+    if "close" in tokens:
+        why = f"{where} sends Connection: close with every ordinary request"
+        return Judgement(reuse=Reuse.NO, why=why, culprit=culprit)
+    if tokens <= {"", "keep-alive"}:
+        asks = "keep-alive" in tokens
+        return Judgement(reuse=Reuse.YES, why=f"{where} leaves the connection open", culprit=culprit, asks=asks)
+    if variables(sent):
+        why = f"{where} sends {sent}, which is known only when a request comes"
+        return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=culprit)
+    why = f"{where} sends Connection: {sent} with every request; whether it then stays open is up to the backend"
+    return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=culprit)

@@ -1,0 +1,16 @@
+"""What each piece of advice concerns in a configuration.
+
+Each module is a rule: a function ``advise``, and ``RANK``, its place among others of the same state: what usually gains
+more has a smaller one.
+"""
+
+import importlib
+import pkgutil
+
+from tuneproof.audit.advice import Rule
+
+
+def every_rule() -> tuple[Rule, ...]:
+    """Return all rules, in the order of their ranks."""
+    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    return tuple(module.advise for module in sorted(modules, key=lambda module: (module.RANK, module.NAME)))

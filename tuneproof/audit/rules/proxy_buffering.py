@@ -1,0 +1,63 @@
+"""Memory that slow readers hold: "Nginx OOM in a stress test of a million connections"."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.facts import Facts, Proxied
+from tuneproof.audit.patches import Edit, Replace
+from tuneproof.audit.values import format_bytes, size_bytes
+
+NAME: Final = "proxy_buffering"
+RANK: Final = 1
+CLAIM: Final = "slow_reader_takes_the_bound"
+# A thousand readers of this cost 1 GiB: what a stress test, or an attack, has at once.
+LARGE_BYTES: Final = 1 << 20
+_READERS: Final = 1000
+# Room for the headers that somebody made the first buffer larger for.
+_MOST_FIRST_BYTES: Final = 32 << 10
+_BUFFERS: Final = 8
+
+
+def advise(facts: Facts) -> Iterator[Advised]:
+    """Yield each place whose slow readers cost much, and each that passes answers on unbuffered."""
+    for proxied in facts.proxied:
+        target, held = proxied.target, proxied.reader_bytes
+        if target.kind not in {"proxy", "fastcgi", "uwsgi", "scgi"} or held is None:
+            continue
+        if held >= LARGE_BYTES:
+            why = (
+                f"one slow reader can make a worker hold {_megabytes(held)} "
+                f"({target.kind}_buffer_size and all of {target.kind}_buffers), {_READERS} of them "
+                f"{_megabytes(held * _READERS)}"
+            )
+            edits = _remedy(proxied)
+            yield Advised(name=NAME, claim=CLAIM, state=State.HARMFUL, at=target.statement, why=why, edits=edits)
+        elif not proxied.is_buffered:
+            why = f"one slow reader holds {format_bytes(held)} of a worker, and its backend until it has read all"
+            claim = "buffering_off_is_bounded"
+            yield Advised(name=NAME, claim=claim, state=State.IN_EFFECT, at=target.statement, why=why)
+
+
+def _megabytes(number: int) -> str:
+    return f"{number / (1 << 20):,.0f} MiB" if number < 10 << 30 else f"{number / (1 << 30):,.0f} GiB"
+
+
+def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
+    """Return smaller buffers where the large ones are set; the rest goes to a file, as by default."""
+    kind, block = proxied.target.kind, proxied.target.block
+    first_said = block.setting(f"{kind}_buffer_size")
+    first = size_bytes(first_said.value) if first_said else 4096
+    each = min(first or 4096, _MOST_FIRST_BYTES)
+    wanted = {
+        f"{kind}_buffer_size": format_bytes(each),
+        f"{kind}_buffers": f"{_BUFFERS} {format_bytes(each)}",
+        f"{kind}_busy_buffers_size": format_bytes(2 * each),
+        f"{kind}_temp_file_write_size": format_bytes(2 * each),
+    }
+    said = {name: block.setting(name) for name in wanted}
+    return tuple(
+        Replace(old=statement, text=f"{name} {wanted[name]};")
+        for name, statement in said.items()
+        if statement is not None and " ".join(statement.args) != wanted[name]
+    )

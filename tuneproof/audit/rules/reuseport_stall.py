@@ -1,0 +1,31 @@
+"""Queues of their own for the workers: what "reuseport" gives, and what it costs behind a worker that stalls."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.facts import Facts
+from tuneproof.audit.patches import Replace
+
+NAME: Final = "reuseport_stall"
+RANK: Final = 3
+CLAIM: Final = "reuseport_feeds_loaded_worker"
+
+
+def advise(facts: Facts) -> Iterator[Advised]:
+    """Yield each socket with reuseport."""
+    for server in facts.servers:
+        for listen in server.block.local("listen"):
+            if "reuseport" not in listen.args:
+                continue
+            if facts.workers == 1:
+                why = "with one worker there is nothing to share out"
+                text = f"listen {' '.join(arg for arg in listen.args if arg != 'reuseport')};"
+                edits = (Replace(old=listen, text=text),)
+                yield Advised(name=NAME, claim=CLAIM, state=State.WITHOUT_EFFECT, at=listen, why=why, edits=edits)
+            elif any(proxied.is_buffered for proxied in facts.proxied):
+                why = (
+                    "the kernel goes on handing connections to a worker that large responses keep busy, where a shared "
+                    "queue would not; whether yours carry any, no configuration says"
+                )
+                yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=listen, why=why)

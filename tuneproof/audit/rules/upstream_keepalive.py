@@ -1,0 +1,196 @@
+"""Keep connections to the upstream: "Upstream keepalive doubles an ingress controller's throughput"."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.facts import Facts, Proxied
+from tuneproof.audit.patches import Before, Edit, Insert, Replace
+from tuneproof.audit.reuse import DEFAULT_SINCE, Lack, Reuse, connection_header
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+from tuneproof.audit.upstreams import Upstream
+
+NAME: Final = "upstream_keepalive"
+RANK: Final = 0
+CLAIM: Final = "connections_are_the_cause"
+_IDLE_CONNECTIONS: Final = 32
+# An address without variables: of a name, IPv4, IPv6, or a socket's path.
+_PLAIN: Final = re.compile(
+    r"http://(?P<address>unix:[^:$]+(?=:)|\[[0-9a-fA-F:]+\](?::\d+)?|[\w.-]+(?::\d+)?)(?P<path>[:/].*)?"
+)
+
+
+def advise(facts: Facts) -> Iterator[Advised]:
+    """Yield how each place that passes requests on stands."""
+    for proxied in facts.proxied:
+        reuse = proxied.reuse
+        at = proxied.target.statement
+        if Lack.PROTOCOL in reuse.lacks:
+            continue
+        if reuse.reuse is Reuse.YES:
+            yield _working(facts, proxied)
+        elif reuse.reuse is Reuse.NO:
+            edits = _remedy(facts, proxied)
+            tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
+            state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
+            yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=_sentence(proxied), edits=edits)
+        else:
+            yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=reuse.why)
+
+
+def _sentence(proxied: Proxied) -> str:
+    cost = "a new connection for every request"
+    if Lack.BLOCK not in proxied.reuse.lacks:
+        return f"{proxied.reuse.why}: {cost}"
+    return f"{proxied.reuse.why}; an upstream block with keepalive, named in its place, would keep some open"
+
+
+def _working(facts: Facts, proxied: Proxied) -> Advised:
+    target = proxied.target
+    own = [item for item in _lines_for_it(facts, proxied) if item is not None]
+    if facts.version_numbers >= DEFAULT_SINCE and own:
+        size = _explicit(facts, proxied)
+        if size is None or size.keepalive <= _IDLE_CONNECTIONS:
+            lines = ", ".join(f"{item.name} ({item.file}:{item.line})" for item in own)
+            why = f"connections are kept, as they would be without {lines}: the default since nginx 1.29.7"
+            return Advised(name=NAME, claim=CLAIM, state=State.EXPIRED, at=target.statement, why=why)
+    return Advised(name=NAME, claim=CLAIM, state=State.IN_EFFECT, at=target.statement, why=proxied.reuse.why)
+
+
+def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
+    """Return the directives that are there for its sake."""
+    block = proxied.target.block
+    upstream = _explicit(facts, proxied)
+    headers = [item for item in block.in_effect("proxy_set_header") if item.args[:1] and _is_empty_connection(item)]
+    return [upstream.statement if upstream else None, block.setting("proxy_http_version"), *headers]
+
+
+def _is_empty_connection(statement: Statement) -> bool:
+    return statement.value.lower() == "connection" and statement.args[1:] == ("",)
+
+
+def _explicit(facts: Facts, proxied: Proxied) -> Upstream | None:
+    names = proxied.target.names() or ()
+    return next((facts.upstreams[name] for name in names if name in facts.upstreams), None)
+
+
+def _is_asked_for(facts: Facts, proxied: Proxied) -> bool:
+    """Tell whether somebody wanted connections to be kept here."""
+    upstream = _explicit(facts, proxied)
+    return upstream is not None and upstream.statement is not None and upstream.keepalive > 0
+
+
+def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
+    """Return what makes connections to an explicit upstream stay; nothing where a person must choose."""
+    lacks, block, target = proxied.reuse.lacks, proxied.target.block, proxied.target
+    upstream = _explicit(facts, proxied)
+    names = target.names() or ()
+    if Lack.BLOCK in lacks:
+        return _with_new_block(facts, proxied)
+    if upstream is None or len(names) != 1:
+        return ()
+    edits: list[Edit] = []
+    if Lack.CACHE in lacks:
+        wanted = f"keepalive {_IDLE_CONNECTIONS};"
+        servers = upstream.block.local("server")
+        if upstream.statement is not None:
+            edits.append(Replace(old=upstream.statement, text=wanted))
+        elif servers:
+            edits.append(Insert(after=servers[-1], text=wanted))
+        else:
+            return ()
+    if Lack.SWITCH in lacks:
+        edits.append(_set(block, "fastcgi_keep_conn", "on", target.statement))
+    if Lack.VERSION in lacks:
+        edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
+    if Lack.HEADER in lacks:
+        header = _header(facts, block, target.statement)
+        if header is None:
+            return ()
+        edits.append(header)
+    return tuple(edits)
+
+
+def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
+    """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
+
+    TLS would check its certificate against the new name, and FastCGI's processes may be few: a person must decide.
+    """
+    target, block = proxied.target, proxied.target.block
+    match = _PLAIN.fullmatch(target.to)
+    if target.kind != "proxy" or match is None or block.around("if") is not None:
+        return ()
+    name = re.sub(r"\W+", "_", match["address"]).strip("_").lower()
+    if name in facts.upstreams:
+        return ()
+    anchor = _first_server_of(facts, target.host)
+    judged = connection_header(block, facts.version_numbers)
+    if anchor is None or judged.reuse not in {Reuse.YES, Reuse.NO}:
+        return ()
+    address = match["address"]
+    lines = (f"upstream {name} {{", f"    server {address};", f"    keepalive {_IDLE_CONNECTIONS};", "}")
+    edits: list[Edit] = [
+        Before(block=anchor, lines=lines),
+        Replace(old=target.statement, text=f"proxy_pass http://{name}{(match['path'] or '').removeprefix(':')};"),
+    ]
+    in_effect = block.in_effect("proxy_set_header")
+    behind = in_effect[-1] if in_effect else target.statement
+    if not any(item.value.lower() == "host" for item in in_effect):
+        # It would become the block's name; the backend goes on seeing what it saw.
+        seen = "localhost" if address.startswith("unix:") else address
+        edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
+    if facts.version_numbers < DEFAULT_SINCE:
+        version = block.setting("proxy_http_version")
+        if version is None or version.value != "1.1":
+            edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
+    if judged.reuse is Reuse.NO:
+        header = _header(facts, block, target.statement)
+        if header is None:
+            return ()
+        edits.append(header)
+    return tuple(edits)
+
+
+def _first_server_of(facts: Facts, host: str) -> Block | None:
+    """Return the first server that passes requests on to an address: the block in front of it serves all others."""
+    users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
+    return next((server for user in users if (server := user.around("server")) is not None), None)
+
+
+def _set(block: Block, name: str, value: str, behind: Statement) -> Edit:
+    """Return the change of a directive where it stands, or a new one beside what passes the requests on."""
+    local = block.local(name)
+    if local:
+        return Replace(old=local[-1], text=f"{name} {value};")
+    return Insert(after=behind, text=f"{name} {value};")
+
+
+def _header(facts: Facts, block: Block, behind: Statement) -> Edit | None:
+    """Return the change that leaves the Connection header out.
+
+    A new proxy_set_header must join those in effect: alone in an inner block it would replace all of them.
+    """
+    in_effect = block.in_effect("proxy_set_header")
+    own = [item for item in in_effect if item.value.lower() == "connection"]
+    if not in_effect:
+        return Insert(after=behind, text='proxy_set_header Connection "";')
+    if not own:
+        return Insert(after=in_effect[-1], text='proxy_set_header Connection "";')
+    if len(own) > 1:
+        return None
+    tables = _upgrade_tables(facts)
+    written = own[0].args[1].strip("${}").lower() if len(own[0].args) > 1 else ""
+    if (table := tables.get(written)) is None:
+        return Replace(old=own[0], text=f'proxy_set_header {own[0].value} "";')
+    closing = [item for item in table.own if item.name == "" and item.value.lower() == "close"]
+    if closing:
+        # What upgrades still does; what does not no longer closes.
+        return Replace(old=closing[0], text="'' '';")
+    return None
+
+
+def _upgrade_tables(facts: Facts) -> Mapping[str, Block]:
+    tables = facts.configuration.main.all("map")
+    return {table.args[-1].strip("${}").lower(): table for table in tables if len(table.args) > 1}

@@ -1,0 +1,27 @@
+"""What worker_connections costs before anybody connects."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.facts import Facts
+
+NAME: Final = "worker_connections"
+RANK: Final = 2
+CLAIM: Final = "a_connection_costs_424_bytes"
+SLOT_BYTES: Final = 424
+"""Of one connection with its two events, on 64-bit machines; the claim measures it."""
+_LARGE_BYTES: Final = 64 << 20
+
+
+def advise(facts: Facts) -> Iterator[Advised]:
+    """Yield worker_connections where they cost much."""
+    for events in facts.configuration.main.all("events"):
+        said = events.setting("worker_connections")
+        if said is None or facts.worker_connections is None:
+            continue
+        each = facts.worker_connections * SLOT_BYTES
+        if each >= _LARGE_BYTES:
+            total = f", {each * facts.workers >> 20:,} MiB for {facts.workers} workers" if facts.workers else ""
+            why = f"every worker takes {each >> 20:,} MiB at its start{total}, whether anybody connects or not"
+            yield Advised(name=NAME, claim=CLAIM, state=State.HARMFUL, at=said, why=why)

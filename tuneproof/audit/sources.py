@@ -1,0 +1,201 @@
+"""Where a configuration comes from: a file with its includes, a folder, an ``nginx -T`` dump, standard input."""
+
+import fnmatch
+import glob
+import os
+import posixpath
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tuneproof.audit.texts import decode, without_terminal
+from tuneproof.errors import BadInputError
+
+STANDARD_INPUT: Final = "-"
+# What nginx -T writes above every file: https://nginx.org/en/docs/switches.html
+_DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
+# What nginx says before a dump, on the stream that terminals show along with it.
+_SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
+_PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
+_MAX_BYTES: Final = 64 << 20
+
+
+class Source(ABC):
+    """The files of one configuration.
+
+    Attributes:
+        roots: Names of the files that it begins with: one, or the fragments of a folder.
+        is_complete: Whether a file that is not there does not exist at all.
+    """
+
+    roots: Sequence[str]
+    is_complete: bool = False
+
+    @abstractmethod
+    def text(self, name: str) -> str:
+        """Return a file's text, lines ending as they do there."""
+
+    @abstractmethod
+    def included(self, pattern: str) -> Sequence[str]:
+        """Return the names of the files that an ``include`` means, in nginx's order."""
+
+
+class Dump(Source):
+    """What ``nginx -T`` printed, or a single text whose includes are elsewhere.
+
+    Args:
+        files: Texts by name, the first one nginx.conf.
+        is_complete: Whether all files are among them.
+    """
+
+    def __init__(self, files: Mapping[str, str], *, is_complete: bool) -> None:
+        self._files = files
+        self.roots = list(files)[:1]
+        self.is_complete = is_complete
+        self._prefix = posixpath.dirname(self.roots[0])
+
+    def text(self, name: str) -> str:
+        """Return one of the dumped files."""
+        return self._files[name]
+
+    def included(self, pattern: str) -> Sequence[str]:
+        """Return those of the dumped files that match."""
+        full = posixpath.normpath(posixpath.join(self._prefix, pattern))
+        return sorted(name for name in self._files if _matches(posixpath.normpath(name), full))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where files lie, and where their own nginx has them.
+
+    Attributes:
+        folder: The folder of nginx.conf.
+        prefix: What that folder is called where the configuration is used; empty when nobody said.
+    """
+
+    folder: Path
+    prefix: str
+
+
+class Files(Source):
+    """Files on this machine: as installed, or a copy of what another machine has.
+
+    Args:
+        roots: The files that it begins with.
+        prefix: What the first one's folder is called where the configuration is used (default: nobody knows).
+    """
+
+    def __init__(self, roots: Sequence[Path], *, prefix: str = "") -> None:
+        self.roots = [str(root) for root in roots]
+        self._place = _Place(folder=roots[0].parent, prefix=prefix)
+
+    def text(self, name: str) -> str:
+        """Return a file's text.
+
+        Raises:
+            BadInputError: It cannot be read, or is far too large.
+        """
+        return _read(Path(name))
+
+    def included(self, pattern: str) -> Sequence[str]:
+        """Return the files that are there, looked for in the copy first, then where the pattern says."""
+        for candidate in self._candidates(pattern):
+            found = sorted(path for path in glob.glob(candidate) if os.path.isfile(path))  # noqa: PTH113, PTH207 - nginx's own glob(3)
+            if found:
+                return found
+        return ()
+
+    def _candidates(self, pattern: str) -> list[str]:
+        folder, prefix = self._place.folder, self._place.prefix
+        if not pattern.startswith("/"):
+            return [str(folder / pattern)]
+        if prefix:
+            inside = posixpath.relpath(pattern, prefix)
+            return [] if inside.startswith("..") else [str(folder / inside)]
+        parts = pattern.strip("/").split("/")
+        # Of a copied tree some parent stands for some parent there: the longest common end is the likeliest. A star
+        # alone would match whatever lies here.
+        ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
+        above = [folder, *list(folder.resolve().parents)[:3]]
+        copied = [str(place / end) for end in ends for place in above[:1]]
+        copied += [str(place / ends[0]) for place in above[1:] if place != Path("/")]
+        return [*copied, pattern]
+
+
+def open_source(named: str, *, prefix: str = "", below: Path = Path()) -> Source:
+    """Return the configuration that a user names.
+
+    Args:
+        named: A file, a folder, or ``-`` for standard input.
+        prefix: What the folder of nginx.conf is called where the configuration is used.
+        below: The folder that relative names are below.
+
+    Raises:
+        BadInputError: There is nothing of that name, or no configuration in it.
+    """
+    if named == STANDARD_INPUT:
+        return _of_text("standard input", decode(sys.stdin.buffer.read()))
+    path = below / named
+    if path.is_dir():
+        return Files(_beginnings(path), prefix=prefix)
+    if not path.exists():
+        raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
+    text = _read(path)
+    return _of_text(named, text) if _DUMPED.search(without_terminal(text)) else Files([path], prefix=prefix)
+
+
+def _of_text(name: str, text: str) -> Dump:
+    cleaned = without_terminal(text)
+    files = dumped_files(cleaned)
+    if not files and not cleaned.strip():
+        raise BadInputError(f"{name} is empty", remedy="nginx -T 2>/dev/null prints a whole configuration")
+    return Dump(files or {name: cleaned}, is_complete=bool(files))
+
+
+def dumped_files(text: str) -> dict[str, str]:
+    """Return the files of an ``nginx -T`` dump by name, without what a terminal put around it; none if it is none."""
+    marks = list(_DUMPED.finditer(text))
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
+    files: dict[str, str] = {}
+    for mark, end in zip(marks, ends, strict=True):
+        body = _SAID.sub("", text[mark.end() + 1 : end])
+        lines = body.splitlines(keepends=True)
+        while lines and (not lines[-1].strip() or _PROMPT.match(lines[-1])):
+            lines.pop()
+        # A file that several others include is dumped once only by newer versions; it is the same text each time.
+        files.setdefault(mark.group(1), "".join(lines))
+    return files
+
+
+def _beginnings(folder: Path) -> list[Path]:
+    for name in ("nginx.conf", "conf/nginx.conf", "nginx/nginx.conf", "etc/nginx/nginx.conf"):
+        if (folder / name).is_file():
+            return [folder / name]
+    fragments = sorted(path for path in folder.rglob("*") if path.is_file() and _may_be_fragment(path))
+    if not fragments:
+        raise BadInputError(f"no nginx.conf and no *.conf in {folder}", remedy="name the file that nginx starts with")
+    return fragments
+
+
+def _may_be_fragment(path: Path) -> bool:
+    return path.suffix == ".conf" or path.parent.name in {"sites-enabled", "sites-available"}
+
+
+def _read(path: Path) -> str:
+    try:
+        size_bytes = path.stat().st_size
+        if size_bytes > _MAX_BYTES:
+            raise BadInputError(f"{path} has {size_bytes >> 20} MiB: no configuration is that large")
+        return decode(path.read_bytes())
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Match as glob(3) does: a star stops at a slash."""
+    ours, theirs = name.split("/"), pattern.split("/")
+    return len(ours) == len(theirs) and all(map(fnmatch.fnmatchcase, ours, theirs))

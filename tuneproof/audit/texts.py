@@ -1,0 +1,38 @@
+"""Bytes of a configuration, as editors, terminals and other systems leave them, as text."""
+
+import codecs
+import re
+from typing import Final
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Colours and window titles (ECMA-48, xterm's control sequences), as `script` and some pagers leave them.
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00\x08]")
+
+
+def decode(raw: bytes) -> str:
+    """Return bytes as text; what is no UTF-8 is taken for Latin-1, since nginx itself does not mind.
+
+    Args:
+        raw: The file. A byte order mark tells its encoding; UTF-16 is recognised without one, too.
+    """
+    for mark, encoding in _BOMS:
+        if raw.startswith(mark):
+            return raw.decode(encoding, errors="replace")
+    # Every other byte of an ASCII text in UTF-16 is zero; no other encoding of a configuration has any.
+    if len(raw) > 1 and not raw[1] and raw[0]:
+        return raw.decode("utf-16-le", errors="replace")
+    if len(raw) > 1 and not raw[0] and raw[1]:
+        return raw.decode("utf-16-be", errors="replace")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def without_terminal(text: str) -> str:
+    """Return a text without the control sequences that a terminal puts around it."""
+    return _ESCAPES.sub("", text)

@@ -1,0 +1,216 @@
+"""A configuration as a tree of blocks, its includes in place; what a setting is in a block, by nginx's inheritance."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tuneproof.audit.sources import Source
+from tuneproof.audit.statements import ParsedFile, Problem, Statement, parse_file
+
+HTTP: Final = ("http",)
+SERVER: Final = ("http", "server")
+LOCATION: Final = ("http", "server", "location")
+STREAM: Final = ("stream",)
+# Whose inner files crossplane can check, if it is told where they stand.
+_CHECKED: Final = frozenset({"http", "server", "location", "upstream", "stream", "events", "if", "limit_except"})
+# Files that come with nginx and hold nothing but tables: without them all that is asked here can be told.
+_TABLES: Final = frozenset(
+    {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
+)
+_MAX_DEPTH: Final = 20
+_ONLY_IN_MAIN: Final = frozenset({"events", "http", "stream", "mail", "worker_processes", "pid", "load_module", "user"})
+_ONLY_IN_HTTP: Final = frozenset({"server", "upstream", "map", "geo", "split_clients", "log_format", "limit_req_zone"})
+_ONLY_IN_SERVER: Final = frozenset({"location", "listen", "server_name"})
+_IN_LOCATION: Final = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_|add_header$|try_files$|root$|alias$")
+
+
+@dataclass(eq=False, kw_only=True)
+class Block:
+    """A block with its includes in place. Two blocks are the same only if they are one object.
+
+    Attributes:
+        name: Its directive; "main" for the outermost.
+        args: Its arguments.
+        file: The file that it begins in.
+        line: The line that it begins in.
+        parent: What it stands in; None for the outermost.
+        own: Its directives without blocks, in their order.
+        blocks: Its blocks, in their order.
+    """
+
+    name: str
+    args: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
+    parent: "Block | None" = None
+    own: list[Statement] = field(default_factory=list)
+    blocks: list["Block"] = field(default_factory=list)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the blocks from the outermost to this one, without "main"."""
+        return () if self.parent is None else (*self.parent.path, self.name)
+
+    def within(self) -> Iterator["Block"]:
+        """Yield this block and those around it, from the inside out."""
+        yield self
+        if self.parent is not None:
+            yield from self.parent.within()
+
+    def all(self, name: str) -> Iterator["Block"]:
+        """Yield every block of that name below this one, in the order of the files."""
+        for block in self.blocks:
+            if block.name == name:
+                yield block
+            yield from block.all(name)
+
+    def around(self, name: str) -> "Block | None":
+        """Return the innermost block of that name around this one, itself included."""
+        return next((block for block in self.within() if block.name == name), None)
+
+    def local(self, name: str) -> list[Statement]:
+        """Return the directives of that name that stand in this very block."""
+        return [statement for statement in self.own if statement.name == name]
+
+    def in_effect(self, name: str) -> list[Statement]:
+        """Return the directives of that name that count here.
+
+        A block that has any replaces all of those around it: https://nginx.org/en/docs/http/ngx_http_proxy_module.html
+        ("inherited from the previous configuration level if and only if there are no … on the current level").
+        """
+        return next((found for block in self.within() if (found := block.local(name))), [])
+
+    def setting(self, name: str) -> Statement | None:
+        """Return the directive that counts here, where there is one only; the last one as nginx would refuse two."""
+        found = self.in_effect(name)
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """What was read.
+
+    Attributes:
+        main: The outermost block.
+        texts: The files by name, as they are.
+        problems: What is wrong in them.
+        unseen: Includes whose files are not here.
+        is_fragment: Whether it is a part of a configuration only, so that what is not said may be said elsewhere.
+    """
+
+    main: Block
+    texts: dict[str, str]
+    problems: tuple[Problem, ...]
+    unseen: tuple[str, ...]
+    is_fragment: bool
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of it is elsewhere."""
+        return not self.unseen and not self.is_fragment
+
+
+def read_configuration(source: Source) -> Configuration:
+    """Read a configuration with all its includes.
+
+    Raises:
+        BadInputError: A file cannot be read.
+    """
+    reader = _Reader(source)
+    main = Block(name="main")
+    fragments = [reader.read_root(main, root) for root in source.roots]
+    return Configuration(
+        main=main,
+        texts=reader.texts,
+        problems=tuple(dict.fromkeys(reader.problems)),
+        unseen=tuple(dict.fromkeys(reader.unseen)),
+        is_fragment=any(fragments),
+    )
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.texts: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self.unseen: list[str] = []
+        self._parsed: dict[tuple[str, tuple[str, ...]], ParsedFile] = {}
+
+    def read_root(self, main: Block, name: str) -> bool:
+        """Read a file that nothing includes; return whether it is a fragment."""
+        self.texts[name] = self._source.text(name)
+        path = context_of(parse_file(name, self.texts[name]).statements)
+        block = main
+        for part in path:
+            # Fragments of one kind stand in the same http{}, but not in the same server{}.
+            known = next((inner for inner in block.blocks if inner.name == part and part in (*HTTP, *STREAM)), None)
+            if known is None:
+                known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
+                block.blocks.append(known)
+            block = known
+        self._add(block, self._parse(name, block.path), depth=0)
+        return bool(path)
+
+    def _parse(self, name: str, path: tuple[str, ...]) -> tuple[Statement, ...]:
+        around = path if set(path) <= _CHECKED else ()
+        key = (name, around)
+        if key not in self._parsed:
+            if name not in self.texts:
+                self.texts[name] = self._source.text(name)
+            self._parsed[key] = parse_file(name, self.texts[name], around=around)
+            self.problems += self._parsed[key].problems
+        return self._parsed[key].statements
+
+    def _add(self, block: Block, statements: Sequence[Statement], *, depth: int) -> None:
+        for statement in statements:
+            if statement.name == "include" and statement.args:
+                self._include(block, statement, depth=depth)
+            elif statement.block is None:
+                block.own.append(statement)
+            else:
+                inner = Block(
+                    name=statement.name, args=statement.args, file=statement.file, line=statement.line, parent=block
+                )
+                block.blocks.append(inner)
+                self._add(inner, statement.block, depth=depth)
+
+    def _include(self, block: Block, statement: Statement, *, depth: int) -> None:
+        pattern = statement.value
+        names = self._source.included(pattern)
+        if depth == _MAX_DEPTH:
+            self.problems.append(
+                Problem(file=statement.file, line=statement.line, message=f'include "{pattern}" leads to itself')
+            )
+            return
+        for name in names:
+            self._add(block, self._parse(name, block.path), depth=depth + 1)
+        if names or posixpath.basename(pattern) in _TABLES:
+            return
+        has_star = any(character in pattern for character in "*?[")
+        if not has_star:
+            message = f'open() "{pattern}" failed (2: No such file or directory)'
+            self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
+        if not has_star or not self._source.is_complete:
+            self.unseen.append(pattern)
+
+
+def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:
+    """Return the blocks that a file must be included in, outermost first; none for a whole configuration."""
+    names = {statement.name for statement in statements}
+    if names & _ONLY_IN_MAIN:
+        return ()
+    if names & _ONLY_IN_HTTP:
+        servers = [statement for statement in statements if statement.name == "server" and statement.block is not None]
+        return STREAM if servers and all(map(_is_of_stream, servers)) else HTTP
+    if names & _ONLY_IN_SERVER:
+        return SERVER
+    return LOCATION if any(map(_IN_LOCATION.match, names)) else ()
+
+
+def _is_of_stream(server: Statement) -> bool:
+    """Tell a server of stream{}: it passes on by itself, where one of http{} needs a location."""
+    inner = {statement.name: statement for statement in server.block or ()}
+    passes_on = "proxy_pass" in inner and "://" not in inner["proxy_pass"].value
+    return passes_on and not {"location", "server_name"} & inner.keys()

@@ -1,0 +1,128 @@
+"""Upstream blocks, and the places that pass requests on to them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+from tuneproof.audit.values import whole_number
+from tuneproof.audit.variables import pattern_of, possible_values
+
+KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
+"""Modules that pass requests on, each by a directive "<kind>_pass"."""
+_URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+)://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
+_HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
+_SPEAKERS: Final = frozenset({"proxy", "grpc"})
+# Variables with the request's own path, which may follow a variable with the address.
+_PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upstream:
+    """An ``upstream`` block of http{}.
+
+    Attributes:
+        name: Its name.
+        block: The block.
+        servers: Its servers' addresses, as written.
+        keepalive: How many idle connections each worker keeps; 0 for none.
+        statement: The ``keepalive`` that says so; None for nginx's default.
+    """
+
+    name: str
+    block: Block
+    servers: tuple[str, ...]
+    keepalive: int
+    statement: Statement | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A place that passes requests on.
+
+    Attributes:
+        kind: One of :data:`KINDS`.
+        block: The block that it stands in.
+        statement: The directive.
+        host: The host of its address, with variables as written.
+    """
+
+    kind: str
+    block: Block
+    statement: Statement
+    host: str
+
+    @property
+    def to(self) -> str:
+        """The address, as written."""
+        return self.statement.value
+
+    @property
+    def location(self) -> str:
+        """The location as written; what it stands in, where there is none."""
+        found = self.block.around("location")
+        return " ".join(found.args) if found is not None else self.block.name
+
+    def names(self) -> frozenset[str] | None:
+        """Return what its address may be, in lower case and without a scheme.
+
+        What has a port, or is a socket's path, names no upstream block. None: only a request can tell.
+        """
+        values = possible_values(self.host, self.block)
+        if values is None:
+            return None
+        return frozenset(_host_and_port(value, has_scheme=self.kind in _SPEAKERS).lower() for value in values)
+
+    def may_be(self, name: str) -> bool:
+        """Tell whether its address could be this name, whatever its variables are."""
+        return pattern_of(self.host).fullmatch(name) is not None
+
+
+def upstreams_of(main: Block, *, default_keepalive: int) -> dict[str, Upstream]:
+    """Return the upstream blocks of http{} by name in lower case, as nginx compares them.
+
+    Args:
+        main: The configuration.
+        default_keepalive: What nginx keeps where a block says nothing.
+    """
+    found = {}
+    for block in main.all("upstream"):
+        if "stream" in block.path or not block.args:
+            continue
+        said = block.local("keepalive")
+        number = whole_number(said[-1].value) if said else default_keepalive
+        found[block.args[0].lower()] = Upstream(
+            name=block.args[0],
+            block=block,
+            servers=tuple(server.value for server in block.local("server")),
+            keepalive=number or 0,
+            statement=said[-1] if said else None,
+        )
+    return found
+
+
+def targets_of(main: Block) -> Iterator[Target]:
+    """Yield every place that passes requests of HTTP on, in the order of the files."""
+    for block in main.blocks:
+        if block.name != "stream":
+            yield from _targets(block)
+
+
+def _targets(block: Block) -> Iterator[Target]:
+    for statement in block.own:
+        kind = statement.name.removesuffix("_pass")
+        if statement.name.endswith("_pass") and kind in KINDS and statement.args:
+            host = _host_and_port(statement.value, has_scheme=kind in _SPEAKERS)
+            yield Target(kind=kind, block=block, statement=statement, host=_PATHS.sub("", host))
+    for inner in block.blocks:
+        yield from _targets(inner)
+
+
+def _host_and_port(text: str, *, has_scheme: bool) -> str:
+    """Return the address in what is passed to: "app:8080" of "http://app:8080/path", "unix:/run/php.sock" as it is."""
+    url = _URL.match(text)
+    rest = url["rest"] if url and url["scheme"] and has_scheme else text
+    match = _HOST.match(rest)
+    return match[0] if match else rest

@@ -1,0 +1,103 @@
+"""What a string with variables can be, as far as the configuration says: set, map, split_clients, geo."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_TABLES: Final = ("map", "split_clients", "geo")
+# Parameters of map and geo, not values: https://nginx.org/en/docs/http/ngx_http_map_module.html
+_PARAMETERS: Final = frozenset({"hostnames", "volatile", "include", "delete", "proxy", "proxy_recursive", "ranges"})
+_MAX_VALUES: Final = 64
+_MAX_DEPTH: Final = 8
+
+
+def variables(text: str) -> list[str]:
+    """Return the names of a string's variables, in lower case as nginx compares them."""
+    return [(match[0] or match[1]).lower() for match in _VARIABLE.findall(text)]
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Return what a string matches whatever its variables are, in upper or lower case."""
+    literal = [re.escape(part) for part in _VARIABLE.sub("\0", text).split("\0")]
+    return re.compile(".*".join(literal), re.IGNORECASE)
+
+
+def table_of(name: str, block: Block) -> Block | None:
+    """Return the map, split_clients or geo that makes a variable; None if none does."""
+    outermost = list(block.within())[-1]
+    tables = (table for kind in _TABLES for table in outermost.all(kind) if table.args)
+    return next((table for table in tables if table.args[-1].lower() == f"${name}"), None)
+
+
+def possible_values(text: str, block: Block, *, depth: int = 0) -> frozenset[str] | None:
+    """Return all that a string can be.
+
+    Args:
+        text: The string.
+        block: Where it stands.
+        depth: How many variables led here.
+
+    Returns:
+        The values; None where a request or another machine decides.
+    """
+    names = variables(text)
+    if not names:
+        return frozenset({text})
+    if depth > _MAX_DEPTH:
+        return None
+    choices: list[frozenset[str]] = []
+    for name in dict.fromkeys(names):
+        values = _values_of(name, block, depth=depth + 1)
+        if values is None:
+            return None
+        choices.append(values)
+    if len(list(itertools.islice(itertools.product(*choices), _MAX_VALUES + 1))) > _MAX_VALUES:
+        return None
+    order = list(dict.fromkeys(names))
+    return frozenset(_filled(text, dict(zip(order, chosen, strict=True))) for chosen in itertools.product(*choices))
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    return _VARIABLE.sub(lambda match: values[(match[1] or match[2]).lower()], text)
+
+
+def _values_of(name: str, block: Block, *, depth: int) -> frozenset[str] | None:
+    written = [statement.args[1] for statement in _sets(name, block) if len(statement.args) > 1]
+    if (table := table_of(name, block)) is not None:
+        written += entries(table).values()
+        if any(statement.name == "include" for statement in table.own):
+            return None
+        if "default" not in entries(table) and table.name == "map":
+            written.append("")
+    if not written or (written == [""] and _has_lua(block)):
+        return None
+    found = [possible_values(value, block, depth=depth) for value in written]
+    known = [values for values in found if values is not None]
+    return frozenset().union(*known) if len(known) == len(found) else None
+
+
+def _sets(name: str, block: Block) -> Iterator[Statement]:
+    """Yield each ``set`` of a variable that may have run before a request is here."""
+    for around in block.within():
+        inner = [around, *around.all("if")] if around.name in {"server", "location", "if"} else [around]
+        for place in inner:
+            yield from (item for item in place.local("set") if item.value.lower() == f"${name}")
+
+
+def _has_lua(block: Block) -> bool:
+    """Tell whether Lua may fill a variable here: what is set to nothing first usually is."""
+    return any("_by_lua" in statement.name for around in block.within() for statement in around.own)
+
+
+def entries(table: Block) -> dict[str, str]:
+    """Return the values of a map, split_clients or geo by their keys."""
+    return {
+        statement.name: statement.value
+        for statement in table.own
+        if statement.name not in _PARAMETERS and statement.args
+    }
