@@ -120,17 +120,17 @@ def test_a_possible_cause_is_not_healthy() -> None:
     text = "\n".join(lines(diagnosis, given))
     assert "Possible: The accept queue overflows." in text
     assert "  Would decide: " in text
-    assert "Nothing is wrong" not in text
+    assert "No problem found" not in text
 
 
 def test_the_text_of_a_healthy_host_promises_no_more_than_was_given() -> None:
     """What was not given may be wrong."""
     given = evidence(counters=[grown()])
     text = list(lines(diagnose(given), given))
-    assert text[0] == "Nothing is wrong in what was given. What was not given may still be."
+    assert text[0] == "No problem found in these files; other evidence may still show one."
     assert text[-1] == (
-        "Not seen, since nothing that was given would show it: refused, event-loop stall, slow-reader buffering, "
-        "backend slow, client gone."
+        "Not assessed: no file given could show it: refused, event-loop stall, slow-reader buffering, backend slow, "
+        "client gone."
     )
     assert "Ruled out: accept-queue overflow. No accept queue overflowed (ListenOverflows + 0). (counters 1)" in text
 

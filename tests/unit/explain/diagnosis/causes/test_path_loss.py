@@ -17,11 +17,17 @@ def test_data_sent_again_to_receivers_with_holes_proves_it() -> None:
 
 @pytest.mark.parametrize(
     ("share", "verdict"),
-    [(0.005, CauseVerdict.FOUND), (0.004, CauseVerdict.NOT_SEEN), (0.0005, CauseVerdict.RULED_OUT)],
+    [
+        (0.014, CauseVerdict.FOUND),
+        (0.01, CauseVerdict.POSSIBLE),
+        (0.005, CauseVerdict.POSSIBLE),
+        (0.004, CauseVerdict.NOT_SEEN),
+        (0.0005, CauseVerdict.RULED_OUT),
+    ],
     ids=str,
 )
-def test_half_a_per_cent_matters(share: float, verdict: CauseVerdict) -> None:
-    """Less is not noticed; less than one in a thousand contradicts loss."""
+def test_half_a_per_cent_matters_and_one_explains(share: float, verdict: CauseVerdict) -> None:
+    """One in a hundred by its lower limit; less slows long transfers, and less than one in a thousand rules it out."""
     assert assess(evidence(captures=[capture(service(**lossy(share)))])).verdict is verdict
 
 

@@ -3,6 +3,7 @@
 from tests.support.canned_evidence import BACK, capture, evidence, grown, load_run, log, service, spread
 from tuneproof.explain.diagnosis.causes.refused import assess
 from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.parse.capture.records import Endpoint
 
 
 def test_a_rst_in_answer_to_a_syn_proves_it() -> None:
@@ -16,7 +17,24 @@ def test_a_rst_in_answer_to_a_syn_proves_it() -> None:
 def test_one_refusal_among_thousands_of_connections_proves_nothing() -> None:
     """It explains nothing that anybody would ask about."""
     few = capture(service(refused=1, flows=5000))
-    assert assess(evidence(captures=[few])).verdict is CauseVerdict.POSSIBLE
+    found = assess(evidence(captures=[few]))
+    assert found.verdict is CauseVerdict.RARE
+    assert found.for_[0].text.startswith("1 of 5000 connections to ")
+
+
+def test_other_ports_that_strangers_try_are_not_the_service() -> None:
+    """Beside connections that work, a few refused ones to another port are rare, whatever their share there."""
+    scanned = service(Endpoint(address="10.0.0.2", port=23), flows=2, refused=2, handshakes={"refused": 2})
+    assert assess(evidence(captures=[capture(service(flows=10), scanned)])).verdict is CauseVerdict.RARE
+    alone = assess(evidence(captures=[capture(scanned)]))
+    assert alone.verdict is CauseVerdict.FOUND
+
+
+def test_a_share_that_may_explain_a_complaint_proves_it() -> None:
+    """By the exact lower limit: twenty of a thousand are at least one in a hundred, ten are not."""
+    many, fewer = (capture(service(BACK, flows=1000, refused=number)) for number in (20, 10))
+    assert assess(evidence(captures=[many])).verdict is CauseVerdict.FOUND
+    assert assess(evidence(captures=[fewer])).verdict is CauseVerdict.RARE
 
 
 def test_handshakes_without_a_refusal_rule_it_out() -> None:

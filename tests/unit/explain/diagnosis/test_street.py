@@ -1,0 +1,237 @@
+"""Evidence from machines that do other things as well: what it says of nginx, and of nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.support.canned_evidence import (
+    BACK,
+    FRONT,
+    both_legs,
+    capture,
+    established,
+    evidence,
+    listening,
+    load_run,
+    log,
+    lossy,
+    readings,
+    scheduled,
+    service,
+    spread,
+    table,
+)
+from tuneproof.errors import BadInputError
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
+from tuneproof.explain.diagnosis.render import lines
+from tuneproof.explain.diagnosis.shares import lower_limit
+from tuneproof.explain.parse.capture.records import Endpoint, Side
+from tuneproof.explain.parse.capture.services import ServiceSummary
+
+
+def other(port: int, **values: Any) -> ServiceSummary:
+    """Return another service of the same machine."""
+    return service(Endpoint(address="10.0.0.2", port=port), **{"requests": 0, "response_s": None, **values})
+
+
+SCANNED = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in (23, 3389)]
+# ssh that loses much, DNS over TCP, a metadata service that nobody answers for.
+OTHERS = [
+    other(22, flows=1, **lossy(0.4)),
+    other(53, flows=6),
+    service(
+        Endpoint(address="169.254.169.254", port=80), flows=3, unanswered=3, requests=0, handshakes={"unanswered": 3}
+    ),
+]
+STALLED_LOG = log(
+    connect_time_s=spread(0.001, 0.25),
+    client_closed_499=12,
+    closed_499_without_time=8,
+    request_time_s=spread(0.05, 0.4),
+)
+UNSEEN_FIN: dict[str, Any] = {
+    "data_after_peer_fin_flows": 28,
+    "from_client": Side(packets=4000, data_segments=200, fins=200, resets=28),
+}
+
+
+def verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
+    """Return the verdict on one cause."""
+    return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
+
+
+def causes(diagnosis: Diagnosis) -> list[Cause]:
+    """Return what was found."""
+    return [each.cause for each in diagnosis.found]
+
+
+def told(given: EvidenceSet) -> list[str]:
+    """Return what a person reads."""
+    return list(lines(diagnose(given), given))
+
+
+def test_a_stall_at_a_scanned_client_is_a_stall() -> None:
+    """One leg and a log are enough, by three signs that no other cause explains together; the scan is left out."""
+    given = evidence(
+        captures=[capture(service(**UNSEEN_FIN), *SCANNED)],
+        access_logs=[STALLED_LOG],
+        processes=[scheduled((10.0, 1.0), (12.0, 1.1))],
+    )
+    diagnosis = diagnose(given)
+    assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
+    assert diagnosis.found[0].for_[0].text.startswith("Three signs together leave no other cause: ")
+    assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
+    assert diagnosis.left_out.startswith("Left out: 2 connections to 2 other services")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"captures": [capture(service())]},
+        {"access_logs": [replace(STALLED_LOG, closed_499_without_time=0)]},
+        {"access_logs": [replace(STALLED_LOG, connect_time_s=spread(0.001))]},
+        {"processes": [scheduled((10.0, 1.0), (12.0, 5.0))]},
+        {"captures": [capture(service(**{**UNSEEN_FIN, "data_after_peer_fin_flows": 3, "flows": 2000}))]},
+    ],
+    ids=["no-data-after-fin", "no-timeless-499", "no-late-connect", "no-cpu", "too-few"],
+)
+def test_without_one_of_the_signs_a_stall_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
+    """Each may have another reason; and a worker without a CPU is late for that."""
+    kinds: dict[str, Any] = {
+        "captures": [capture(service(**UNSEEN_FIN))],
+        "access_logs": [STALLED_LOG],
+        "processes": [scheduled((10.0, 1.0), (12.0, 1.1))],
+    }
+    assert verdict(diagnose(evidence(**{**kinds, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
+
+
+def test_a_stall_comes_before_a_little_loss() -> None:
+    """Less than one segment in a hundred explains no slow request."""
+    front = lossy(0.008, requests=200)
+    diagnosis = diagnose(both_legs(front, request_s=spread(0.05, 0.4)))
+    assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
+    assert verdict(diagnosis, Cause.PATH_LOSS) is CauseVerdict.POSSIBLE
+
+
+def test_what_other_services_lose_is_not_nginxs() -> None:
+    """Neither their losses nor their silence."""
+    given = evidence(captures=[capture(service(), *OTHERS, *SCANNED)])
+    diagnosis = diagnose(given)
+    assert diagnosis.healthy
+    assert causes(diagnosis) == []
+    assert told(given)[0] == "No problem found in these files; other evidence may still show one."
+    assert told(given)[-1].startswith("Left out: 12 connections to 5 other services")
+
+
+def test_the_service_in_question_can_be_given() -> None:
+    """Then it is the others that are left out."""
+    given = evidence(captures=[capture(service(), *OTHERS)])
+    ssh = Endpoint(address="10.0.0.2", port=22)
+    assert causes(diagnose(given, ssh)) == [Cause.PATH_LOSS]
+    with pytest.raises(BadInputError, match="no capture has connections to it") as caught:
+        diagnose(given, Endpoint(address="10.0.0.2", port=9))
+    assert caught.value.remedy.startswith(f"one of: {FRONT}")
+
+
+def test_the_backends_of_a_service_stay_with_it() -> None:
+    """They are the other leg of the same requests."""
+    given = both_legs(request_s=spread(0.05, 0.4))
+    with_others = replace(
+        given,
+        captures=(
+            replace(
+                given.captures[0],
+                content=replace(given.captures[0].content, services=(*given.captures[0].content.services, *OTHERS)),
+            ),
+        ),
+    )
+    for diagnosis in (diagnose(with_others), diagnose(with_others, FRONT), diagnose(with_others, BACK)):
+        assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
+
+
+def test_a_backend_that_refuses_everything_stays() -> None:
+    """It has as many connections as the front has requests."""
+    down = service(BACK, flows=200, refused=200, handshakes={"refused": 200}, requests=0, response_s=None)
+    diagnosis = diagnose(evidence(captures=[capture(service(), down, *SCANNED)]))
+    assert causes(diagnosis) == [Cause.REFUSED]
+
+
+def test_one_slow_socket_of_thousands_is_rare() -> None:
+    """And one of three is not; nor is one that holds very much."""
+    slow = established(1 << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0)
+    street = evidence(sockets=[table(listening(), slow, *[established(0)] * 2140)])
+    assert verdict(diagnose(street), Cause.SLOW_READER_BUFFERING) is CauseVerdict.RARE
+    assert any(line.startswith("Rare: Clients read slowly, and nginx buffers.") for line in told(street))
+    few = evidence(sockets=[table(listening(), slow, *[established(0)] * 2)])
+    assert causes(diagnose(few)) == [Cause.SLOW_READER_BUFFERING]
+    heavy = established(64 << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0)
+    much = evidence(sockets=[table(listening(), heavy, *[established(0)] * 2140)])
+    assert causes(diagnose(much)) == [Cause.SLOW_READER_BUFFERING]
+
+
+REPEATED = service(
+    from_server=Side(packets=8000, data_segments=6000, retransmitted_segments=5000, suspected_copies=4900)
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            evidence(load_runs=[load_run(tool="wrk", failed_share=1.0, non_2xx=900)]),
+            "wrk: 100 % of the requests failed.",
+        ),
+        (
+            evidence(load_runs=[load_run(tool="wrk", latency_ms={"p50": 29_000.0})]),
+            "wrk: half of the requests take 29 s or longer.",
+        ),
+        (evidence(load_runs=[load_run(errors={"timeout": 3})]), "ab counted errors: timeout 3."),
+        (evidence(captures=[capture(REPEATED)]), "5000 of 6200 segments with data stand in the capture more than once"),
+        (
+            evidence(
+                captures=[capture(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035)))]
+            ),
+            "10.0.0.2:8000 took 1.03 s for its slowest answer, with handshakes of 35 ms.",
+        ),
+        (
+            evidence(counters=[readings({"TcpExt.ListenDrops": 84_000_000})]),
+            "84000000 SYNs were dropped since boot (ListenDrops); take two readings to see when.",
+        ),
+        (
+            evidence(access_logs=[log(status_counts={200: 150, 503: 50})]),
+            "50 of 200 requests were answered with a server error (25 %).",
+        ),
+    ],
+    ids=["errors", "slow", "timeouts", "repeated", "late-answer", "since-boot", "5xx"],
+)
+def test_what_users_notice_is_never_no_problem(given: EvidenceSet, said: str) -> None:
+    """Without a cause it is told as a symptom, with what would show the cause."""
+    diagnosis = diagnose(given)
+    assert not diagnosis.healthy
+    assert causes(diagnosis) == []
+    text = told(given)
+    assert text[0] in {"Symptoms:", "Symptoms without a cause in these files:"}
+    assert any(line.startswith(f"  {said}") for line in text), text
+    assert not any("No problem" in line for line in text)
+
+
+def test_too_little_is_not_called_well() -> None:
+    """Five connections rule nothing out."""
+    little = service(
+        flows=5, handshakes={"complete": 5}, requests=0, response_s=None, from_server=Side(data_segments=9)
+    )
+    text = told(evidence(captures=[capture(little)]))
+    assert text[0] == "These files show too little to say whether all is well."
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "limit"),
+    [(0, 9, 0.0), (1, 1, 0.025), (5, 5, 0.4782), (1, 2141, 1.18e-5), (20, 1000, 0.01226), (2500, 10_000, 0.2416)],
+)
+def test_limits_of_shares_are_exact(count: int, of: int, limit: float) -> None:
+    """As tables of Clopper and Pearson have them."""
+    assert lower_limit(count, of) == pytest.approx(limit, rel=0.01)

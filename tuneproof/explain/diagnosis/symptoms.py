@@ -1,0 +1,108 @@
+"""What users of a service notice, whatever the cause: errors, requests given up, slow or repeated ones.
+
+"No problem" may be said only where none of them is there.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tuneproof.explain.diagnosis.causes.client_gone import departures
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Reason
+from tuneproof.explain.diagnosis.shares import lower_limit
+from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
+from tuneproof.explain.diagnosis.signs.legs import captured_services
+from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.wording import count, seconds, share
+
+# At least one request in a hundred, by the exact lower limit: what somebody complains of.
+TOUCHED_SHARE: Final = 0.01
+# Fewer requests, or connections, tell nothing of the others.
+ENOUGH: Final = 20
+# People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
+SLOW_S: Final = 1.0
+# A slow answer where the network is fast: so many times the handshake.
+BEYOND_HANDSHAKE: Final = 10
+# One segment in twenty: no path that anybody would call working.
+REPEATED_SHARE: Final = 0.05
+REPEATED_SEGMENTS: Final = 10
+_SERVER_ERRORS: Final = range(500, 600)
+_SINCE_BOOT: Final = (
+    ("TcpExt.ListenOverflows", "connections met a full accept queue"),
+    ("TcpExt.ListenDrops", "SYNs were dropped"),
+)
+
+
+def shows_enough(evidence: EvidenceSet) -> bool:
+    """Tell whether the absence of symptoms means anything: a few requests may have been lucky."""
+    seen = [log.content.requests for log in evidence.access_logs]
+    seen += [run.content.requests or 0 for run in evidence.load_runs]
+    for where in captured_services(evidence):
+        seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
+    whole_hosts = (evidence.counters, evidence.sockets, evidence.softnet, evidence.processes, evidence.pidstat)
+    return any(whole_hosts) or max(seen, default=0) >= ENOUGH
+
+
+def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
+    """Yield what a user of the service would notice, with its file."""
+    for log in evidence.access_logs:
+        for text in _of_log(log.content):
+            yield Reason(text=text, file=log.name)
+    yield from departures(evidence)
+    for run in evidence.load_runs:
+        for text in _of_load(run.content):
+            yield Reason(text=text, file=run.name)
+    yield from _of_captures(evidence)
+    changes = CounterChanges(evidence)
+    for name, what in _SINCE_BOOT:
+        ever = changes.ever(name)
+        if ever is not None and ever.number:
+            text = f"{ever.number} {what} since boot ({name.partition('.')[2]}); take two readings to see when."
+            yield Reason(text=text, file=ever.file)
+
+
+def _of_log(log: LogSummary) -> Iterator[str]:
+    errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
+    if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
+        yield f"{errors} of {log.requests} requests were answered with a server error ({share(errors / log.requests)})."
+    times = log.request_time_s
+    if times is not None and times.p90 >= SLOW_S:
+        yield f"A tenth of the requests takes {seconds(times.p90)} or longer; half of them, {seconds(times.median)}."
+    if log.short_200:
+        yield f"{count(log.short_200, 'response')} with status 200 {'was' if log.short_200 == 1 else 'were'} cut short."
+
+
+def _of_load(run: LoadRun) -> Iterator[str]:
+    if run.failed_share is not None and run.failed_share >= TOUCHED_SHARE:
+        yield f"{run.tool}: {share(run.failed_share)} of the requests failed."
+    elif run.errors:
+        kinds = ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in sorted(run.errors.items()))
+        yield f"{run.tool} counted errors: {kinds}."
+    for name, who in (("p50", "half of the requests take"), ("p99", "one request in a hundred takes")):
+        took_ms = run.latency_ms.get(name)
+        if took_ms is not None and took_ms >= SLOW_S * 1000:
+            yield f"{run.tool}: {who} {seconds(took_ms / 1000)} or longer."
+            break
+
+
+def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
+    for where in captured_services(evidence):
+        service = where.service
+        sides = (service.from_client, service.from_server)
+        again = sum(side.retransmitted_segments for side in sides)
+        sent = sum(side.data_segments for side in sides)
+        if again >= REPEATED_SEGMENTS and again >= REPEATED_SHARE * sent:
+            text = f"{again} of {sent} segments with data stand in the capture more than once ({share(again / sent)})"
+            yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", file=where.file)
+        answer, handshake = service.response_s, service.handshake_s
+        if answer is None or answer.maximum < SLOW_S:
+            continue
+        if answer.p90 >= SLOW_S:
+            text = f"{where.label} takes {seconds(answer.p90)} or longer for a tenth of its answers"
+        elif handshake is not None and answer.maximum >= BEYOND_HANDSHAKE * handshake.median:
+            text = f"{where.label} took {seconds(answer.maximum)} for its slowest answer"
+        else:
+            continue
+        wire = f", with handshakes of {seconds(handshake.median)}" if handshake is not None else ""
+        yield Reason(text=f"{text}{wire}.", file=where.file)
