@@ -31,18 +31,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-def test_files_are_told_in_their_order_and_the_diagnosis_last(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:
     """900 overflows between two readings are an accept queue that overflows, whatever else is given."""
     assert main(["explain", "log", "before", "after"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     headings = [line for line in out.splitlines() if line and not line.startswith(" ")]
     assert headings == [
+        "Diagnosis",
         "log: access log",
         "before: counters (/proc/net)",
         "after: counters (/proc/net)",
         "before -> after: counters (/proc/net)",
-        "Diagnosis",
     ]
     assert "Found: The accept queue overflows." in out
 
@@ -124,7 +124,8 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path)
     )
     assert folder.exists()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == "standard input: counters (/proc/net)"
+    assert done.stdout.splitlines()[0] == "Diagnosis"
+    assert "standard input: counters (/proc/net)" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "[]"
 
 

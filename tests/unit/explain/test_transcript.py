@@ -1,0 +1,100 @@
+"""What people paste: prompts, several outputs in one file, and what a terminal leaves in it."""
+
+from pathlib import Path
+
+import pytest
+
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.explanation import Explanation, explain, fields_of
+from tuneproof.explain.opening import Source
+from tuneproof.explain.transcript import outputs
+
+NSTAT = """\
+#kernel
+IpInReceives                    1234               0.0
+TcpExtListenDrops               17                 0.0
+TcpExtListenOverflows           17                 0.0
+"""
+SS = """\
+State    Recv-Q   Send-Q     Local Address:Port      Peer Address:Port
+LISTEN   129      128              0.0.0.0:80             0.0.0.0:*
+"""
+
+
+def explained(folder: Path, text: str) -> Explanation:
+    """Explain one file of this text."""
+    path = folder / "pasted.txt"
+    path.write_bytes(text.encode())
+    return explain([Source(name="pasted.txt", path=path)])
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "root@web1:~# nstat -az",
+        "user@web1:/etc/nginx$ sudo nsenter -t 7 -n nstat -az",
+        "[root@web1 ~]# nstat",
+        "(venv) me@host ~ % nstat",
+        "web1 ~ # nstat -az | head",
+        "$ nstat",
+        "# nstat -az",
+        "\x1b[?2004hroot@web1:~# nstat\r",
+    ],
+)
+def test_a_prompt_is_no_evidence(tmp_path: Path, prompt: str) -> None:
+    """And what follows it is read without a warning."""
+    found = explained(tmp_path, f"{prompt}\n{NSTAT}root@web1:~# \n").found
+    assert [(file.kind, file.warnings, file.error) for file in found] == [(Kind.NSTAT, (), None)]
+
+
+def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> None:
+    """Two readings of one kind are compared; what nobody can read is passed over."""
+    later = NSTAT.replace("17 ", "99 ")
+    text = (
+        f"Script started on 2026-11-22\n$ cat motd\nhello\n$ nstat -az\n{NSTAT}$ ss -ltn\n{SS}$ nstat -az\n{later}$ \n"
+    )
+    told = explained(tmp_path, text)
+    assert [file.name for file in told.found] == [
+        "pasted.txt, nstat -az (2)",
+        "pasted.txt, ss -ltn (3)",
+        "pasted.txt, nstat -az (4)",
+        "pasted.txt, nstat -az (2) -> pasted.txt, nstat -az (4)",
+    ]
+    assert [each.cause.value for each in told.diagnosis.found] == ["accept-queue overflow"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NSTAT,
+        "# configuration file /etc/nginx/nginx.conf:\nevents {}\n",
+        "# HELP nginx_up Status\n# TYPE nginx_up gauge\n",
+        '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET /a@b:c$ HTTP/1.1" 200 12 "-" "curl"\n',
+        "Price: 5 $ \n",
+    ],
+)
+def test_other_texts_are_no_transcripts(text: str) -> None:
+    """Remarks, logs and prose have no prompt."""
+    assert outputs(text) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("foo|10.1.1.1|GET /|200|0.123", ["foo", "10.1.1.1", "GET /", "200", "0.123"]),
+        ('10.0.0.1 [22/Nov/2026] "GET / HTTP/1.1" 200', ["10.0.0.1", "[22/Nov/2026]", '"GET / HTTP/1.1"', "200"]),
+        ("hello there, this is no log", []),
+    ],
+)
+def test_a_line_in_no_known_format_is_cut_into_fields(line: str, fields: list[str]) -> None:
+    """At its separator, or at blanks outside of quotes and brackets."""
+    assert fields_of(line) == fields
+
+
+def test_an_unknown_log_says_what_would_help(tmp_path: Path) -> None:
+    """By name, with its first line in fields."""
+    [file] = explained(tmp_path, "foo|10.1.1.1|GET /|200|0.123\n" * 3).found
+    assert file.error is not None
+    assert "--nginx-conf FILE" in file.error
+    assert "--log-format" in file.error
+    assert "foo | 10.1.1.1 | GET / | 200 | 0.123" in file.error
