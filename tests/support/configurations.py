@@ -301,6 +301,21 @@ CASES: Final[Mapping[str, Case]] = {
         problems=((6, 'open() "gone.conf" failed (2: No such file or directory)'),),
         expects={"unseen": ["sites/*.conf", "gone.conf"]},
     ),
+    "include-that-lies-elsewhere": Case(
+        files={
+            MAIN: f"{HEAD}http {{\n{APP}server {{ include /srv/ssl.conf; location / {{ include /srv/proxy.conf;\n"
+            "proxy_pass http://app; } location /own { proxy_pass http://app; proxy_http_version 1.0; } } }\n"
+        },
+        proxied=(place("/", "unknown"), place("/own", "no")),
+        expects={"unseen": ["/srv/ssl.conf", "/srv/proxy.conf"]},
+    ),
+    "fragment-below-its-prefix": Case(
+        files={
+            "conf.d/site.conf": "server { listen 85; location / { include snippets/pass.conf; } }\n",
+            "snippets/pass.conf": "proxy_pass http://10.0.0.1;\nproxy_buffering off;\n",
+        },
+        proxied=(place("/", "no", buffering=False, held=4096),),
+    ),
     "include-of-itself": Case(
         files={MAIN: f"{HEAD}http {{ include loop.conf; }}\n", "loop.conf": "include loop.conf;\n"},
         problems=((1, 'include "loop.conf" leads to itself'),),
@@ -360,6 +375,13 @@ CASES: Final[Mapping[str, Case]] = {
         },
         problems=((6, 'invalid number of arguments in "proxy_pass" directive'),),
         proxied=(place("/", "no"),),
+    ),
+    "misspelt": Case(
+        files={
+            MAIN: f"{HEAD}http {{\n more_set_headers 'X: y'; brotli on; map $a $b {{ listen_ 1; }}\n"
+            " server { locaton / { proxy_passs http://a:1; } }\n}\n"
+        },
+        problems=((6, 'unknown directive "locaton"'), (6, 'unknown directive "proxy_passs"')),
     ),
     "missing-brace": Case(
         files={MAIN: f"{HEAD}http {{\n server {{ listen 82;\n}}\n"},

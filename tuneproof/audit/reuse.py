@@ -113,6 +113,10 @@ def _may_be_elsewhere(name: str) -> bool:
 
 def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Judgement:
     found = list(_obstacles(target, upstream, version))
+    unseen = [name for block in (*target.block.within(), upstream.block) for name in block.unseen]
+    if unseen and found and all(one.culprit is None for one in found):
+        why = "; ".join(one.why for one in found)
+        return Judgement(reuse=Reuse.UNKNOWN, why=f"{why}, unless {unseen[0]}, which is not here, says otherwise")
     lacks = tuple(one.lacks[0] for one in found if one.reuse is Reuse.NO)
     if lacks:
         stops = [one for one in found if one.reuse is Reuse.NO]

@@ -22,6 +22,8 @@ _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 64 << 20
+# How far above a file its nginx.conf's folder may be.
+_LEVELS: Final = 3
 
 
 class Source(ABC):
@@ -111,8 +113,10 @@ class Files(Source):
 
     def _candidates(self, pattern: str) -> list[str]:
         folder, prefix = self._place.folder, self._place.prefix
+        above = [folder, *list(folder.resolve().parents)[:_LEVELS]]
         if not pattern.startswith("/"):
-            return [str(folder / pattern)]
+            # Below nginx.conf's folder, which is above that of a fragment.
+            return [str(place / pattern) for place in above]
         if prefix:
             inside = posixpath.relpath(pattern, prefix)
             return [] if inside.startswith("..") else [str(folder / inside)]
@@ -120,7 +124,6 @@ class Files(Source):
         # Of a copied tree some parent stands for some parent there: the longest common end is the likeliest. A star
         # alone would match whatever lies here.
         ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
-        above = [folder, *list(folder.resolve().parents)[:3]]
         copied = [str(place / end) for end in ends for place in above[:1]]
         copied += [str(place / ends[0]) for place in above[1:] if place != Path("/")]
         return [*copied, pattern]

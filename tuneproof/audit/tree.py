@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tuneproof.audit.sources import Source
+from tuneproof.audit.spelling import TABLES, slips
 from tuneproof.audit.statements import ParsedFile, Problem, Statement, parse_file
 
 HTTP: Final = ("http",)
@@ -38,6 +39,7 @@ class Block:
         parent: What it stands in; None for the outermost.
         own: Its directives without blocks, in their order.
         blocks: Its blocks, in their order.
+        unseen: Files that it includes and that are not here: what they say counts in it.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Block:
     parent: "Block | None" = None
     own: list[Statement] = field(default_factory=list)
     blocks: list["Block"] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -136,12 +139,14 @@ class _Reader:
         self.texts: dict[str, str] = {}
         self.problems: list[Problem] = []
         self.unseen: list[str] = []
+        self._is_fragment = False
         self._parsed: dict[tuple[str, tuple[str, ...]], ParsedFile] = {}
 
     def read_root(self, main: Block, name: str) -> bool:
         """Read a file that nothing includes; return whether it is a fragment."""
         self.texts[name] = self._source.text(name)
         path = context_of(parse_file(name, self.texts[name]).statements)
+        self._is_fragment = bool(path)
         block = main
         for part in path:
             # Fragments of one kind stand in the same http{}, but not in the same server{}.
@@ -161,6 +166,8 @@ class _Reader:
                 self.texts[name] = self._source.text(name)
             self._parsed[key] = parse_file(name, self.texts[name], around=around)
             self.problems += self._parsed[key].problems
+            if not set(path) & TABLES:
+                self.problems += slips(self._parsed[key].statements)
         return self._parsed[key].statements
 
     def _add(self, block: Block, statements: Sequence[Statement], *, depth: int) -> None:
@@ -189,11 +196,16 @@ class _Reader:
         if names or posixpath.basename(pattern) in _TABLES:
             return
         has_star = any(character in pattern for character in "*?[")
-        if not has_star:
+        # A fragment, and a copy, lack what stands elsewhere on their own machine.
+        is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment)
+        if not has_star and not is_elsewhere:
             message = f'open() "{pattern}" failed (2: No such file or directory)'
             self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
         if not has_star or not self._source.is_complete:
             self.unseen.append(pattern)
+            # What is included in http{} by a pattern are sites, not settings.
+            if not has_star or block.name not in {"main", "http", "stream"}:
+                block.unseen.append(pattern)
 
 
 def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def test_the_latest_results_are_shown_unless_others_are_named(
     monkeypatch.setattr(report, "LATEST", write(tmp_path / "latest", a_cell()))
     assert main(["report"]) == 0
     out, err = capsys.readouterr()
-    assert "The claim stalls" in out
+    assert "  stalls " in out
     assert "measuring: 9.0 s of 60.0 s (15%)" in out
     assert "\x1b" not in out
     assert err == f"lab: report: {tmp_path}/latest/index.html\n"
@@ -47,9 +47,9 @@ def test_several_results_are_one_table(tmp_path: Path, capsys: pytest.CaptureFix
     folders = [str(write(tmp_path / name, a_cell(name))) for name in ("one", "two")]
     assert main(["report", *folders]) == 0
     out, err = capsys.readouterr()
-    assert out.count("| claim") == 1
-    assert "The claim one" in out
-    assert "The claim two" in out
+    assert out.count("stall, nginx 1.22") == 1
+    assert "  one " in out
+    assert "  two " in out
     assert "--output FOLDER" in err
     assert pages == []
 
@@ -151,7 +151,7 @@ def test_results_from_before_newer_keys_are_shown(tmp_path: Path, capsys: pytest
     del document["cells"][0]["links"]
     (folder / "results.json").write_text(json.dumps(document), encoding="utf-8")
     assert main(["report", str(folder)]) == 0
-    assert "The claim stalls" in capsys.readouterr().out
+    assert "  stalls " in capsys.readouterr().out
 
 
 def test_overlapping_results_are_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,6 +188,6 @@ def test_pages_that_cannot_be_written_cost_only_the_pages(
     folder = str(write(tmp_path / "run", a_cell()))
     assert main(["report", folder]) == 0
     out, err = capsys.readouterr()
-    assert "The claim stalls" in out
+    assert "  stalls " in out
     assert err == "lab: no pages were written: read-only\n"
     assert main(["report", folder, "--output", str(tmp_path / "all")]) == 2

@@ -1,0 +1,38 @@
+"""Directives that nobody knows and that are one slip of the pen from one that everybody does."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from crossplane.analyzer import DIRECTIVES
+
+from tuneproof.audit.statements import Problem, Statement
+
+TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
+"""Blocks whose lines begin with values, not with directives."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
+_LONG: Final = 6
+
+
+def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
+    """Yield the directives that must be misspelt, in nginx's words; modules of others have names that are far off."""
+    for statement in statements:
+        if statement.name not in DIRECTIVES and not statement.name.startswith("$") and _meant(statement.name):
+            message = f'unknown directive "{statement.name}"'
+            yield Problem(file=statement.file, line=statement.line, message=message)
+        if statement.block and statement.name not in TABLES:
+            yield from slips(statement.block)
+
+
+def _meant(name: str) -> bool:
+    """Tell whether one letter less, more, another, or two in another order make a directive of it.
+
+    Short names, and those with figures such as http2, are too close to each other.
+    """
+    if len(name) < _LONG or not name.replace("_", "").isalpha():
+        return False
+    halves = [(name[:at], name[at:]) for at in range(len(name) + 1)]
+    less = (before + after[1:] for before, after in halves if after)
+    swapped = (before + after[1] + after[0] + after[2:] for before, after in halves if len(after) > 1)
+    other = (before + letter + after[1:] for before, after in halves if after for letter in _LETTERS)
+    more = (before + letter + after for before, after in halves for letter in _LETTERS)
+    return any(candidate in DIRECTIVES for variants in (less, swapped, other, more) for candidate in variants)
