@@ -222,12 +222,22 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
         arms=(HEALTHY, STALL, SLOW_READER, OVERFLOW, SYN_PRESSURE, SLOW, LOSSY),
         claims=(
             diagnosis_claim("healthy_is_healthy", HEALTHY.name, "Healthy traffic gives no finding", demand),
-            diagnosis_claim("stall_is_told", STALL.name, "A stalled event loop is told by files alone", demand),
-            diagnosis_claim("slow_reader_is_told", SLOW_READER.name, "A slow reader is told by files alone", demand),
-            diagnosis_claim("overflow_is_told", OVERFLOW.name, "A full accept queue is told by files alone", demand),
-            diagnosis_claim("syn_drop_is_told", SYN_PRESSURE.name, "A full SYN queue is told by files alone", demand),
-            diagnosis_claim("slow_backend_is_told", SLOW.name, "A slow backend is told by files alone", demand),
-            diagnosis_claim("loss_is_told", LOSSY.name, "Loss on the path is told by files alone", demand),
+            diagnosis_claim(
+                "stall_is_told", STALL.name, "A stalled event loop can be diagnosed from files alone", demand
+            ),
+            diagnosis_claim(
+                "slow_reader_is_told", SLOW_READER.name, "A slow reader can be diagnosed from files alone", demand
+            ),
+            diagnosis_claim(
+                "overflow_is_told", OVERFLOW.name, "A full accept queue can be diagnosed from files alone", demand
+            ),
+            diagnosis_claim(
+                "syn_drop_is_told", SYN_PRESSURE.name, "A full SYN queue can be diagnosed from files alone", demand
+            ),
+            diagnosis_claim(
+                "slow_backend_is_told", SLOW.name, "A slow backend can be diagnosed from files alone", demand
+            ),
+            diagnosis_claim("loss_is_told", LOSSY.name, "Loss on the path can be diagnosed from files alone", demand),
             Claim(
                 name="log_lies_in_stall",
                 sentence="In a stall the log's upstream connect time is the event loop's lag, not the network's time",

@@ -60,7 +60,7 @@ def claim(one_way_ms: float) -> Claim[HttpObservation]:
     plain, kept = arm(PLAIN, one_way_ms).name, arm(KEPT, one_way_ms).name
     return Claim(
         name=f"keepalive_saves_a_round_trip_of_{2 * one_way_ms:g}_ms",
-        sentence=f"Keepalive to an upstream {2 * one_way_ms:g} ms of round trip away spares each request that trip",
+        sentence=f"With a {2 * one_way_ms:g} ms RTT to the upstream, keepalive saves one round trip per request",
         source=f"{ARTICLE}: the cause is the set-up of connections",
         arms=(plain, kept),
         effect=lambda block: block[kept].requests_per_s / block[plain].requests_per_s,

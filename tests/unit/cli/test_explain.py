@@ -39,10 +39,10 @@ def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(capsys: pyt
     headings = [line for line in out.splitlines() if line and not line.startswith(" ")]
     assert headings == [
         "Diagnosis",
-        "log: access log",
-        "before: counters (/proc/net)",
-        "after: counters (/proc/net)",
-        "before -> after: counters (/proc/net)",
+        "[1] log: access log",
+        "[2] before: counters (/proc/net)",
+        "[3] after: counters (/proc/net)",
+        "[4] before -> after: counters (/proc/net)",
     ]
     assert "Found: The accept queue overflows." in out
 
@@ -125,7 +125,7 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path)
     assert folder.exists()
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "Diagnosis"
-    assert "standard input: counters (/proc/net)" in done.stdout.splitlines()
+    assert "[1] standard input: counters (/proc/net)" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "[]"
 
 

@@ -50,12 +50,12 @@ def test_the_diagnosis_comes_first_and_each_file_has_its_figures() -> None:
         "  Found: path loss.\n"
         "    For: 3 % of the segments were sent again (a.log).\n"
         "\n"
-        "a.log: access log\n"
+        "[1] a.log: access log\n"
         "  requests               12\n"
         "  request time, median   250 ms\n"
         "  warning: 2 lines are in no known format\n"
         "\n"
-        "b.bin\n"
+        "[2] b.bin\n"
         "  error: not recognised: first line 'x'\n"
     )
 
@@ -74,7 +74,7 @@ def test_a_long_value_is_wrapped_beside_its_name() -> None:
     """The name stays on one line, so that the figures can be looked through."""
     found = Found(name="a", kind=Kind.NGINX_CONF, figures=(Figure(name="log_format own", value="$status " * 20),))
     lines = render_text((found,), (), width=60, color=False).splitlines()
-    at = lines.index("a: nginx configuration")
+    at = lines.index("[1] a: nginx configuration")
     assert lines[at + 1].startswith("  log_format own   $status")
     assert lines[at + 2].startswith("                   $status")
 
