@@ -1,10 +1,11 @@
 """An audit as JSON, as in schema.json."""
 
 import json
+from functools import cache
 from importlib import resources
 from typing import Any
 
-import jsonschema
+from jsonschema import Draft202012Validator
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
@@ -40,16 +41,14 @@ def document(audit: Audit) -> dict[str, Any]:
         "stream_servers": facts.stream_servers,
         "advice": [_advised(advised, texts) for advised in audit.advice],
     }
-    jsonschema.validate(content, schema())
+    _validator().validate(content)
     return content
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of an audit."""
-    content: dict[str, Any] = json.loads(
-        resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
-    )
-    return content
+@cache
+def _validator() -> Draft202012Validator:
+    text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
 
 
 def _proxied(proxied: Proxied) -> dict[str, Any]:

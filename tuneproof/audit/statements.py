@@ -4,12 +4,12 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import crossplane
 from crossplane.errors import NgxParserBaseException
 
+from tuneproof.audit.layout import spans
 from tuneproof.audit.lua import without_lua
 
 # crossplane's table of arguments is older than these: since nginx 1.29.7 keepalive takes "local" as well.
@@ -119,8 +119,10 @@ def _balanced(name: str, text: str) -> tuple[str, dict[str, Any], list[Problem]]
 
 def _closed(text: str) -> str:
     """Return a text that ends too early, with what it lacks; nothing where that cannot be told."""
+    open_blocks = sum(text[span.end - 1 : span.end] == "{" and span.closing is None for span in spans(text))
     for ending in ("", ";", '";', "';"):
-        for braces in range(_MAX_REPAIRS):
+        # What looks like a brace may be in a string that nobody closed.
+        for braces in (open_blocks, max(0, open_blocks - 1), open_blocks + 1):
             candidate = f"{text}\n{ending}{'}' * braces}"
             if not _crossplane(candidate, check_args=False)["errors"]:
                 return candidate
@@ -140,11 +142,11 @@ def _last_line(text: str) -> int:
 
 def _crossplane(text: str, *, check_args: bool) -> dict[str, Any]:
     """Let crossplane parse a text; it reads files only, by name."""
-    with tempfile.TemporaryDirectory(prefix="tuneproof-audit-") as folder:
-        path = Path(folder) / "nginx.conf"
-        path.write_text(text, encoding="utf-8", errors="replace", newline="")
+    with tempfile.NamedTemporaryFile(prefix="tuneproof-", suffix=".conf") as file:
+        file.write(text.encode("utf-8", "replace"))
+        file.flush()
         payload: dict[str, Any] = crossplane.parse(
-            str(path), single=True, check_ctx=False, check_args=check_args, onerror=lambda error: error
+            file.name, single=True, check_ctx=False, check_args=check_args, onerror=lambda error: error
         )
         return payload
 
