@@ -101,6 +101,7 @@ SABOTAGES = {
         stand_ins={_HALF_OPEN.SHORT.name: _HALF_OPEN.LONG.name},
         # That cookies end the drops is the same function of another arm.
         claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops"),
+        slow=True,
     ),
     "recipe-left-out": Sabotage(
         scenario=_TUNED.SCENARIO,

@@ -52,8 +52,9 @@ def links(
         yield ShapedLinks(lab, shaper=chosen)
 
 
-# The others are made of the same parts.
-QUICK = frozenset({"lan", "lossy", "unruly", "distant-backend"})
+# The others are made of the same parts. What a gigabit takes of the CPU, a busy host may not have at the moment: that
+# rates are kept is shown below with less of them.
+QUICK = frozenset({"lossy", "unruly", "distant-backend"})
 
 
 @pytest.mark.parametrize(
