@@ -1,5 +1,6 @@
 """Numbers, and text from elsewhere, in the words of every room."""
 
+import re
 from typing import Final
 
 _ASCII_FORMS: Final = str.maketrans(
@@ -8,6 +9,8 @@ _ASCII_FORMS: Final = str.maketrans(
 _FIRST_LONG_NUMBER: Final = 1_000
 _FIRST_EXPONENT: Final = 1_000_000
 _MIB: Final = 1 << 20
+# Control sequences: ECMA-48, and xterm's for window titles.
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _KIB: Final = 1 << 10
 
 
@@ -52,6 +55,11 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def without_escapes(text: str) -> str:
+    """Return text without the colours, titles and modes that a terminal was told to show."""
+    return _ESCAPES.sub("", text)
+
+
 def one_line(text: str) -> str:
     """Return text on one line, with control characters escaped: a terminal would obey those of a foreign file."""
     return "".join(
@@ -62,3 +70,12 @@ def one_line(text: str) -> str:
 def ascii_only(text: str) -> str:
     """Return text in ASCII: typographic signs by their usual stand-in, any other character as a backslash escape."""
     return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def as_numbers(version: str) -> tuple[int, ...]:
+    """Return a version such as "1.29.7" as numbers, which compare as versions do.
+
+    Raises:
+        ValueError: It is no version.
+    """
+    return tuple(int(part) for part in version.split("."))

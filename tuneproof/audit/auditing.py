@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts, facts_of, numbers_of
+from tuneproof.audit.facts import Facts, facts_of
 from tuneproof.audit.rules import every_rule
 from tuneproof.audit.sources import Source, open_source
-from tuneproof.audit.templates import refuse_template
 from tuneproof.audit.tree import read_configuration
 from tuneproof.errors import BadInputError
+from tuneproof.wording import as_numbers
 
 NEWEST: Final = "1.30"
 """The newest version of nginx whose defaults are known here."""
@@ -51,11 +51,10 @@ def audit_source(source: Source, *, version: str = NEWEST) -> Audit:
         BadInputError: As for :func:`audit`.
     """
     try:
-        numbers_of(version)
+        as_numbers(version)
     except ValueError as error:
         raise BadInputError(f"--nginx {version}: no version", remedy="such as 1.22 or 1.29.7") from error
     configuration = read_configuration(source)
-    refuse_template(configuration.texts)
     facts = facts_of(configuration, version)
     if not any(configuration.main.blocks) and not configuration.main.own:
         what = str(configuration.problems[0].message) if configuration.problems else "nothing in it is a directive"

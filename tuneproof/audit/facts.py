@@ -9,6 +9,7 @@ from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block, Configuration
 from tuneproof.audit.upstreams import Target, Upstream, targets_of, upstreams_of
 from tuneproof.audit.values import size_bytes, whole_number
+from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/ngx_core_module.html#worker_connections, .../ngx_http_upstream_module.html#keepalive
 DEFAULT_WORKER_CONNECTIONS: Final = 512
@@ -83,12 +84,7 @@ class Facts:
     @property
     def version_numbers(self) -> tuple[int, ...]:
         """The version as numbers, which compare as versions do."""
-        return numbers_of(self.version)
-
-
-def numbers_of(version: str) -> tuple[int, ...]:
-    """Return a version such as "1.29.7" as numbers."""
-    return tuple(int(part) for part in version.split("."))
+        return as_numbers(self.version)
 
 
 def facts_of(configuration: Configuration, version: str) -> Facts:
@@ -99,7 +95,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         version: The version of nginx, such as "1.30" or "1.29.7".
     """
     main = configuration.main
-    numbers = numbers_of(version)
+    numbers = as_numbers(version)
     upstreams = upstreams_of(main, default_keepalive=_DEFAULT_KEEPALIVE if numbers >= DEFAULT_SINCE else 0)
     servers = [block for block in main.all("server") if "http" in block.path]
     listens = [listen for block in main.all("server") for listen in block.local("listen")]

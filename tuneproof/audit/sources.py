@@ -8,7 +8,6 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -70,19 +69,6 @@ class Dump(Source):
         return sorted(name for name in self._files if _matches(posixpath.normpath(name), full))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Place:
-    """Where files lie, and where their own nginx has them.
-
-    Attributes:
-        folder: The folder of nginx.conf.
-        prefix: What that folder is called where the configuration is used; empty when nobody said.
-    """
-
-    folder: Path
-    prefix: str
-
-
 class Files(Source):
     """Files on this machine: as installed, or a copy of what another machine has.
 
@@ -93,7 +79,8 @@ class Files(Source):
 
     def __init__(self, roots: Sequence[Path], *, prefix: str = "") -> None:
         self.roots = [str(root) for root in roots]
-        self._place = _Place(folder=roots[0].parent, prefix=prefix)
+        self._folder = roots[0].parent
+        self._prefix = prefix
 
     def text(self, name: str) -> str:
         """Return a file's text.
@@ -112,7 +99,7 @@ class Files(Source):
         return ()
 
     def _candidates(self, pattern: str) -> list[str]:
-        folder, prefix = self._place.folder, self._place.prefix
+        folder, prefix = self._folder, self._prefix
         above = [folder, *list(folder.resolve().parents)[:_LEVELS]]
         if not pattern.startswith("/"):
             # Below nginx.conf's folder, which is above that of a fragment.
@@ -124,7 +111,7 @@ class Files(Source):
         # Of a copied tree some parent stands for some parent there: the longest common end is the likeliest. A star
         # alone would match whatever lies here.
         ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
-        copied = [str(place / end) for end in ends for place in above[:1]]
+        copied = [str(folder / end) for end in ends]
         copied += [str(place / ends[0]) for place in above[1:] if place != Path("/")]
         return [*copied, pattern]
 

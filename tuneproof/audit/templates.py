@@ -1,7 +1,6 @@
 """Templates of configurations, which are none yet."""
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 from tuneproof.audit.lua import without_lua
@@ -18,21 +17,20 @@ _MARKS: Final = (
 _CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|more_set_headers|rewrite|if|set)\b")
 
 
-def refuse_template(texts: Mapping[str, str]) -> None:
-    """Refuse files that something has to fill in first.
+def refuse_template(name: str, text: str) -> None:
+    """Refuse a file that something has to fill in first.
 
     Raises:
-        BadInputError: One has such places; the first one is named.
+        BadInputError: It has such places; the first one is named.
     """
-    for name, text in texts.items():
-        for number, line in enumerate(without_lua(text).splitlines(), start=1):
-            code = line.lstrip()
-            if code.startswith("#") or _CONTENT.match(line):
-                continue
-            for mark in _MARKS:
-                if found := mark.search(code):
-                    raise BadInputError(
-                        f"a template, not a configuration: {found[0][:60]} has yet to be filled in",
-                        where=f"{name}:{number}",
-                        remedy="audit what it becomes: `nginx -T` where it runs prints that with all its includes",
-                    )
+    for number, line in enumerate(without_lua(text).splitlines(), start=1):
+        code = line.lstrip()
+        if code.startswith("#") or _CONTENT.match(line):
+            continue
+        for mark in _MARKS:
+            if found := mark.search(code):
+                raise BadInputError(
+                    f"a template, not a configuration: {found[0][:60]} has yet to be filled in",
+                    where=f"{name}:{number}",
+                    remedy="audit what it becomes: `nginx -T` where it runs prints that with all its includes",
+                )

@@ -1,16 +1,17 @@
 """Bytes of a configuration, as editors, terminals and other systems leave them, as text."""
 
 import codecs
-import re
 from typing import Final
+
+from tuneproof.wording import without_escapes
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Colours and window titles (ECMA-48, xterm's control sequences), as `script` and some pagers leave them.
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00\x08]")
+# What `script` and some pagers leave besides.
+_NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 
 def decode(raw: bytes) -> str:
@@ -35,4 +36,4 @@ def decode(raw: bytes) -> str:
 
 def without_terminal(text: str) -> str:
     """Return a text without the control sequences that a terminal puts around it."""
-    return _ESCAPES.sub("", text)
+    return without_escapes(text).translate(_NOISE)

@@ -9,6 +9,7 @@ from typing import Final
 from tuneproof.audit.sources import Source
 from tuneproof.audit.spelling import TABLES, slips
 from tuneproof.audit.statements import ParsedFile, Problem, Statement, parse_file
+from tuneproof.audit.templates import refuse_template
 
 HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
@@ -119,7 +120,7 @@ def read_configuration(source: Source) -> Configuration:
     """Read a configuration with all its includes.
 
     Raises:
-        BadInputError: A file cannot be read.
+        BadInputError: A file cannot be read, or is a template.
     """
     reader = _Reader(source)
     main = Block(name="main")
@@ -141,11 +142,11 @@ class _Reader:
         self.unseen: list[str] = []
         self._is_fragment = False
         self._parsed: dict[tuple[str, tuple[str, ...]], ParsedFile] = {}
+        self._judged: set[tuple[str, tuple[str, ...]]] = set()
 
     def read_root(self, main: Block, name: str) -> bool:
         """Read a file that nothing includes; return whether it is a fragment."""
-        self.texts[name] = self._source.text(name)
-        path = context_of(parse_file(name, self.texts[name]).statements)
+        path = context_of(self._parsed_file(name, ()).statements)
         self._is_fragment = bool(path)
         block = main
         for part in path:
@@ -160,15 +161,23 @@ class _Reader:
 
     def _parse(self, name: str, path: tuple[str, ...]) -> tuple[Statement, ...]:
         around = path if set(path) <= _CHECKED else ()
+        parsed = self._parsed_file(name, around)
+        if (name, around) not in self._judged:
+            self._judged.add((name, around))
+            self.problems += parsed.problems
+            if not set(path) & TABLES:
+                self.problems += slips(parsed.statements)
+        return parsed.statements
+
+    def _parsed_file(self, name: str, around: tuple[str, ...]) -> ParsedFile:
+        if name not in self.texts:
+            text = self._source.text(name)
+            refuse_template(name, text)
+            self.texts[name] = text
         key = (name, around)
         if key not in self._parsed:
-            if name not in self.texts:
-                self.texts[name] = self._source.text(name)
             self._parsed[key] = parse_file(name, self.texts[name], around=around)
-            self.problems += self._parsed[key].problems
-            if not set(path) & TABLES:
-                self.problems += slips(self._parsed[key].statements)
-        return self._parsed[key].statements
+        return self._parsed[key]
 
     def _add(self, block: Block, statements: Sequence[Statement], *, depth: int) -> None:
         for statement in statements:

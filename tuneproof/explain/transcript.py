@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-# Colours, window titles and modes (ECMA-48, xterm's control sequences).
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+from tuneproof.wording import without_escapes
+
 # "user@host:~$ ", "[user@host ~]# ", "host ~ # ": whatever follows is a command.
 _PROMPT: Final = re.compile(
     r"(?:\([\w.-]+\) )?"
@@ -38,7 +38,7 @@ def outputs(text: str) -> list[Output]:
     """Return the outputs of a transcript; none if a text is no transcript."""
     found: list[tuple[str, list[str]]] = [("", [])]
     prompts = 0
-    for line in _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n"):
+    for line in without_escapes(text).replace("\r\n", "\n").split("\n"):
         prompt = _prompt(line.rstrip())
         if prompt is not None:
             prompts += 1

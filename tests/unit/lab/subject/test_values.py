@@ -10,7 +10,8 @@ from tuneproof.explain.parse.access_log.known import LAB
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
 from tuneproof.lab.subject.snapshot import Snapshot
-from tuneproof.lab.subject.versions import as_numbers, choose_versions
+from tuneproof.lab.subject.versions import choose_versions
+from tuneproof.wording import as_numbers
 
 
 @pytest.mark.parametrize(
