@@ -1,5 +1,6 @@
 """One observation of every kind of load, and variants of them for the arms of a claim."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
@@ -9,6 +10,7 @@ from tests.support.canned_trials import raw_trial
 from tuneproof.lab.load.accept_load import AcceptObservation
 from tuneproof.lab.load.base import TrialRecord
 from tuneproof.lab.load.connect_storm import StormObservation
+from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.load.half_open import HalfOpenObservation
 from tuneproof.lab.load.held_connections import HeldObservation
 from tuneproof.lab.load.http_load import HttpObservation
@@ -174,3 +176,8 @@ def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) 
     """Return nginxes of so many workers and connections of them all, of which each costs so much."""
     rows = [(workers, slots, round(workers * (1 << 20) + slots * slot_bytes)) for workers, slots in workers_and_slots]
     return [replace(STARTED, workers=workers, slots=slots, rss_bytes=rss) for workers, slots, rss in rows]
+
+
+def counted(*values: float) -> Block:
+    """Return trials that count: each has counted the same of everything."""
+    return [CountedObservation(**_ANY, figures=defaultdict(lambda value=value: value)) for value in values]  # type: ignore[misc]  # mypy does not know what a lambda's default makes of it

@@ -1,12 +1,13 @@
 """The figures of README.md and docs/ are those of docs/results.json, and nobody wrote them by hand."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.written_results import a_cell, ratio, unsupported, written
-from tools.docs.__main__ import PICTURES, RESULTS, ROOT, pages
+from tools.docs.__main__ import PICTURES, RESULTS, ROOT, combined, pages
 from tools.docs.markers import Marker, markers, rewrite
 from tools.docs.tables import fill, scenarios_of
 from tuneproof.catalogue import every_advice
@@ -193,3 +194,37 @@ def test_other_comments_are_left_alone() -> None:
     text = "<!-- a note -->\n<!-- run: all -->x<!-- end -->\n"
     assert rewrite(text, lambda marker: marker.wanted, where="page.md") == text.replace("x", "all")
     assert list(markers(text)) == [Marker(kind="run", wanted="all")]
+
+
+def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+    """So one scenario can be measured again, and the others stay."""
+    first = written(tmp_path / "first", a_cell("stalls"), a_cell("rare", verdict="refuted"))
+    again = written(tmp_path / "again", a_cell("rare"))
+    both = combined([first, again])
+    assert {cell.name: cell.verdict for cell in both.cells} == {"stalls": "holds", "rare": "holds"}
+    assert [run.cells for run in both.parts] == [(cell.id,) for cell in both.cells]
+    # Merged ones are taken apart again, and a run of which nothing is left goes.
+    assert combined([both, again]).to_json()["cells"] == both.to_json()["cells"]
+    assert len(combined([both, first]).parts) == 1
+    assert combined([first]) == first
+
+
+def test_versions_stand_side_by_side_and_lines_are_told(tmp_path: Path) -> None:
+    """One row for each claim, with the newest version's figure."""
+    cells = [
+        replace(a_cell("stalls"), id=f"s/stalls/nginx-{nginx}/bare", nginx=nginx, line=line)
+        for nginx, line in (("1.30", "use epoll;"), ("1.9", "use epoll;"))
+    ]
+    results = written(tmp_path / "run", *cells)
+    text = fill("<!-- versions: stall --><!-- end -->\n\n<!-- lines: all --><!-- end -->", results, where="page")
+    assert text.count("| nginx 1.9 | nginx 1.30 |") == 2
+    assert text.count("**holds** | **holds** |") == 2
+    assert "| `use epoll;`: " in text
+
+
+def test_pages_without_any_line_cannot_show_them(results: Results) -> None:
+    """An empty table would say that nothing was copied."""
+    with pytest.raises(BadInputError, match="no cell is about a line"):
+        fill("<!-- lines: all --><!-- end -->", results, where="page")
+    with pytest.raises(BadInputError, match="there is no scenario none"):
+        fill("<!-- versions: none --><!-- end -->", results, where="page")

@@ -9,7 +9,7 @@ from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line
 
 # A page names the scenarios whose verdicts it shows.
-_SHOWN: Final = re.compile(r"<!-- verdicts: ([\w, ]+) -->")
+_SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
 
 
 def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
@@ -25,14 +25,14 @@ def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
         for names in _SHOWN.findall(text)
         for name in names.split(",")
     }
-    cells = {
-        f"{cell.scenario}/{cell.name}": {
-            "claim": cell.claim,
-            "nginx": cell.nginx,
+    cells: dict[str, dict[str, Any]] = {}
+    for cell in results.cells:
+        claim = cells.setdefault(
+            f"{cell.scenario}/{cell.name}",
+            {"claim": cell.claim, "page": page_of.get(cell.scenario, ""), "versions": {}},
+        )
+        claim["versions"][cell.nginx] = {
             "verdict": cell.verdict,
             "effect": format_measured(cell.effect) if cell.effect else "",
-            "page": page_of.get(cell.scenario, ""),
         }
-        for cell in results.cells
-    }
     return {"machine": machine_line(results.host), "cells": cells}

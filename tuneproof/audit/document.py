@@ -39,7 +39,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "multi_accept": facts.multi_accept,
         "reuseport": facts.reuseport,
         "stream_servers": facts.stream_servers,
-        "advice": [_advised(advised, texts) for advised in audit.advice],
+        "advice": [_advised(advised, texts, facts.version) for advised in audit.advice],
     }
     _validator().validate(content)
     return content
@@ -66,8 +66,8 @@ def _proxied(proxied: Proxied) -> dict[str, Any]:
     }
 
 
-def _advised(advised: Advised, texts: dict[str, str]) -> dict[str, Any]:
-    recorded = recorded_of(advised.name, advised.claim)
+def _advised(advised: Advised, texts: dict[str, str], version: str) -> dict[str, Any]:
+    recorded = recorded_of(advised.name, advised.claim, version)
     return {
         "name": advised.name,
         "claim": advised.claim,

@@ -6,6 +6,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from tuneproof.wording import as_numbers
+
 FILE: Final = "recorded.json"
 """Written by tools/docs from docs/results.json."""
 
@@ -29,10 +31,18 @@ class Recorded:
     page: str
 
 
-def recorded_of(scenario: str, claim: str) -> Recorded | None:
-    """Return what was recorded of a claim; None if nothing was."""
+def recorded_of(scenario: str, claim: str, version: str) -> Recorded | None:
+    """Return what was recorded of a claim on a version of nginx; None if nothing was.
+
+    Of the versions that were measured it is the newest that is not newer; before all of them, the oldest.
+    """
     found = _document()["cells"].get(f"{scenario}/{claim}")
-    return None if found is None else Recorded(**found)
+    if found is None:
+        return None
+    measured = sorted(found["versions"], key=as_numbers)
+    not_newer = [each for each in measured if as_numbers(each) <= as_numbers(version)]
+    nginx = (not_newer or measured)[-1 if not_newer else 0]
+    return Recorded(claim=found["claim"], page=found["page"], nginx=nginx, **found["versions"][nginx])
 
 
 def machine() -> str:

@@ -32,7 +32,10 @@ def render(audit: Audit, *, width: int, details: bool = False) -> str:
     parts = [
         _summary(facts),
         *_problems(facts, width),
-        *(_group(list(group), width) for _, group in groupby(told, key=lambda one: (one.state, one.name, one.why))),
+        *(
+            _group(list(group), facts.version, width)
+            for _, group in groupby(told, key=lambda one: (one.state, one.name, one.why))
+        ),
         *_rest(audit, details=details),
         *_patches(told, facts),
     ]
@@ -62,7 +65,7 @@ def _problems(facts: Facts, width: int) -> Iterator[str]:
         yield _wrapped("This is a part of a configuration: what the rest says may change the answers.", width)
 
 
-def _group(group: Sequence[Advised], width: int) -> str:
+def _group(group: Sequence[Advised], version: str, width: int) -> str:
     first = group[0]
     places = [f"{advised.at.file}:{advised.at.line}" for advised in group]
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
@@ -70,7 +73,7 @@ def _group(group: Sequence[Advised], width: int) -> str:
         f"{first.state.value}: {first.name}, {', '.join(places[:_PLACES])}{more}",
         _wrapped(first.why, width, "  "),
     ]
-    if (recorded := recorded_of(first.name, first.claim)) is not None and recorded.effect:
+    if (recorded := recorded_of(first.name, first.claim, version)) is not None and recorded.effect:
         measured = f'"{recorded.claim}" {recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}'
         page = f" ({recorded.page})" if recorded.page else ""
         lines.append(_wrapped(f"{measured}{page}", width, "  "))
@@ -83,7 +86,7 @@ def _rest(audit: Audit, *, details: bool) -> Iterator[str]:
     elif not details and (quiet := Counter(one.state.value for one in audit.advice if one.state in _QUIET)):
         said = ", ".join(f"{state}: {number}" for state, number in quiet.items())
         yield f"Besides, {said}; --details says which."
-    if any(recorded_of(advised.name, advised.claim) for advised in audit.advice):
+    if any(recorded_of(advised.name, advised.claim, audit.facts.version) for advised in audit.advice):
         yield f"Measured on: {machine()}"
 
 

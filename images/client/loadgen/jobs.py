@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from . import connect_storm, gaps, http_load, one_by_one, slow_readers
+from . import connect_storm, exchanges, gaps, http_load, one_by_one, slow_readers, tls
 from .hold import Holder
 from .machine import CpuTimes
 
@@ -26,6 +26,7 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Answer each line with an object, until the lines end."""
     holder = Holder()
     readers = slow_readers.InBackground()
+    tls_client = tls.Client()
     jobs: dict[str, Job] = {
         "http_load": lambda **fields: http_load.run(http_load.HttpLoad(**fields)),
         "connect_storm": connect_storm.run,
@@ -35,6 +36,10 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         "release": holder.release,
         "one_by_one": one_by_one.run,
         "gaps": gaps.run,
+        "exchanges": exchanges.run,
+        "tls_connect": tls_client.connect,
+        "tls_resume": tls_client.resume,
+        "http2": _http2,
     }
     try:
         for line in lines:
@@ -58,6 +63,12 @@ def _answer(jobs: dict[str, Job], line: str) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001 - whatever it is, the asker must hear of it and not wait
         traceback.print_exc(file=sys.stderr)
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _http2(**fields: Any) -> dict[str, Any]:
+    from . import http2  # noqa: PLC0415 - only the image has its library
+
+    return http2.run(**fields)
 
 
 def allow_many_files() -> None:

@@ -7,6 +7,7 @@ without capabilities may not read /proc/PID/io (proc_pid_io(5)). Times are CLOCK
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from . import processes, snapshot, sockets, turns
+from . import calls, processes, snapshot, sockets, turns
 
 
 class ObserverError(Exception):
@@ -86,11 +87,14 @@ class Observer:
         self._watch: Watch | None = None
         self._tasks: dict[str, Callable[..., Mapping[str, Any]]] = {
             "counters": self.counters,
+            "sysctl": self.sysctl,
+            "printed": self.printed,
             "workers": self.workers,
             "sockets": self.sockets,
             "watch": self.watch,
             "watched": self.watched,
             "turns": self.turns,
+            "calls": self.calls,
             "signal": self.signal,
         }
 
@@ -109,6 +113,30 @@ class Observer:
         """Return the counters of the network namespace, and those of each CPU; see snapshot.py."""
         at_s = time.monotonic()
         return {"counters": snapshot.network_counters(), "softnet": snapshot.softnet(), "at_s": at_s}
+
+    def sysctl(self, name: str) -> dict[str, Any]:
+        """Return the value of a sysctl in this network namespace; None where this kernel has none of that name."""
+        return {"value": snapshot.sysctl(name)}
+
+    def printed(self, what: str) -> dict[str, Any]:
+        """Return what an engineer would have printed here, as text.
+
+        Args:
+            what: "counters", the files that nstat(8) reads; "sockets", by ss(8); or "processes", nginx's status files
+                (proc_pid_status(5)).
+        """
+        if what == "sockets":
+            # Options for numbers, TCP, memory, internals, all states, timers.
+            done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
+            return {"text": done.stdout.decode("utf-8", errors="replace")}
+        if what == "counters":
+            paths = [self._proc / "net" / name for name in ("netstat", "snmp")]
+        else:
+            titles = (processes.MASTER, processes.WORKER)
+            paths = [
+                self._proc / str(pid) / "status" for title in titles for pid in processes.pids(title, proc=self._proc)
+            ]
+        return {"text": "".join(path.read_text(encoding="utf-8", errors="replace") for path in paths)}
 
     def workers(self) -> dict[str, Any]:
         """Return the figures of nginx's processes, workers in ascending order of process id; see processes.py.
@@ -172,6 +200,14 @@ class Observer:
         if (pids_now := processes.pids(processes.WORKER, proc=self._proc)) != pids:
             raise ObserverError(f"the workers were {pids}, and are {pids_now}")
         return answer
+
+    def calls(self) -> dict[str, Any]:
+        """Return the system calls that the workers have made, all of them together; see calls.py.
+
+        Raises:
+            CallsError: One of them does not count them.
+        """
+        return {"calls": calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)}
 
     def signal(self, name: str, to: str) -> dict[str, Any]:
         """Send a signal to nginx; its own user may, without any capability (kill(2)).

@@ -9,6 +9,7 @@ _SYSCTLS = (
     "net.ipv4.ip_local_port_range",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_fastopen",
     "net.ipv4.tcp_fin_timeout",
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_synack_retries",
@@ -25,7 +26,7 @@ def take(*, listener_backlogs: Mapping[int, list[int]]) -> dict[str, Any]:
         listener_backlogs: Backlogs of the listening sockets by port, from :mod:`netadmin.listeners`.
     """
     return {
-        "sysctls": {name: _sysctl(name) for name in _SYSCTLS},
+        "sysctls": {name: sysctl(name) for name in _SYSCTLS},
         "listener_backlogs": dict(listener_backlogs),
         "counters": network_counters(),
         "cpu_model": _cpu_model(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
@@ -57,7 +58,7 @@ def _softnet(text: str) -> list[dict[str, int]]:
     return rows
 
 
-def _sysctl(name: str) -> str | None:
+def sysctl(name: str) -> str | None:
     """Return a value; None where this kernel does not show it inside a namespace."""
     path = Path("/proc/sys") / name.replace(".", "/")
     return " ".join(path.read_text(encoding="ascii").split()) if path.exists() else None

@@ -58,9 +58,9 @@ class Around:
     def stage(self) -> "Stage":
         """The stage."""
         agent = types.SimpleNamespace(start_capture=self._start_capture, stop_capture=self._stop_capture)
-        beside = types.SimpleNamespace(run=self._run)
         stage = types.SimpleNamespace(
-            programs=types.SimpleNamespace(agent=lambda _: agent, beside=lambda _: beside),
+            programs=types.SimpleNamespace(agent=lambda _: agent),
+            witness=types.SimpleNamespace(printed=self._printed),
             subject_name="subject",
             subject=types.SimpleNamespace(fetch=lambda _: next(self._logs).encode()),
             address="172.18.0.4",
@@ -77,11 +77,11 @@ class Around:
         self.did.append("stop")
         return PCAP
 
-    def _run(self, command: list[str]) -> bytes:
-        if "ss " in command[2]:
-            return (
-                b"State Recv-Q Send-Q Local Address:Port Peer Address:Port\n\n-- cut here --\nName:\tnginx\nPid:\t7\n"
-            )
+    def _printed(self, what: str) -> bytes:
+        if what == "sockets":
+            return b"State Recv-Q Send-Q Local Address:Port Peer Address:Port\n\n"
+        if what == "processes":
+            return b"Name:\tnginx\nPid:\t7\n"
         self.did.append("counters")
         return f"{NAMES}\nTcpExt: {next(self._drops)} 0\n".encode()
 
@@ -98,7 +98,7 @@ def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() 
 
 
 def test_every_file_is_what_an_engineer_would_have_collected() -> None:
-    """The log's new lines only; sockets and processes apart, though one command printed both."""
+    """The log's new lines only."""
     around = Around()
     files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1")["files"]
     assert sorted(files) == ["access.log", "netstat.1-before", "netstat.2-after", CAPTURE_FILE, "processes", "sockets"]

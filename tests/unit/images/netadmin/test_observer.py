@@ -59,6 +59,39 @@ def test_of_two_processes_with_the_masters_title_the_elder_is_the_master(proc: P
     assert [worker["pid"] for worker in answer["workers"]] == [9, 12]
 
 
+def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counters and status files as they are; sockets as ss prints them."""
+    proc.add_nginx()
+    (proc.folder / "net").mkdir(exist_ok=True)
+    for name in ("netstat", "snmp"):
+        (proc.folder / "net" / name).write_text(f"{name}\n", encoding="ascii")
+    ran: list[list[str]] = []
+
+    def run(command: list[str], **_options: object) -> types.SimpleNamespace:
+        ran.append(command)
+        return types.SimpleNamespace(stdout=b"State\n")
+
+    monkeypatch.setattr(observer_module, "subprocess", types.SimpleNamespace(run=run))
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    assert asked(observer, "printed", what="counters") == {"text": "netstat\nsnmp\n"}
+    assert asked(observer, "printed", what="sockets") == {"text": "State\n"}
+    assert ran == [["ss", "-ntmiao"]]
+    assert asked(observer, "printed", what="processes")["text"].count("VmRSS:") == 3
+
+
+def test_a_sysctl_is_answered_or_none(proc: Proc) -> None:
+    """A kernel may have none of that name."""
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    assert asked(observer, "sysctl", name="net.ipv4.tcp_no_such_thing") == {"value": None}
+
+
+def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
+    """And not none."""
+    proc.add_nginx()
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "calls")
+    assert answer == {"error": "CallsError: process 9 does not count its calls"}
+
+
 @pytest.fixture
 def signalled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, signal.Signals]]:
     """Signals by process id; no process gets any."""

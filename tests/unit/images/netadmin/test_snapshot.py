@@ -73,8 +73,8 @@ def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytes
     values = {"/proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n"}
     monkeypatch.setattr(Path, "exists", lambda path: str(path) in values)
     monkeypatch.setattr(Path, "read_text", lambda path, **_: values[str(path)])
-    assert snapshot._sysctl("net.ipv4.tcp_rmem") == "4096 131072 6291456"
-    assert snapshot._sysctl("net.core.somaxconn") is None
+    assert snapshot.sysctl("net.ipv4.tcp_rmem") == "4096 131072 6291456"
+    assert snapshot.sysctl("net.core.somaxconn") is None
 
 
 def test_a_snapshot_of_this_machine_has_what_the_library_reads() -> None:

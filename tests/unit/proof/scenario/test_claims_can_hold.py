@@ -4,7 +4,7 @@ Each is shown canned observations with its effect, somewhat beyond its threshold
 somewhat on the other side: of a margin that is above it as well as below.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pytest
@@ -19,6 +19,7 @@ from tests.support.canned_observations import (
     Block,
     by_arm,
     costs,
+    counted,
     fed,
     growths,
     held,
@@ -61,6 +62,33 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 # Workers and connections of all of them, in the order of that scenario's arms.
 STARTS: Final = [(workers, workers * slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000)]
+# More than any figure is taken for at least.
+MANY: Final = 1_000_000
+
+
+def counting_rows() -> Iterator[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]:
+    """Yield a row for every claim that is decided by counting: somewhat beyond its threshold, and somewhat short of it.
+
+    That the arms differ as they must is another matter: tests/lab/test_turned_claims.py.
+    """
+    for scenario in EVERY_SCENARIO:
+        for claim in scenario.claims:
+            if not claim.turned_by:
+                continue
+            if claim.scale is Scale.SHARE:
+                yield scenario, claim.name, [counted(0.55)], [counted(0.45), counted(0.0)]
+                continue
+            more, less = MANY * claim.threshold * 1.02, MANY * claim.threshold / 1.02
+            if claim.form is Form.SAME:
+                yield (
+                    scenario,
+                    claim.name,
+                    [counted(less, MANY), counted(MANY, less)],
+                    [counted(more, MANY), counted(MANY, more)],
+                )
+            else:
+                yield scenario, claim.name, [counted(more, MANY)], [counted(less, MANY), counted(MANY, MANY)]
+
 
 # A claim, blocks with its effect, and blocks without.
 TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]] = (
@@ -77,6 +105,7 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
         [costs(131, 100)],
         [costs(129, 100), costs(100, 100), costs(100, 131)],
     ),
+    *counting_rows(),
     (TUNED, "recipe_doubles_requests", [rates(1000, 1510)], [rates(1000, 1490), rates(1000, 1000), rates(1510, 1000)]),
     (
         TUNED,
@@ -346,7 +375,7 @@ def test_no_claim_that_is_expected_to_be_refuted_is_left_out() -> None:
         for claim in scenario.claims
         if {claim.expected_on(version, BARE) for version in SUITES} == {Verdict.REFUTED.value}
     }
-    assert len(refuted) == 11
+    assert len(refuted) == 34
     assert refuted <= set(names(TABLE))
 
 

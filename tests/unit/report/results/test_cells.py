@@ -51,6 +51,7 @@ CELL: dict[str, Any] = {
     "reason": "",
     "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
     "expired_since": "1.29.7",
+    "line": "keepalive 32;",
     "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
 }

@@ -1,0 +1,173 @@
+"""TLS connections made one after the other: how many ClientHellos and records each took, and which could be resumed."""
+
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+_CLIENT_HELLO: Final = 1
+_HANDSHAKE: Final = 22
+_RECORD_HEAD_BYTES: Final = 5
+_READ_BYTES: Final = 65536
+_VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+
+Result = TypeVar("Result")
+
+
+class Records:
+    """Counts the records of a stream of TLS (RFC 8446, section 5.1), whatever pieces it comes in."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.hellos = 0
+        self._unread = b""
+
+    def add(self, data: bytes) -> None:
+        """Take in the next bytes."""
+        self._unread += data
+        while len(self._unread) > _RECORD_HEAD_BYTES:
+            size = int.from_bytes(self._unread[3:5], "big")
+            if len(self._unread) < _RECORD_HEAD_BYTES + size:
+                return
+            if self._unread[0] == _HANDSHAKE and self._unread[_RECORD_HEAD_BYTES] == _CLIENT_HELLO:
+                self.hellos += 1
+            self.sizes.append(size)
+            self._unread = self._unread[_RECORD_HEAD_BYTES + size :]
+
+
+class Connection:
+    """One TLS connection over memory, so that every record of it is seen."""
+
+    def __init__(
+        self, address: tuple[str, int], context: ssl.SSLContext, *, session: ssl.SSLSession | None, timeout_s: float
+    ) -> None:
+        self._socket = socket.create_connection(address, timeout=timeout_s)
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname="lab", session=session)
+        self.sent, self.received = Records(), Records()
+
+    def handshake(self) -> None:
+        """Make the handshake."""
+        self._pump(self._tls.do_handshake)
+
+    def get(self, path: str) -> int:
+        """Ask for a path, read to the end of the connection, and return how many bytes came."""
+        self._pump(lambda: self._tls.write(f"GET {path} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n\r\n".encode()))
+        count = 0
+        try:
+            while data := self._pump(lambda: self._tls.read(_READ_BYTES)):
+                count += len(data)
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            pass
+        return count
+
+    @property
+    def session(self) -> ssl.SSLSession | None:
+        """What the server gave for resumption, by now."""
+        return self._tls.session
+
+    @property
+    def resumed(self) -> bool:
+        """Whether this connection went on with an earlier one's session."""
+        return bool(self._tls.session_reused)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def _pump(self, step: Callable[[], Result]) -> Result:
+        while True:
+            try:
+                result = step()
+            except ssl.SSLWantReadError:
+                self._flush()
+                data = self._socket.recv(_READ_BYTES)
+                if data:
+                    self.received.add(data)
+                    self._incoming.write(data)
+                else:
+                    self._incoming.write_eof()
+            else:
+                self._flush()
+                return result
+
+    def _flush(self) -> None:
+        if data := self._outgoing.read():
+            self.sent.add(data)
+            self._socket.sendall(data)
+
+
+class Client:
+    """Keeps the sessions of its connections, from one job to the next."""
+
+    def __init__(self) -> None:
+        self._sessions: list[ssl.SSLSession | None] = []
+        self._context = _context("")
+
+    def connect(
+        self, *, address: str, port: int, count: int, path: str, version: str = "", timeout_s: float = 10.0
+    ) -> dict[str, Any]:
+        """Make new connections one after the other, each with one request, and forget all earlier sessions.
+
+        Args:
+            address: IPv4 address of the server.
+            port: Its TCP port.
+            count: How many.
+            path: What each asks for.
+            version: "1.2" or "1.3" (default: what both ends like best).
+            timeout_s: The longest that a connection may be silent.
+
+        Returns:
+            ``connections``: for each its ``hellos`` (ClientHellos sent), ``records`` (received after the handshake),
+            ``largest_record_bytes`` among them, ``body_bytes`` (with the head's).
+        """
+        self._context, self._sessions = _context(version), []
+        return {"connections": [self._connect((address, port), path, None, timeout_s, keep=True) for _ in range(count)]}
+
+    def resume(
+        self, *, address: str, port: int, which: Sequence[int], path: str, timeout_s: float = 10.0
+    ) -> dict[str, Any]:
+        """Try to go on with sessions of the last :meth:`connect`; return the same, and ``resumed``.
+
+        Args:
+            address: IPv4 address of the server.
+            port: Its TCP port.
+            which: Numbers of those connections, from 0.
+            path: What each asks for.
+            timeout_s: The longest that a connection may be silent.
+        """
+        return {
+            "connections": [
+                self._connect((address, port), path, self._sessions[number], timeout_s, keep=False) for number in which
+            ]
+        }
+
+    def _connect(
+        self, address: tuple[str, int], path: str, session: ssl.SSLSession | None, timeout_s: float, *, keep: bool
+    ) -> dict[str, Any]:
+        connection = Connection(address, self._context, session=session, timeout_s=timeout_s)
+        try:
+            connection.handshake()
+            before = len(connection.received.sizes)
+            received = connection.get(path)
+            sizes = connection.received.sizes[before:]
+            if keep:
+                self._sessions.append(connection.session)
+            return {
+                "hellos": connection.sent.hellos,
+                "records": len(sizes),
+                "largest_record_bytes": max(sizes, default=0),
+                "body_bytes": received,
+                "resumed": connection.resumed,
+            }
+        finally:
+            connection.close()
+
+
+def _context(version: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if version:
+        context.minimum_version = context.maximum_version = _VERSIONS[version]
+    return context

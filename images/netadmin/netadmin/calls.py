@@ -1,0 +1,57 @@
+"""The system calls that nginx's processes have made; what counts them: images/subject/calls/calls.c."""
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from .processes import PROC
+
+# Where the writer puts it by default, in the process's own file system.
+FOLDER: Final = "dev/shm"
+MAGIC: Final = b"TPCALLS\0"
+# Native byte order: the writer is on the same machine.
+_HEADER: Final = struct.Struct("=8s2Q")
+_COUNTED: Final = struct.Struct("=24s3Q")
+
+
+class CallsError(ValueError):
+    """A process does not count its calls, or its record cannot be read."""
+
+
+def parse(content: bytes) -> dict[str, list[int]]:
+    """Return calls, failed calls and bytes moved by the name of the call.
+
+    Raises:
+        CallsError: It is no such record.
+    """
+    if len(content) < _HEADER.size:
+        raise CallsError(f"a record of calls has {len(content)} bytes")
+    magic, _, count = _HEADER.unpack_from(content)
+    if magic != MAGIC or len(content) < _HEADER.size + count * _COUNTED.size:
+        raise CallsError(f"a record of calls has another format: {content[:16]!r}")
+    counted = (_COUNTED.unpack_from(content, _HEADER.size + place * _COUNTED.size) for place in range(count))
+    return {name.rstrip(b"\0").decode("ascii"): [calls, failed, size] for name, calls, failed, size in counted}
+
+
+def of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, list[int]]:
+    """Return the same of several processes together.
+
+    Args:
+        pids: The processes. Their files are reached by way of the process table, which their own user may do
+            (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
+        proc: Where the process table is.
+
+    Raises:
+        CallsError: One of them does not count its calls.
+    """
+    total: dict[str, list[int]] = {}
+    for pid in pids:
+        path = proc / str(pid) / "root" / FOLDER / f"tuneproof-calls.{pid}"
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError as error:
+            raise CallsError(f"process {pid} does not count its calls") from error
+        for name, figures in parse(content).items():
+            total[name] = [one + other for one, other in zip(total.get(name, [0, 0, 0]), figures, strict=True)]
+    return total

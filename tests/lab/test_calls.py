@@ -1,0 +1,79 @@
+"""The counter of system calls counts what nginx says that it does, on the same requests."""
+
+from typing import Final
+
+import pytest
+
+from fixtures.measurements import Measure
+from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, more
+from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.exchanges import Flow
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.config import ERROR_LOG_PATH
+from tuneproof.lab.subject.written_config import written_config
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.measurement import CellPlace
+from tuneproof.proof.scenario.scenarios import Scenario
+
+pytestmark = [pytest.mark.engine]
+
+REQUESTS: Final = 20
+# What nginx's debug log has for each of these calls (src/os/unix/ngx_linux_sendfile_chain.c, ngx_writev_chain.c,
+# ngx_event_accept.c), and the figures that they are compared in.
+LOGGED: Final = {"sendfile": "sendfile: ", "writev": "writev: ", "accept4": "accept: "}
+DEBUG: Final = written_config("sendfile on;", main=f"error_log {ERROR_LOG_PATH} debug;")
+
+
+def by_the_library(rig: Rig) -> Figures:
+    """Count by the library."""
+    calls = rig.calls(lambda: requests(rig))
+    return {name: calls[name].made - calls[name].failed for name in LOGGED}
+
+
+def by_the_log(rig: Rig) -> Figures:
+    """Count by the debug log."""
+    before = rig.error_log()
+    requests(rig)
+    added = rig.error_log()[len(before) :]
+    return {name: added.count(f": *{word}") or added.count(word) for name, word in LOGGED.items()}
+
+
+def requests(rig: Rig) -> None:
+    """Ask for files, each on a connection of its own, and for what is no file."""
+    rig.flow(Flow(connections=REQUESTS, at_once=1, path="/16000.bin", close=True))
+    rig.flow(Flow(connections=REQUESTS, at_once=1, path="/none", close=True))
+
+
+def claim_on(call: str) -> CountedClaim:
+    """Return the claim that a call is counted as often as nginx logs it."""
+    return more(
+        f"{call}_is_counted",
+        f"{call} is counted as often as nginx logs it",
+        source="control of the instrument",
+        arms=("library", "log"),
+        figure=call,
+        what=f"{call} calls",
+        of=REQUESTS * 2,
+        threshold=1.03,
+        form=Form.SAME,
+    )
+
+
+def test_the_library_counts_as_many_calls_as_the_debug_log_has(nginx: str, measure: Measure) -> None:
+    """In every trial: a count that is off by one is another count."""
+    arms = arms_of(
+        [
+            Setting(name="library", config=DEBUG, script=by_the_library, counts_calls=True),
+            Setting(name="log", config=DEBUG, script=by_the_log, counts_calls=True),
+        ]
+    )
+    claims = tuple(claim_on(call) for call in LOGGED)
+    scenario = Scenario(name="system_calls", arms=arms, claims=claims, backends=())
+    place = CellPlace(scenario=scenario.name, nginx=nginx, network=BARE)
+    with measure(place, scenario, claims) as measures:
+        cells = {call: measures.decide(claim) for call, claim in zip(LOGGED, claims, strict=True)}
+    for call, cell in cells.items():
+        assert cell.verdict == Verdict.HOLDS
+        library, log = (cell.arms[name][call] for name in ("library", "log"))
+        assert library == log
+        assert log

@@ -1,0 +1,47 @@
+"""Claims that are decided by counting come out the other way when another arm takes the place of their own.
+
+The remedy is taken away, or the cause put in; and what is expected to be refuted is seen to hold. All arms are the
+scenario's own, so one measurement decides a scenario's claims as they are and turned.
+"""
+
+from typing import Any, Final
+
+import pytest
+
+from fixtures.measurements import Measure
+from tests.support.every_scenario import EVERY_SCENARIO
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.measurement import CellPlace
+from tuneproof.proof.scenario.scenarios import Scenario
+
+pytestmark = [pytest.mark.engine]
+
+TURNED: Final = {
+    scenario.name: scenario for scenario in EVERY_SCENARIO if any(claim.turned_by for claim in scenario.claims)
+}
+# One of them is seen everywhere; the others are made of the same parts, and take minutes together.
+SEEN_EVERYWHERE: Final = "config_rot"
+
+
+def is_turned(claim: Claim[Any]) -> bool:
+    """Tell whether something is expected of a claim, so that there is another way."""
+    return bool(claim.turned_by) and claim.expected is not None
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(scenario, id=name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow)
+        for name, scenario in TURNED.items()
+    ],
+)
+def test_a_claim_comes_out_the_other_way_with_another_arm(
+    scenario: Scenario[Any], nginx: str, measure: Measure
+) -> None:
+    """Each by the arm that it names itself."""
+    claims = [claim.turned() for claim in scenario.claims if is_turned(claim)]
+    place = CellPlace(scenario=f"{scenario.name} turned", nginx=nginx, network=BARE)
+    with measure(place, scenario, claims) as measures:
+        verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
+    assert verdicts == {claim.name: claim.expected for claim in claims}

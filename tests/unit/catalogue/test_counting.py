@@ -1,0 +1,73 @@
+"""What claims that count share: arms that share containers, and effects of counts."""
+
+from tests.support.canned_observations import counted
+from tuneproof.catalogue.counting import Setting, arms_of, more, times, usual
+from tuneproof.lab.load.counted import CountedObservation
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.subject.written_config import PORT, written_config
+from tuneproof.proof.inference.verdicts import Verdict
+
+
+def setting(name: str, **fields: object) -> Setting:
+    """Return an arm that does nothing."""
+    return Setting(name=name, config=f"# {name}", script=lambda _rig: {}, **fields)  # type: ignore[arg-type]
+
+
+def test_arms_that_need_the_same_container_share_it() -> None:
+    """Each starts its own configuration there."""
+    sysctl = {"net.ipv4.tcp_fin_timeout": "1"}
+    arms = arms_of([setting("a"), setting("b", sysctls=sysctl), setting("c"), setting("d", every_cpu=True)])
+    assert [arm.name for arm in arms] == ["a", "b", "c", "d"]
+    assert [arm.subject.name for arm in arms] == [
+        "subject",
+        "subject-tcp_fin_timeout-1",
+        "subject",
+        "subject-every-cpu",
+    ]
+    assert arms[0].subject.configurations == {"a": "# a", "c": "# c"}
+    assert arms[1].subject.sysctls == sysctl
+    assert arms[3].subject.every_cpu
+    assert [arm.plan.configurations for arm in arms] == [("a",), ("b",), ("c",), ("d",)]
+
+
+def test_none_at_all_counts_as_one() -> None:
+    """So that a ratio to it is a number, and no larger than what was counted."""
+    block = dict(zip("ab", counted(20, 0), strict=True))
+    observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
+    assert times("x", ("a", "b"))(observed) == 20
+    assert times("x", ("b", "a"))(observed) == 1 / 20
+    assert times("x", ("a", "b"), at_least=0.5)(observed) == 40
+
+
+def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
+    """Its effect is then that arm's, and the other verdict is expected."""
+    claim = more("n", "s", source="", arms=("a", "b"), figure="x", what="x", of=20)
+    turned = claim.turned()
+    assert (turned.arms, turned.expected, turned.name) == (("b", "b"), Verdict.REFUTED, "n_turned")
+    (only,) = counted(5)
+    assert isinstance(only, CountedObservation)
+    assert float(turned.effect({"b": only})) == 1.0
+
+
+def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
+    """Whatever a version of nginx has made of it."""
+    claim = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expected=Verdict.REFUTED)
+    turned = claim.turned()
+    assert (turned.arms, turned.expected_on("1.30", BARE)) == (("b",), "holds")
+    old = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expired_since="1.20")
+    assert old.turned().expected_on("1.30", BARE) == "refuted"
+
+
+def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None:
+    """Its port, its process id, and a root of files."""
+    text = written_config("return 200;", http="# here", listen="reuseport", workers="3", main="# there", events="x 1;")
+    for part in (
+        f"listen {PORT} reuseport;",
+        "worker_processes 3;",
+        "# there",
+        "# here",
+        "x 1;",
+        "return 200;",
+        "pid ",
+    ):
+        assert part in text

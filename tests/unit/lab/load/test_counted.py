@@ -1,0 +1,212 @@
+"""Trials that count: what surrounds a script, and what a script can ask for."""
+
+import json
+import types
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pytest
+
+from tuneproof.errors import LabError
+from tuneproof.lab.load import counted as module
+from tuneproof.lab.load.counted import CallCounts, Counted, Rig
+from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
+from tuneproof.lab.load.observer import Calls, ListenerFigures, SocketFigures
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH
+from tuneproof.lab.subject.supervisor import Said
+
+CONNECTION = {
+    "answers": [
+        {"status": 200, "worker": 7, "body_bytes": 5, "complete": True, "first_byte_s": 0.1, "total_s": 0.2},
+        {"status": 0, "worker": 0, "body_bytes": 0, "complete": False, "first_byte_s": 0.0, "total_s": 0.1},
+    ],
+    "error": "",
+    "closed_by_server": True,
+    "open_s": 0.5,
+}
+
+
+def sockets(*, queued: int = 0, **local: int) -> SocketFigures:
+    """Return sockets by their state, and some that wait."""
+    waiting = (ListenerFigures(queued=queued, backlog=511),)
+    states = {name.replace("_", "-"): count for name, count in local.items()}
+    return SocketFigures(listeners=waiting, local=states, others={}, send_queue_bytes=0)
+
+
+class Around:
+    """A stage whose every part writes down what it was asked for."""
+
+    def __init__(self) -> None:
+        self.did: list[Any] = []
+        self.workers: list[tuple[types.SimpleNamespace, ...]] = [(types.SimpleNamespace(pid=7),)]
+        self.jobs: dict[str, dict[str, Any]] = {
+            "exchanges": {"flows": [[CONNECTION]]},
+            "http2": {"statuses": [200, 503]},
+        }
+        self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
+
+    @property
+    def stage(self) -> Stage:
+        """The stage."""
+        supervisor = types.SimpleNamespace(
+            start=lambda name, library: self.did.append(("start", name, library)),
+            stop=lambda: self.did.append("stop"),
+            test=lambda name: Said(status=0, text=name),
+        )
+        observer = types.SimpleNamespace(
+            workers=self._workers,
+            reload=lambda: self.did.append("reload"),
+            sockets=self._sockets,
+            stop_workers=lambda: self.did.append("stop workers"),
+            continue_workers=lambda: self.did.append("continue workers"),
+            calls=iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]).__next__,
+            sysctl=lambda name: None if name == "none" else "1",
+        )
+        log = json.dumps({"uri": "/", "status": "200"}) + "\n"
+        stage = types.SimpleNamespace(
+            supervisor=supervisor,
+            observer=observer,
+            subject=types.SimpleNamespace(fetch=lambda path: log.encode() if path == ACCESS_LOG_PATH else b"failed"),
+            subject_name="subject",
+            address="172.18.0.4",
+            port=8000,
+            job=self._job,
+        )
+        return cast("Stage", stage)
+
+    def _sockets(self, port: int) -> SocketFigures:
+        if port in self.left:
+            return self.left[port]
+        return sockets(queued=0 if "continue workers" in self.did else 2)
+
+    def _workers(self) -> object:
+        return self.workers.pop(0) if len(self.workers) > 1 else self.workers[0]
+
+    def _job(self, name: str, **arguments: Any) -> dict[str, Any]:
+        self.did.append((name, arguments["port"]))
+        return self.jobs[name]
+
+
+def rig(around: Around) -> Rig:
+    """Return a rig on it."""
+    return Rig(around.stage, configuration="arm")
+
+
+def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
+    """With the library where calls are counted."""
+    around = Around()
+
+    def script(_rig: Rig) -> Mapping[str, float]:
+        around.did.append("script")
+        return {"seen": 3}
+
+    load = Counted(configuration="arm", script=script, counts_calls=True)
+    raw = load.run(around.stage, label="arm-b1")
+    assert around.did == [("start", "arm", CALLS_LIBRARY_PATH), "script", "stop"]
+    observation = load.observe(json.loads(json.dumps(raw)))
+    assert (observation.trial, observation["seen"]) == ("arm-b1", 3)
+    assert load.metrics([observation, observation]) == {"trials": 2, "seen": 3}
+    assert load.metrics([]) == {"trials": 0}
+
+
+def test_after_a_script_that_failed_nginx_is_ended_all_the_same() -> None:
+    """The next trial starts one of its own."""
+    around = Around()
+
+    def script(_rig: Rig) -> Mapping[str, float]:
+        raise LabError("no answer")
+
+    with pytest.raises(LabError, match="no answer"):
+        Counted(configuration="arm", script=script).run(around.stage, label="arm-b1")
+    assert around.did == [("start", "arm", ""), "stop"]
+
+
+def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
+    """It may be one that nginx refuses."""
+    around = Around()
+    load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
+    assert load.run(around.stage, label="arm-b1")["figures"] == {"status": 0}
+    assert around.did == []
+
+
+def test_what_the_client_tells_is_kept_as_evidence() -> None:
+    """Every answer with its question."""
+    around = Around()
+    load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
+    raw = load.run(around.stage, label="arm-b1")
+    assert raw["figures"] == {"ok": 1}
+    assert [seen["job"] for seen in raw["seen"]] == ["exchanges"]
+
+
+def test_flows_come_back_as_values() -> None:
+    """Answers that never came have status 0."""
+    around = Around()
+    ((connection,),) = rig(around).flows(Flow(), port=8443)
+    assert connection.closed_by_server
+    assert [answer.status for answer in answers_of([connection])] == [200, 0]
+    assert around.did == [("exchanges", 8443)]
+    assert rig(around).http2(2, port=8002) == [200, 503]
+
+
+def test_calls_are_those_that_were_made_meanwhile() -> None:
+    """Not those of the start."""
+    counts = rig(Around()).calls(lambda: None)
+    assert counts["read"] == Calls(made=7, failed=1, moved_bytes=9)
+    assert (counts.made("read"), counts.made()) == (7, 7)
+
+
+def test_all_calls_are_added_where_none_is_named() -> None:
+    """And only those that are named else."""
+    counts = CallCounts({"read": Calls(made=2), "write": Calls(made=3)})
+    assert (counts.made(), counts.made("write")) == (5, 3)
+
+
+def test_connections_wait_behind_stopped_workers() -> None:
+    """Which go on once all are there."""
+    around = Around()
+    _, counts = rig(around).behind_stopped_workers(Flow(connections=2))
+    assert counts["read"].made == 7
+    assert around.did[0] == "stop workers"
+    assert sorted(map(str, around.did[1:])) == ["('exchanges', 8000)", "continue workers"]
+
+
+def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
+    """Its sockets are in TIME-WAIT for a minute."""
+    around = Around()
+    assert rig(around).fresh_port([8100, 8101]) == 8101
+    with pytest.raises(LabError, match="all ports from 8100 on"):
+        rig(around).fresh_port([8100])
+
+
+def test_a_reload_waits_for_a_new_worker() -> None:
+    """The old one may still be there."""
+    around = Around()
+    old, new = types.SimpleNamespace(pid=7), types.SimpleNamespace(pid=8)
+    around.workers = [(old,), (old,), (old, new)]
+    rig(around).reload()
+    assert around.did == ["reload"]
+
+
+def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the subject did not do, and its error log."""
+    monkeypatch.setattr(module, "_WITHIN_S", 0.0)
+    with pytest.raises(LabError, match="subject subject did not start 2 workers") as caught:
+        rig(Around()).settle(2)
+    assert "failed" in str(caught.value)
+
+
+def test_what_is_read_during_flows_comes_back() -> None:
+    """And the flows are waited for."""
+    around = Around()
+    assert rig(around).during(Flow(), read=lambda: 5) == 5
+    assert around.did == [("exchanges", 8000)]
+
+
+def test_logs_and_settings_are_read() -> None:
+    """A line of the log is an object."""
+    around = Around()
+    assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
+    assert rig(around).error_log() == "failed"
+    assert rig(around).kernel_has("some")
+    assert not rig(around).kernel_has("none")

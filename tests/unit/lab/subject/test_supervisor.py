@@ -1,0 +1,169 @@
+"""A subject whose nginx is started anew for every trial: the program in its image, and who asks it."""
+
+import base64
+import json
+import os
+import subprocess
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tuneproof.errors import LabError
+from tuneproof.lab.subject.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from tuneproof.lab.topology.channel import Channel
+
+SCRIPT = CHECKOUT / "images/subject/supervise.sh"
+# Writes its id where nginx does, takes it away when it is ended, and fails for one configuration.
+NGINX = """\
+#!/bin/sh
+case "$*" in
+*broken*) echo 'nginx: [emerg] unknown directive "x"'; exit 1 ;;
+*-v*) echo "nginx version: nginx/1.22.1" >&2 ;;
+*-t*) echo "nginx: [warn] something" >&2 ;;
+*)
+    echo "preloaded: ${LD_PRELOAD-}" >"$STATE/preloaded"
+    sh -c 'trap "rm \\"$STATE/nginx.pid\\"; exit" TERM; echo $$ >"$STATE/nginx.pid"; while :; do sleep 0.01; done' &
+    while [ ! -s "$STATE/nginx.pid" ]; do sleep 0.01; done
+    ;;
+esac
+"""
+
+
+class Program:
+    """The supervisor's program, with folders of its own and a stand-in for nginx."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "state"
+        self.state.mkdir()
+        binary = folder / "bin/nginx"
+        binary.parent.mkdir()
+        binary.write_text(NGINX, encoding="utf-8")
+        binary.chmod(0o755)
+        text = SCRIPT.read_text(encoding="utf-8")
+        for place, own in (
+            ("/var/lib/subject", self.state),
+            ("/var/log/subject", folder / "log"),
+            ("/dev/shm", folder / "shm"),  # noqa: S108 - the path in the script, which is replaced
+        ):
+            text = text.replace(place, str(own))
+        (folder / "shm").mkdir()
+        script = folder / "supervise.sh"
+        script.write_text(text, encoding="utf-8")
+        environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}", "STATE": str(self.state)}
+        # A library that is not there would be told by every program below.
+        self._process = subprocess.Popen(
+            ["sh", str(script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+
+    def ask(self, question: object, *, timeout_s: float) -> Any:
+        """Stand in for a channel."""
+        assert timeout_s > 0
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(question) + "\n")
+        stdin.flush()
+        return json.loads(stdout.readline())
+
+    def end(self) -> None:
+        """End it by the end of its input, as its container's end does."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.close()
+        stdout.close()
+        self._process.wait()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Any:
+    """The program."""
+    started = Program(tmp_path)
+    yield started
+    started.end()
+
+
+@pytest.fixture
+def supervisor(program: Program) -> Supervisor:
+    """Who asks it."""
+    return Supervisor(cast("Channel", program), name="subject")
+
+
+def test_it_tells_nginxs_version(supervisor: Supervisor) -> None:
+    """Without what stands around it."""
+    assert supervisor.version() == "1.22.1"
+
+
+def test_a_configuration_is_tested_and_what_nginx_says_comes_back(supervisor: Supervisor) -> None:
+    """Its exit status and both of its streams."""
+    said = supervisor.test("fine")
+    assert (said.status, said.text) == (0, "nginx: [warn] something\n")
+    assert supervisor.test("broken").status == 1
+
+
+def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
+    """With what is to be preloaded."""
+    supervisor.start("fine")
+    pid = int((program.state / "nginx.pid").read_text(encoding="ascii"))
+    assert Path(f"/proc/{pid}").exists()
+    supervisor.stop()
+    assert not (program.state / "nginx.pid").exists()
+
+
+def test_one_that_a_failed_trial_left_ends_before_the_next_starts(supervisor: Supervisor, program: Program) -> None:
+    """And so does what it left in its folders."""
+    supervisor.start("fine")
+    first = (program.state / "nginx.pid").read_text(encoding="ascii")
+    (program.state / "cache/left").write_text("", encoding="ascii")
+    supervisor.start("fine")
+    assert (program.state / "nginx.pid").read_text(encoding="ascii") != first
+    assert not (program.state / "cache/left").exists()
+    supervisor.stop()
+
+
+def test_a_failed_start_is_told_in_nginxs_own_words(supervisor: Supervisor) -> None:
+    """With the configuration's name."""
+    with pytest.raises(LabError, match="nginx does not start with broken") as caught:
+        supervisor.start("broken")
+    assert "unknown directive" in str(caught.value)
+
+
+def test_a_file_is_written_in_its_size(supervisor: Supervisor, program: Program) -> None:
+    """In place: nginx must see the same file."""
+    (program.state / "changing").mkdir()
+    supervisor.write("page", 10)
+    inode = (program.state / "changing/page").stat().st_ino
+    supervisor.write("page", 20)
+    written = (program.state / "changing/page").stat()
+    assert (written.st_size, written.st_ino) == (20, inode)
+
+
+def test_a_file_that_cannot_be_written_is_an_error(supervisor: Supervisor) -> None:
+    """The folder is not there before nginx has started."""
+    with pytest.raises(LabError, match="page cannot be written"):
+        supervisor.write("page", 10)
+
+
+def test_what_it_is_not_made_for_is_answered(program: Program) -> None:
+    """And what was said is readable."""
+    answer = program.ask("7 dance", timeout_s=1.0)
+    assert (answer["number"], answer["status"]) == (7, 1)
+    assert base64.b64decode(answer["said"]) == b"no such word: dance\n"
+
+
+def test_a_late_answer_is_passed_over() -> None:
+    """Its question was given up, and the next one has another number."""
+    answers = iter([{"number": 0, "status": 1, "said": ""}, {"number": 1, "status": 0, "said": ""}])
+    channel = types.SimpleNamespace(ask=lambda *_, **__: next(answers), listen=lambda **_: next(answers))
+    Supervisor(cast("Channel", channel), name="subject").stop()
+    assert next(answers, None) is None

@@ -1,0 +1,40 @@
+"""What all tables of the pages say of a cell in the same way."""
+
+from collections.abc import Collection
+from typing import Final
+
+from tuneproof.report.html.wording import expired_since
+from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.machine import machine_line
+from tuneproof.wording import one_line
+
+NOTHING: Final = "-"
+
+
+def verdict(cell: Cell) -> str:
+    """Return a cell's verdict, with what was expected where that is something else."""
+    marks = []
+    if cell.contradicts:
+        marks.append(f"expected: {cell.expected}")
+    if expired_since(cell):
+        marks.append("expired")
+    shown = f"**{cell.verdict}**"
+    return f"{shown} ({', '.join(marks)})" if marks else shown
+
+
+def run_line(results: Results, shown: Collection[str]) -> str:
+    """Return which runs the figures of some cells come from: when, how deep, with which seed, on which machine."""
+    parts = [run for run in results.parts if set(run.cells) & set(shown)]
+    versions = ", ".join(dict.fromkeys(cell.nginx for cell in results.cells if cell.id in shown))
+    machines = " and ".join(dict.fromkeys(machine_line(run.host) for run in parts))
+    days = " and ".join(dict.fromkeys(run.started[:10] for run in parts))
+    return plain(
+        f"Measured on {days} with nginx {versions} (depth {results.options.get('depth', '?')}, "
+        f"seed {results.seed}) on {machines}."
+    )
+
+
+def plain(text: str) -> str:
+    """Return text of results on one line of a table, without a tag or a column of its own."""
+    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")

@@ -1,0 +1,183 @@
+"""What claims that are decided by counting share: arms that start an nginx of their own, and effects of counts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from tuneproof.lab.load.counted import Counted, CountedObservation, Figures, Rig
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+
+CountedClaim = Claim[CountedObservation]
+
+COPIED: Final = "the most copied tuning lists"
+HALF: Final = 0.5
+# Of what nginx does in the same way every time there is no more to see than whether it does.
+USUALLY: Final = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """An arm: a configuration, and what a trial does with it.
+
+    Attributes:
+        name: Name of the arm, and of its configuration.
+        config: Text of its nginx.conf (:func:`tuneproof.lab.subject.written_config.written_config`).
+        script: Does what a trial does, and returns what it counted.
+        workers: How many workers nginx has.
+        counts_calls: Whether system calls are counted.
+        starts: Whether nginx is started.
+        sysctls: Sysctls of the subject's network namespace.
+        every_cpu: Whether the subject may run on every CPU.
+    """
+
+    name: str
+    config: str
+    script: Callable[[Rig], Figures]
+    workers: int = 1
+    counts_calls: bool = False
+    starts: bool = True
+    sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    every_cpu: bool = False
+
+
+def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
+    """Return the arms of settings: those that need the same container share it, whichever configuration they start."""
+    groups: dict[str, list[Setting]] = {}
+    for setting in settings:
+        parts = [f"{name.rpartition('.')[2]}-{value}" for name, value in setting.sysctls.items()]
+        place = ["every-cpu"] if setting.every_cpu else []
+        groups.setdefault("-".join(["subject", *place, *parts]).replace(" ", "-"), []).append(setting)
+    arms = []
+    for subject_name, group in groups.items():
+        subject = Subject(
+            name=subject_name,
+            config=SubjectConfig(access_log=False),
+            sysctls=group[0].sysctls,
+            every_cpu=group[0].every_cpu,
+            configurations={setting.name: setting.config for setting in group},
+        )
+        arms += [Arm(name=setting.name, subject=subject, plan=_plan(setting)) for setting in group]
+    by_name = {arm.name: arm for arm in arms}
+    return tuple(by_name[setting.name] for setting in settings)
+
+
+def _plan(setting: Setting) -> Counted:
+    return Counted(
+        configuration=setting.name,
+        script=setting.script,
+        workers=setting.workers,
+        counts_calls=setting.counts_calls,
+        starts=setting.starts,
+    )
+
+
+def times(
+    figure: str, arms: tuple[str, str], *, at_least: float = 1.0
+) -> Callable[[Mapping[str, CountedObservation]], float]:
+    """Return the effect: how many times as much of a figure the first arm has as the second.
+
+    Args:
+        figure: The figure.
+        arms: The arms.
+        at_least: What less is taken for, so that none at all can stand below: one of what is counted.
+    """
+    first, second = arms
+    return lambda block: max(block[first][figure], at_least) / max(block[second][figure], at_least)
+
+
+def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
+    name: str,
+    sentence: str,
+    *,
+    source: str,
+    arms: tuple[str, str],
+    figure: str,
+    what: str,
+    of: int,
+    threshold: float = 2.0,
+    at_least: float = 1.0,
+    expected: Verdict | None = Verdict.HOLDS,
+    expired_since: str = "",
+    expired_reason: str = "",
+    form: Form = Form.MORE,
+    turned_by: Mapping[str, str] | None = None,
+    line: str = "",
+) -> CountedClaim:
+    """Return the claim that the first arm has several times as much of a figure as the second.
+
+    Args:
+        name: Its name.
+        sentence: What it says.
+        source: Where the advice comes from.
+        arms: The arms.
+        figure: The figure.
+        what: The figure in words.
+        of: How many the figure is counted among, for its resolution: one more or less.
+        threshold: From how many times on it matters (default: 2).
+        at_least: What less of the figure is taken for (default: 1).
+        expected: As in :class:`tuneproof.proof.scenario.claims.Claim`, and so the rest.
+        expired_since: Likewise.
+        expired_reason: Likewise.
+        form: Likewise.
+        turned_by: Likewise (default: the second arm in the first one's place).
+        line: Likewise.
+    """
+    return CountedClaim(
+        name=name,
+        sentence=sentence,
+        source=source,
+        arms=arms,
+        effect=times(figure, arms, at_least=at_least),
+        effect_name=f"{what}, {arms[0]} ÷ {arms[1]}",
+        scale=Scale.RATIO,
+        threshold=threshold,
+        resolution=1 / of,
+        expected=expected,
+        expired_since=expired_since,
+        expired_reason=expired_reason,
+        form=form,
+        turned_by={arms[0]: arms[1]} if turned_by is None else turned_by,
+        line=line,
+    )
+
+
+def usual(  # noqa: PLR0913 - likewise
+    name: str,
+    sentence: str,
+    *,
+    source: str,
+    arm: str,
+    figure: str,
+    what: str,
+    turned_by: str,
+    expected: Verdict | None = Verdict.HOLDS,
+    expired_since: str = "",
+    expired_reason: str = "",
+    line: str = "",
+) -> CountedClaim:
+    """Return the claim that a share is above one half in most trials. A trial is one unit, whatever it counted.
+
+    ``what`` says in which trials, such as "trials in which nginx says a word".
+    ``turned_by`` is the arm in whose place it comes out the other way; the rest as for :func:`more`.
+    """
+    return CountedClaim(
+        name=name,
+        sentence=sentence,
+        source=source,
+        arms=(arm,),
+        effect=lambda block: Share(of=Tally.yes(when=block[arm][figure] > HALF)),
+        effect_name=what,
+        scale=Scale.SHARE,
+        threshold=USUALLY,
+        expected=expected,
+        expired_since=expired_since,
+        expired_reason=expired_reason,
+        turned_by={arm: turned_by},
+        line=line,
+    )

@@ -1,0 +1,186 @@
+"""Kernel settings that travel with nginx.conf: what shortens TIME-WAIT, what opens faster.
+
+Settings: https://docs.kernel.org/networking/ip-sysctl.html.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
+from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.exchanges import Flow, statuses
+from tuneproof.lab.load.observer import SocketFigures
+from tuneproof.lab.subject.written_config import written_config
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.scenarios import Scenario
+
+CLOSED: Final = 100
+HALF_CLOSED: Final = 20
+# Sockets of one trial stay for a minute: the next has a port of its own.
+PORTS: Final = tuple(range(8100, 8140))
+LATER_S: Final = 1.4
+FAST_OPENS: Final = 20
+
+_CLOSING: Final = written_config(
+    "", http="server { " + " ".join(f"listen {port};" for port in PORTS) + ' location / { return 200 "ok"; } }'
+)
+
+
+def _closed() -> Flow:
+    """Return connections that nginx closes first: the client waits for it."""
+    return Flow(connections=CLOSED, at_once=10, close=True, hold_s=10.0)
+
+
+def _closed_by_nginx(rig: Rig) -> Figures:
+    """Let nginx close connections first; some clients then keep their end open. Count what is left a little later."""
+    port = rig.fresh_port(PORTS)
+
+    def all_closed() -> bool:
+        local = rig.sockets(port).local
+        return local.get("TIME-WAIT", 0) >= CLOSED and not local.get("ESTAB", 0)
+
+    def later() -> SocketFigures:
+        rig.wait_until(all_closed, "did not close all connections")
+        rig.wait(LATER_S)
+        return rig.sockets(port)
+
+    left = rig.during(
+        Flow(connections=HALF_CLOSED, close=True, linger_s=LATER_S + 1.5),
+        _closed(),
+        read=later,
+        port=port,
+    )
+    return {"time_wait": left.local.get("TIME-WAIT", 0), "fin_wait_2": left.local.get("FIN-WAIT-2", 0)}
+
+
+def _only_closed_by_nginx(rig: Rig) -> Figures:
+    """Let nginx close connections first, and count what is left a little later."""
+    return _left_later(rig, close=True)
+
+
+def _closed_by_clients(rig: Rig) -> Figures:
+    """Let clients close their connections first: what is left is left on their side."""
+    return _left_later(rig, close=False)
+
+
+def _left_later(rig: Rig, *, close: bool) -> Figures:
+    port = rig.fresh_port(PORTS)
+    rig.flow(_closed() if close else Flow(connections=CLOSED, at_once=10), port=port)
+    rig.wait(LATER_S)
+    left = rig.sockets(port)
+    return {"time_wait": left.local.get("TIME-WAIT", 0), "fin_wait_2": left.local.get("FIN-WAIT-2", 0)}
+
+
+def _has(sysctl: str) -> Callable[[Rig], Figures]:
+    """Return the script that looks whether the kernel has a setting at all."""
+    return lambda rig: {"has_setting": float(rig.kernel_has(sysctl))}
+
+
+def _fast_open(rig: Rig) -> Figures:
+    """Let one client come again and again, with its request in the SYN where the server takes it."""
+    before = rig.counters()["TcpExt.TCPFastOpenPassive"]
+    done = rig.flow(Flow(connections=FAST_OPENS + 1, at_once=1, close=True, fast_open=True))
+    used = rig.counters()["TcpExt.TCPFastOpenPassive"] - before
+    # The first one asks for the cookie.
+    return {"fast_open_share": min(used / FAST_OPENS, 1.0), "ok": statuses(done, 200)}
+
+
+_FIN_TIMEOUT: Final = "net.ipv4.tcp_fin_timeout"
+_OK: Final = 'location / { return 200 "ok"; }'
+
+
+ARMS: Final = arms_of(
+    [
+        Setting(name="fin-timeout-60", config=_CLOSING, script=_closed_by_nginx, sysctls={_FIN_TIMEOUT: "60"}),
+        Setting(name="fin-timeout-1", config=_CLOSING, script=_closed_by_nginx, sysctls={_FIN_TIMEOUT: "1"}),
+        Setting(
+            name="tw-reuse-1", config=_CLOSING, script=_only_closed_by_nginx, sysctls={"net.ipv4.tcp_tw_reuse": "1"}
+        ),
+        Setting(name="none-closed", config=_CLOSING, script=_closed_by_clients, sysctls={_FIN_TIMEOUT: "1"}),
+        Setting(name="tw-recycle", config=written_config(_OK), script=_has("net.ipv4.tcp_tw_recycle")),
+        Setting(name="tw-reuse", config=written_config(_OK), script=_has("net.ipv4.tcp_tw_reuse")),
+        Setting(name="fastopen", config=written_config(_OK, listen="fastopen=256"), script=_fast_open),
+        Setting(
+            name="fastopen-sysctl-3",
+            config=written_config(_OK, listen="fastopen=256"),
+            script=_fast_open,
+            sysctls={"net.ipv4.tcp_fastopen": "3"},
+        ),
+    ]
+)
+
+CLAIMS: Final = (
+    more(
+        "fin_timeout_shortens_time_wait",
+        "A shorter tcp_fin_timeout frees sockets from TIME-WAIT sooner",
+        source=f"{COPIED}: net.ipv4.tcp_fin_timeout = 10 to 30, for fewer seconds of TIME-WAIT",
+        arms=("fin-timeout-60", "fin-timeout-1"),
+        figure="time_wait",
+        what=f"sockets in TIME-WAIT {LATER_S:g} s later",
+        of=CLOSED,
+        threshold=1.5,
+        expected=Verdict.REFUTED,
+        turned_by={"fin-timeout-1": "none-closed"},
+        line="net.ipv4.tcp_fin_timeout = 10",
+    ),
+    more(
+        "fin_timeout_shortens_fin_wait_2",
+        "A shorter tcp_fin_timeout frees sockets from FIN-WAIT-2 sooner",
+        source="the kernel's documentation: how long an orphaned connection stays in FIN_WAIT_2",
+        arms=("fin-timeout-60", "fin-timeout-1"),
+        figure="fin_wait_2",
+        what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later",
+        of=HALF_CLOSED,
+        threshold=5.0,
+    ),
+    more(
+        "tw_reuse_frees_a_server",
+        "tcp_tw_reuse frees a web server from sockets in TIME-WAIT",
+        source=f"{COPIED}: net.ipv4.tcp_tw_reuse = 1",
+        arms=("fin-timeout-60", "tw-reuse-1"),
+        figure="time_wait",
+        what=f"sockets in TIME-WAIT {LATER_S:g} s later",
+        of=CLOSED,
+        threshold=1.5,
+        expected=Verdict.REFUTED,
+        turned_by={"tw-reuse-1": "none-closed"},
+        line="net.ipv4.tcp_tw_reuse = 1",
+    ),
+    usual(
+        "tw_recycle_can_be_set",
+        "net.ipv4.tcp_tw_recycle = 1 can be set",
+        source=f"{COPIED}: net.ipv4.tcp_tw_recycle = 1; the kernel has removed it in 4.12",
+        arm="tw-recycle",
+        turned_by="tw-reuse",
+        figure="has_setting",
+        what="trials in which the kernel has such a setting",
+        expected=Verdict.REFUTED,
+        line="net.ipv4.tcp_tw_recycle = 1",
+    ),
+    usual(
+        "fastopen_works_by_default",
+        "listen … fastopen=256 saves a round trip with the kernel's default settings",
+        source="pages on TCP Fast Open: listen 443 ssl fastopen=256",
+        arm="fastopen",
+        turned_by="fastopen-sysctl-3",
+        figure="fast_open_share",
+        what="share of connections with their request in the SYN",
+        expected=Verdict.REFUTED,
+        line="listen 443 ssl fastopen=256;",
+    ),
+    usual(
+        "fastopen_works_with_the_sysctl",
+        "listen … fastopen=256 saves a round trip where net.ipv4.tcp_fastopen is 3",
+        source="the kernel's documentation: tcp_fastopen, 0x2 enables the server",
+        arm="fastopen-sysctl-3",
+        turned_by="fastopen",
+        figure="fast_open_share",
+        what="share of connections with their request in the SYN",
+    ),
+)
+SCENARIO: Final = Scenario(name="kernel_settings", arms=ARMS, claims=CLAIMS, backends=())
+
+ADVICE: Final = Advice(
+    scenario=lambda _run: SCENARIO,
+)

@@ -1,0 +1,308 @@
+"""Files as tuning lists serve them: sendfile, tcp_nopush, open_file_cache, threads, logs and compression.
+
+Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import COPIED, CountedClaim, Setting, arms_of, more, usual
+from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH
+from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.scenarios import Scenario
+
+REQUESTS: Final = 20
+SMALL: Final = "/1000.bin"
+LARGE: Final = "/1000000.bin"
+LOGGED: Final = 100
+FIRST_BYTES: Final = 1000
+GROWN_BYTES: Final = 50_000
+
+_SENDFILE: Final = "sendfile on; tcp_nopush on;"
+
+
+def _calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
+    """Return the script that counts the calls of requests on one kept connection."""
+
+    def script(rig: Rig) -> Figures:
+        # What nginx does for the first request alone is not counted.
+        rig.flow(Flow(path=flow.path, headers=flow.headers, tls=flow.tls), port=port)
+        calls = rig.calls(lambda: rig.flow(flow, port=port))
+        return {
+            "sendfile_calls": calls["sendfile"].made,
+            "sent_by_sendfile": float(calls["sendfile"].made >= flow.requests),
+            "setsockopt_calls": calls["setsockopt"].made,
+            "open_calls": calls.made("open", "openat"),
+            "opens_in_vain": calls["open"].failed + calls["openat"].failed,
+            "read_calls": calls.made("pread", "read"),
+            "write_calls": calls["write"].made,
+            "epoll_wait_calls": calls["epoll_wait"].made,
+            "calls": calls.made(),
+        }
+
+    return script
+
+
+def _segments(rig: Rig) -> Figures:
+    """Ask for a small file many times; count the segments that the subject sends."""
+    rig.flow(Flow(path=SMALL))
+    before = rig.counters()["Tcp.OutSegs"]
+    rig.flow(Flow(path=SMALL, requests=REQUESTS))
+    return {"segments_per_request": (rig.counters()["Tcp.OutSegs"] - before) / REQUESTS}
+
+
+def _grow(rig: Rig) -> Figures:
+    """Ask for a file, let it grow in place, and ask again at once."""
+    rig.write("page", FIRST_BYTES)
+    rig.flow(Flow(path="/changing/page", requests=2))
+    rig.write("page", GROWN_BYTES)
+    seen = next(answers_of(rig.flow(Flow(path="/changing/page"))))
+    return {"body_bytes": seen.body_bytes, "stale": float(seen.body_bytes < GROWN_BYTES)}
+
+
+def _switches(rig: Rig) -> Figures:
+    """Ask for a large file many times; count how often the worker waited for something."""
+    rig.flow(Flow(path=LARGE, requests=2))
+    before = rig.workers()[0].voluntary_switches
+    done = rig.flow(Flow(path=LARGE, requests=REQUESTS))
+    return {"waits": rig.workers()[0].voluntary_switches - before, "ok": statuses(done, 200)}
+
+
+def _compressed(rig: Rig) -> Figures:
+    """Ask for text many times; count the bytes of an answer and the CPU time of one."""
+    flow = Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"})
+    rig.flow(flow)
+    before = rig.workers()[0].run_s
+    done = rig.flow(flow)
+    cpu_s = rig.workers()[0].run_s - before
+    return {"body_bytes": next(answers_of(done)).body_bytes, "cpu_us_per_request": 1e6 * cpu_s / REQUESTS}
+
+
+_PLAIN: Final = _calls_of(Flow(path=SMALL, requests=REQUESTS))
+_LOGGED: Final = _calls_of(Flow(path=SMALL, requests=LOGGED))
+_GZIPPED: Final = _calls_of(Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"}))
+_ALIAS: Final = "location /changing/ { alias /var/lib/subject/changing/; }"
+_TLS: Final = f"server {{ listen {TLS_PORT} ssl; {CERTIFICATE} }}"
+_ITSELF: Final = "server { listen 127.0.0.1:9001; sendfile off; }"
+_CACHE: Final = "open_file_cache max=1000 inactive=20s; open_file_cache_valid 30s;"
+
+
+def _counting(name: str, config: str, script: Callable[[Rig], Figures] = _PLAIN) -> Setting:
+    return Setting(name=name, config=config, script=script, counts_calls=True)
+
+
+def _gzip(level: int) -> Setting:
+    config = written_config(f"gzip on; gzip_types *; gzip_comp_level {level};")
+    return Setting(name=f"gzip-{level}", config=config, script=_compressed)
+
+
+def _log(name: str, log: str) -> Setting:
+    return _counting(name, written_config(f"sendfile on; access_log {log};"), _LOGGED)
+
+
+ARMS: Final = arms_of(
+    [
+        _counting("plain-file", written_config(_SENDFILE)),
+        _counting(
+            "tls",
+            written_config("", http=f"{_SENDFILE} {_TLS}"),
+            _calls_of(Flow(path=SMALL, requests=REQUESTS, tls=True), port=TLS_PORT),
+        ),
+        _counting("gzip", written_config(f"{_SENDFILE} gzip on; gzip_types *;"), _GZIPPED),
+        _counting(
+            "proxied",
+            written_config(f"{_SENDFILE} location / {{ proxy_pass http://127.0.0.1:9001; }}", http=_ITSELF),
+        ),
+        _counting("sendfile-alone", written_config("sendfile on;")),
+        _counting("sendfile-off", written_config("")),
+        Setting(name="segments-sendfile", config=written_config("sendfile on;"), script=_segments),
+        Setting(name="segments-nopush", config=written_config(_SENDFILE), script=_segments),
+        Setting(name="segments-off", config=written_config(""), script=_segments),
+        _counting("file-cache", written_config(f"{_SENDFILE} {_CACHE}")),
+        Setting(name="grown-cached", config=written_config(f"{_ALIAS} {_CACHE}"), script=_grow),
+        Setting(name="grown", config=written_config(_ALIAS), script=_grow),
+        Setting(
+            name="threads",
+            config=written_config("aio threads; output_buffers 2 64k;"),
+            script=_switches,
+        ),
+        Setting(name="no-threads", config=written_config("output_buffers 2 64k;"), script=_switches),
+        _counting("gzip-static", written_config(f"{_SENDFILE} gzip_static on;"), _GZIPPED),
+        _counting("no-gzip-static", written_config(_SENDFILE), _GZIPPED),
+        _log("log-each", ACCESS_LOG_PATH),
+        _log("log-buffered", f"{ACCESS_LOG_PATH} combined buffer=32k flush=1m"),
+        _log("log-by-host", "/var/log/subject/$host.log"),
+        _log("log-off", "off"),
+        _gzip(1),
+        _gzip(5),
+        _gzip(9),
+    ]
+)
+
+
+def _sendfile_serves(name: str, what: str, arm: str, *, line: str, expected: Verdict = Verdict.REFUTED) -> CountedClaim:
+    return usual(
+        f"sendfile_serves_{name}",
+        f"sendfile on makes nginx send {what} by sendfile(2)",
+        source=f"{COPIED}: sendfile on; tcp_nopush on, because sendfile is faster than read and write",
+        arm=arm,
+        figure="sent_by_sendfile",
+        what="trials in which every answer goes out by sendfile(2)",
+        turned_by="tls" if expected is Verdict.HOLDS else "plain-file",
+        expected=expected,
+        line=line,
+    )
+
+
+CLAIMS: Final = (
+    _sendfile_serves("plain_files", "plain files", "plain-file", expected=Verdict.HOLDS, line="sendfile on;"),
+    _sendfile_serves("https", "files over TLS", "tls", line="sendfile on; with TLS"),
+    _sendfile_serves("gzip", "what it compresses", "gzip", line="sendfile on; with gzip"),
+    _sendfile_serves(
+        "proxied_answers", "answers of an upstream", "proxied", line="sendfile on; in front of an upstream"
+    ),
+    more(
+        "sendfile_splits_small_answers",
+        "sendfile without tcp_nopush sends a small file's head and body in two segments",
+        source=f"{COPIED}: sendfile on",
+        arms=("segments-sendfile", "segments-nopush"),
+        figure="segments_per_request",
+        what="segments per request",
+        of=REQUESTS,
+        threshold=1.3,
+        at_least=1 / REQUESTS,
+        line="sendfile on; without tcp_nopush",
+    ),
+    more(
+        "small_answers_without_sendfile_are_split",
+        "Without sendfile a small file's head and body go out in two segments",
+        source="control of the one above: sendfile off needs no tcp_nopush",
+        arms=("segments-off", "segments-nopush"),
+        figure="segments_per_request",
+        what="segments per request",
+        of=REQUESTS,
+        threshold=1.3,
+        at_least=1 / REQUESTS,
+        expected=Verdict.REFUTED,
+        turned_by={"segments-off": "segments-sendfile"},
+    ),
+    more(
+        "nopush_costs_two_calls",
+        "tcp_nopush costs system calls for every file: the cork is put in and taken out",
+        source=f"{COPIED}: tcp_nopush on",
+        arms=("plain-file", "sendfile-alone"),
+        figure="setsockopt_calls",
+        what="setsockopt(2) calls",
+        of=REQUESTS,
+        threshold=5.0,
+        line="tcp_nopush on;",
+    ),
+    more(
+        "open_file_cache_saves_opens",
+        "open_file_cache spares nginx from opening a file for every request",
+        source=f"{COPIED}: open_file_cache max=200000 inactive=20s",
+        arms=("plain-file", "file-cache"),
+        figure="open_calls",
+        what="files opened",
+        of=REQUESTS,
+        threshold=5.0,
+        line="open_file_cache max=200000 inactive=20s;",
+    ),
+    usual(
+        "open_file_cache_cuts_grown_files",
+        "With open_file_cache a file that has grown in place is cut off at its old length",
+        source="h5bp/server-configs-nginx, issue 203 (2018)",
+        arm="grown-cached",
+        turned_by="grown",
+        figure="stale",
+        what="trials in which a file comes with its old length",
+        line="open_file_cache … for files that change",
+    ),
+    usual(
+        "grown_files_are_cut_without_cache",
+        "Without open_file_cache a file that has grown in place is cut off, too",
+        source="control of the one above",
+        arm="grown",
+        turned_by="grown-cached",
+        figure="stale",
+        what="trials in which a file comes with its old length",
+        expected=Verdict.REFUTED,
+    ),
+    more(
+        "aio_threads_wait_more",
+        "With aio threads a worker waits several times as often for a file that is in memory anyway",
+        source='"Thread Pools in NGINX Boost Performance 9x!" (2015)',
+        arms=("threads", "no-threads"),
+        figure="waits",
+        what="voluntary context switches",
+        of=REQUESTS,
+        line="aio threads;",
+    ),
+    more(
+        "gzip_static_looks_for_files_in_vain",
+        "gzip_static on looks for a compressed file with every request, in vain where there is none",
+        source=f"{COPIED}: gzip_static on",
+        arms=("gzip-static", "no-gzip-static"),
+        figure="opens_in_vain",
+        what="files opened in vain",
+        of=REQUESTS,
+        threshold=5.0,
+        line="gzip_static on;",
+    ),
+    more(
+        "log_buffer_saves_writes",
+        "access_log with a buffer saves a write(2) per request",
+        source=f"{COPIED}: access_log off, or buffer=32k, to boost I/O",
+        arms=("log-each", "log-buffered"),
+        figure="write_calls",
+        what="write(2) calls",
+        of=LOGGED,
+        threshold=5.0,
+        line="access_log … buffer=32k;",
+    ),
+    more(
+        "log_with_variable_opens_each_time",
+        "access_log with a variable in its path opens a file for every request",
+        source="nginx: the file is opened and closed for each log write",
+        arms=("log-by-host", "log-each"),
+        figure="open_calls",
+        what="files opened",
+        of=LOGGED,
+        threshold=1.5,
+        line="access_log /var/log/nginx/$host.log;",
+    ),
+    more(
+        "gzip_9_is_much_smaller",
+        "gzip_comp_level 9 makes text a tenth smaller than level 5",
+        source="h5bp: level 5 is almost as good as 9",
+        arms=("gzip-5", "gzip-9"),
+        figure="body_bytes",
+        what="bytes of a compressed text",
+        of=10_000,
+        threshold=1.1,
+        expected=Verdict.REFUTED,
+        turned_by={"gzip-5": "gzip-1"},
+        line="gzip_comp_level 9;",
+    ),
+    more(
+        "gzip_5_is_smaller_than_1",
+        "gzip_comp_level 5 makes text a twentieth smaller than level 1",
+        source="h5bp: level 5 instead of nginx's default of 1",
+        arms=("gzip-1", "gzip-5"),
+        figure="body_bytes",
+        what="bytes of a compressed text",
+        of=10_000,
+        threshold=1.05,
+        line="gzip_comp_level 5;",
+    ),
+)
+SCENARIO: Final = Scenario(name="serving_files", arms=ARMS, claims=CLAIMS, backends=())
+
+ADVICE: Final = Advice(
+    scenario=lambda _run: SCENARIO,
+    headlines=("sendfile_serves_https", "open_file_cache_cuts_grown_files"),
+)

@@ -1,0 +1,189 @@
+"""Upstreams as tuning lists write them: retries, the size of the keepalive cache, names in variables, shared state.
+
+Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html, and proxy_next_upstream in
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html.
+"""
+
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import Setting, arms_of, more
+from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.exchanges import Flow, statuses
+from tuneproof.lab.subject.written_config import LOG, written_config
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.backends import ASYNCIO, Backend
+from tuneproof.proof.scenario.scenarios import Scenario
+
+BACKEND: Final = Backend(kind=ASYNCIO)
+REUSE: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+
+# Two peers that are nginx itself, each fine but for one path.
+_PEERS: Final = """
+server { listen 127.0.0.1:9001; location /bad { return 500; } location / { return 200 "ok"; } }
+server { listen 127.0.0.1:9002; location /bad { return 500; } location / { return 200 "ok"; } }
+"""
+ASKED_AFTERWARDS: Final = 20
+AT_ONCE: Final = 32
+REQUESTS_EACH: Final = 20
+VISITORS: Final = 80
+WORKERS: Final = 4
+
+
+def _two_peers(options: str, location: str) -> str:
+    block = f"upstream peers {{ server 127.0.0.1:9001 {options}; server 127.0.0.1:9002 {options}; }}"
+    return written_config(f"location / {{ proxy_pass http://peers; {location} }}", http=_PEERS + block)
+
+
+_LIST: Final = "proxy_next_upstream error timeout http_500 http_502 http_503 http_504;"
+
+
+def _two_bad_requests(rig: Rig) -> Figures:
+    """Ask twice for what fails, then for what does not."""
+    rig.flow(Flow(requests=2, path="/bad"))
+    after = rig.flow(Flow(requests=ASKED_AFTERWARDS, path="/ok"))
+    return {"bad_gateways": statuses(after, 502), "ok": statuses(after, 200)}
+
+
+def _kept(connections: int) -> str:
+    return written_config(
+        f"location / {{ proxy_pass http://kept; {REUSE} }}",
+        http=f"upstream kept {{ server {BACKEND.upstream}; keepalive {connections}; }}",
+    )
+
+
+def _requests_at_once(rig: Rig) -> Figures:
+    """Let many clients ask at once, several times, and count the SYNs that nginx sent meanwhile."""
+    before = rig.counters()["Tcp.ActiveOpens"]
+    done = rig.flow(Flow(connections=AT_ONCE, requests=REQUESTS_EACH))
+    opened = rig.counters()["Tcp.ActiveOpens"] - before
+    return {"upstream_connects": opened, "ok": statuses(done, 200)}
+
+
+def _one_after_another(rig: Rig) -> Figures:
+    """Let one client ask many times, and count the SYNs that nginx sent meanwhile."""
+    before = rig.counters()["Tcp.ActiveOpens"]
+    done = rig.flow(Flow(requests=AT_ONCE))
+    return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": statuses(done, 200)}
+
+
+def _by_name(server: str) -> str:
+    block = f"upstream named {{ server {BACKEND.upstream}; keepalive 16; }}"
+    return written_config(f"location / {{ {server} {REUSE} }}", http=f"resolver 127.0.0.11;\n{block}")
+
+
+def _one_dead_peer(zone: str) -> str:
+    # Nobody listens on the first one's port.
+    block = f"upstream peers {{ {zone} server 127.0.0.1:9 max_fails=3 fail_timeout=60s; server 127.0.0.1:9001; }}"
+    return written_config(
+        f"location / {{ proxy_pass http://peers; {LOG} }}",
+        http=_PEERS + block,
+        listen="reuseport",
+        workers=str(WORKERS),
+    )
+
+
+def _visits(rig: Rig) -> Figures:
+    """Let many clients come, each on a connection of its own, and count how often the dead peer was tried."""
+    done = rig.flow(Flow(connections=VISITORS, at_once=1, close=True))
+    tried = sum("127.0.0.1:9," in line["upstream"] for line in rig.access_log())
+    return {"tries_of_the_dead_peer": tried, "ok": statuses(done, 200)}
+
+
+ARMS: Final = arms_of(
+    [
+        Setting(name="5xx-listed", config=_two_peers("", _LIST), script=_two_bad_requests),
+        Setting(name="5xx-not-listed", config=_two_peers("", ""), script=_two_bad_requests),
+        Setting(name="5xx-listed-max-fails-0", config=_two_peers("max_fails=0", _LIST), script=_two_bad_requests),
+        Setting(name="keepalive-2", config=_kept(2), script=_requests_at_once),
+        Setting(name="keepalive-64", config=_kept(64), script=_requests_at_once),
+        Setting(
+            name="variable",
+            config=_by_name(f"set $backend {BACKEND.upstream}; proxy_pass http://$backend;"),
+            script=_one_after_another,
+        ),
+        Setting(
+            name="variable-names-upstream",
+            config=_by_name("set $backend named; proxy_pass http://$backend;"),
+            script=_one_after_another,
+        ),
+        Setting(name="upstream-block", config=_by_name("proxy_pass http://named;"), script=_one_after_another),
+        Setting(name="without-zone", config=_one_dead_peer(""), script=_visits, workers=WORKERS),
+        Setting(name="with-zone", config=_one_dead_peer("zone peers 64k;"), script=_visits, workers=WORKERS),
+    ]
+)
+
+CLAIMS: Final = (
+    more(
+        "listed_5xx_take_the_service_down",
+        "With http_500 to http_504 in proxy_next_upstream two requests for a broken page turn all others into 502",
+        source="copied with upstream blocks: proxy_next_upstream error timeout http_500 http_502 http_503 http_504",
+        arms=("5xx-listed", "5xx-not-listed"),
+        figure="bad_gateways",
+        what="502s for a page that works",
+        of=ASKED_AFTERWARDS,
+        threshold=5.0,
+        line="proxy_next_upstream error timeout http_500 http_502 http_503 http_504;",
+    ),
+    more(
+        "max_fails_0_keeps_peers",
+        "With max_fails=0 as well, the broken page harms no other",
+        source="nginx: max_fails=0 disables the accounting of attempts",
+        arms=("5xx-listed", "5xx-listed-max-fails-0"),
+        figure="bad_gateways",
+        what="502s for a page that works",
+        of=ASKED_AFTERWARDS,
+        threshold=5.0,
+    ),
+    more(
+        "keepalive_of_twice_the_servers_churns",
+        f"With {AT_ONCE} requests at once, keepalive 2 opens several times as many connections as keepalive 64",
+        source='"Avoiding the Top 10 NGINX Configuration Mistakes" (2022): keepalive of twice the number of servers',
+        arms=("keepalive-2", "keepalive-64"),
+        figure="upstream_connects",
+        what="upstream connections",
+        of=AT_ONCE * REQUESTS_EACH,
+        threshold=3.0,
+        line="keepalive 2;",
+    ),
+    more(
+        "variable_defeats_keepalive",
+        "proxy_pass with a host in a variable opens an upstream connection for every request",
+        source="copied to make nginx resolve a name again: set $backend …; proxy_pass http://$backend",
+        arms=("variable", "upstream-block"),
+        figure="upstream_connects",
+        what="upstream connections",
+        of=AT_ONCE,
+        threshold=5.0,
+        line="set $backend …; proxy_pass http://$backend;",
+    ),
+    more(
+        "variable_that_names_an_upstream_defeats_keepalive",
+        "A variable in proxy_pass that names an upstream block opens a connection for every request, too",
+        source="control of the one above: what matters is the block, not the variable",
+        arms=("variable-names-upstream", "upstream-block"),
+        figure="upstream_connects",
+        what="upstream connections",
+        of=AT_ONCE,
+        threshold=5.0,
+        expected=Verdict.REFUTED,
+        turned_by={"variable-names-upstream": "variable"},
+    ),
+    more(
+        "max_fails_counts_per_worker",
+        f"Without a zone every worker finds a dead peer out for itself: {WORKERS} try it several times as often",
+        source="nginx: without zone each worker keeps the state of its upstreams",
+        arms=("without-zone", "with-zone"),
+        figure="tries_of_the_dead_peer",
+        what="tries of a peer that is down",
+        of=VISITORS,
+        threshold=2.0,
+        line="max_fails=3",
+    ),
+)
+SCENARIO: Final = Scenario(name="upstream_peers", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
+
+ADVICE: Final = Advice(
+    scenario=lambda _run: SCENARIO,
+    headlines=("listed_5xx_take_the_service_down",),
+)

@@ -1,0 +1,287 @@
+"""Trials that count: an nginx of their own, a few requests, and what came of them."""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from tuneproof.errors import LabError
+from tuneproof.lab.load.base import Load, Metric, TrialRecord
+from tuneproof.lab.load.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.load.observer import Calls, SocketFigures, WorkerFigures
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH, ERROR_LOG_PATH
+from tuneproof.lab.subject.supervisor import Said
+
+_WITHIN_S: Final = 20.0
+_PAUSE_S: Final = 0.01
+
+Read = TypeVar("Read")
+
+Figures = Mapping[str, float]
+"""What a trial counted, by names with units, such as "upstream_connects"."""
+
+
+class Rig:
+    """What a trial may do with its nginx and around it.
+
+    Args:
+        stage: The subject and what surrounds it.
+        configuration: Name of its configuration.
+
+    Attributes:
+        seen: What the client told so far, for the evidence.
+    """
+
+    def __init__(self, stage: Stage, *, configuration: str) -> None:
+        self._stage = stage
+        self._configuration = configuration
+        self.seen: list[dict[str, Any]] = []
+
+    def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
+        """Run flows at once; return what became of each one's connections.
+
+        Args:
+            *flows: The flows.
+            port: The port (default: the subject's).
+        """
+        asked = [flow.to_json() for flow in flows]
+        lasts_s = max(flow.timeout_s for flow in flows)
+        answer = self._job("exchanges", port=port, lasts_s=lasts_s, flows=asked)
+        return [tuple(Connection.from_json(one) for one in connections) for connections in answer["flows"]]
+
+    def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
+        """Run one flow, likewise."""
+        return self.flows(flow, port=port)[0]
+
+    def during(self, *flows: Flow, read: Callable[[], Read], port: int = 0) -> Read:
+        """Run flows at once, and return what is read while they run.
+
+        Args:
+            *flows: The flows.
+            read: Waits for what there is to wait for and reads it. It must not ask the client, whose answer comes with
+                the flows' end.
+            port: The port (default: the subject's).
+        """
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            running = pool.submit(self.flows, *flows, port=port)
+            found = read()
+            running.result()
+        return found
+
+    def behind_stopped_workers(self, flow: Flow) -> tuple[tuple[Connection, ...], "CallCounts"]:
+        """Run a flow whose connections all wait in the accept queue before any worker takes one.
+
+        Returns:
+            What became of them, and the system calls of the workers until the queue was empty. For trials with
+            ``counts_calls``.
+        """
+        before = self._stage.observer.calls()
+        self._stage.observer.stop_workers()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            running = pool.submit(self.flow, flow)
+            try:
+                self.wait_until(lambda: self._queued() >= flow.connections, f"did not queue {flow.connections} of them")
+            finally:
+                self._stage.observer.continue_workers()
+            self.wait_until(lambda: not self._queued(), "did not accept what was queued")
+            counts = self._since(before)
+            return running.result(), counts
+
+    def _queued(self) -> int:
+        return sum(listener.queued for listener in self.sockets().listeners)
+
+    def _since(self, before: Mapping[str, Calls]) -> "CallCounts":
+        return CallCounts({name: calls.since(before[name]) for name, calls in self._stage.observer.calls().items()})
+
+    def fresh_port(self, ports: Sequence[int]) -> int:
+        """Return the first of these ports of the subject's that no earlier trial has left a socket in TIME-WAIT on.
+
+        Raises:
+            LabError: There is none.
+        """
+        for port in ports:
+            if not self.sockets(port).local.get("TIME-WAIT", 0):
+                return port
+        raise LabError(f"all ports from {ports[0]} on are in use by sockets of earlier trials")
+
+    def tls_connect(self, count: int, *, port: int, path: str = "/", version: str = "") -> list[TlsConnection]:
+        """Make TLS connections, each with a request, and keep their sessions; those kept before are forgotten."""
+        answer = self._job("tls_connect", port=port, lasts_s=count, count=count, path=path, version=version)
+        return [TlsConnection(**one) for one in answer["connections"]]
+
+    def tls_resume(self, which: Sequence[int], *, port: int, path: str = "/") -> list[TlsConnection]:
+        """Go on with the sessions of some of those connections, by their numbers."""
+        answer = self._job("tls_resume", port=port, lasts_s=len(which), which=list(which), path=path)
+        return [TlsConnection(**one) for one in answer["connections"]]
+
+    def http2(self, streams: int, *, port: int, path: str = "/") -> list[int]:
+        """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
+        answer = self._job("http2", port=port, path=path, streams=streams)
+        return list(answer["statuses"])
+
+    def counters(self) -> Mapping[str, int]:
+        """Return the kernel's counters of the subject's network namespace."""
+        return self._stage.observer.counters().counters
+
+    def online_cpus(self) -> int:
+        """Return how many CPUs the subject's machine has, whether or not the subject may use them."""
+        return len(self._stage.observer.counters().softnet)
+
+    def kernel_has(self, sysctl: str) -> bool:
+        """Tell whether the kernel has a sysctl of this name in the subject's network namespace."""
+        return self._stage.observer.sysctl(sysctl) is not None
+
+    def sockets(self, port: int = 0) -> SocketFigures:
+        """Count the subject's sockets by their state, around a port (default: the subject's)."""
+        return self._stage.observer.sockets(port or self._stage.port)
+
+    def workers(self) -> tuple[WorkerFigures, ...]:
+        """Read the workers' figures."""
+        return self._stage.observer.workers()
+
+    def calls(self, work: Callable[[], object]) -> "CallCounts":
+        """Return the system calls that the workers made while something was done, and after it until they rest.
+
+        For trials with ``counts_calls``.
+        """
+        before = self._stage.observer.calls()
+        work()
+        return self._since(before)
+
+    def access_log(self) -> list[dict[str, str]]:
+        """Return the lines of the log ``counted`` (see :mod:`tuneproof.lab.subject.written_config`)."""
+        text = self._stage.subject.fetch(ACCESS_LOG_PATH).decode("utf-8", errors="replace")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def error_log(self) -> str:
+        """Return the error log."""
+        return self._stage.subject.fetch(ERROR_LOG_PATH).decode("utf-8", errors="replace")
+
+    def test(self) -> Said:
+        """Return what ``nginx -t`` says of the configuration, for trials that do not start it."""
+        return self._stage.supervisor.test(self._configuration)
+
+    def write(self, name: str, size_bytes: int) -> None:
+        """Write a file in the folder of files that change."""
+        self._stage.supervisor.write(name, size_bytes)
+
+    def reload(self) -> None:
+        """Reload, and wait until the new workers are there beside the old ones, or in their place."""
+        old = {worker.pid for worker in self.workers()}
+        self._stage.observer.reload()
+        self.wait_until(lambda: any(worker.pid not in old for worker in self.workers()), "did not start new workers")
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, for what nginx or the kernel does after a time."""
+        time.sleep(seconds)
+
+    def settle(self, workers: int) -> None:
+        """Wait until so many workers are there."""
+        self.wait_until(lambda: len(self.workers()) >= workers, f"did not start {workers} workers")
+
+    def wait_until(self, done: Callable[[], bool], what: str) -> None:
+        """Wait until something is so.
+
+        Args:
+            done: Tells whether it is.
+            what: What the subject did not do if it never is, for the error.
+
+        Raises:
+            LabError: It is not within 20 seconds.
+        """
+        deadline_s = time.monotonic() + _WITHIN_S
+        while not done():
+            if time.monotonic() > deadline_s:
+                raise LabError(f"subject {self._stage.subject_name} {what}", tail=self.error_log())
+            time.sleep(_PAUSE_S)
+
+    def _job(self, name: str, *, port: int, lasts_s: float = 0.0, **arguments: Any) -> dict[str, Any]:
+        stage = self._stage
+        answer = stage.job(name, lasts_s=lasts_s, address=stage.address, port=port or stage.port, **arguments)
+        self.seen.append({"job": name, **arguments, "answer": answer})
+        return answer
+
+
+class CallCounts:
+    """System calls by name."""
+
+    def __init__(self, calls: Mapping[str, Calls]) -> None:
+        self._calls = calls
+
+    def __getitem__(self, name: str) -> Calls:
+        return self._calls[name]
+
+    def made(self, *names: str) -> int:
+        """Return how many calls of these names were made; of all without a name."""
+        return sum(self._calls[name].made for name in names or self._calls)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedObservation(TrialRecord):
+    """What a trial counted.
+
+    Attributes:
+        figures: By name.
+    """
+
+    figures: Figures
+
+    def __getitem__(self, name: str) -> float:
+        return self.figures[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Load[CountedObservation]):
+    """A trial with an nginx of its own.
+
+    Attributes:
+        configuration: Name of its configuration, among those of its subject.
+        script: Does what the trial does, and returns what it counted.
+        workers: How many workers must have started before.
+        counts_calls: Whether the system calls of nginx are counted: they take longer then, so times are for others.
+        starts: Whether nginx is started; not where a configuration is only tested.
+    """
+
+    configuration: str
+    script: Callable[[Rig], Figures]
+    workers: int = 1
+    counts_calls: bool = False
+    starts: bool = True
+
+    def run(self, stage: Stage, *, label: str) -> dict[str, Any]:
+        """Start nginx, run the script, end nginx.
+
+        Raises:
+            LabError: nginx does not start, or a job failed.
+        """
+        rig = Rig(stage, configuration=self.configuration)
+        began_s = time.monotonic()
+        if self.starts:
+            stage.supervisor.start(self.configuration, library=CALLS_LIBRARY_PATH if self.counts_calls else "")
+        try:
+            if self.starts:
+                rig.settle(self.workers)
+            figures = dict(self.script(rig))
+        finally:
+            if self.starts:
+                stage.supervisor.stop()
+        return {"trial": label, "took_s": time.monotonic() - began_s, "figures": figures, "seen": rig.seen}
+
+    @property
+    def configurations(self) -> tuple[str, ...]:
+        """The one configuration."""
+        return (self.configuration,)
+
+    def observe(self, raw: Mapping[str, Any]) -> CountedObservation:
+        """Return the observation of a trial."""
+        return CountedObservation(trial=raw["trial"], measuring_s=raw["took_s"], figures=raw["figures"])
+
+    def metrics(self, observations: Sequence[CountedObservation]) -> dict[str, Metric]:
+        """Return the median of every figure over the trials."""
+        names = observations[0].figures if observations else ()
+        medians = {name: statistics.median(item[name] for item in observations) for name in names}
+        return {"trials": len(observations), **medians}

@@ -1,0 +1,88 @@
+"""A subject whose nginx is started anew for every trial; its side of it: images/subject/supervise.sh."""
+
+import base64
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.errors import LabError
+from tuneproof.lab.topology.channel import Channel
+
+COMMAND: Final = ("sh", "/usr/lib/tuneproof/supervise.sh")
+_WITHIN_S: Final = 30.0
+
+
+def configuration_path(name: str) -> str:
+    """Return where the supervisor looks for a configuration."""
+    return f"/etc/subject/{name}.conf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """How a program ended, and what it printed.
+
+    Attributes:
+        status: Its exit status.
+        text: Both of its streams.
+    """
+
+    status: int
+    text: str
+
+
+class Supervisor:
+    """Starts and stops nginx in a subject.
+
+    Args:
+        channel: The program that the subject's container was started with.
+        name: How messages shall call the subject.
+    """
+
+    def __init__(self, channel: Channel, *, name: str) -> None:
+        self._channel = channel
+        self._name = name
+        self._asked = 0
+
+    def version(self) -> str:
+        """Return nginx's version, such as "1.22.1"."""
+        return self._ask("version").text.strip().rpartition("nginx/")[2]
+
+    def test(self, configuration: str) -> Said:
+        """Return what ``nginx -t`` says of a configuration (https://nginx.org/en/docs/switches.html)."""
+        return self._ask("test", configuration)
+
+    def start(self, configuration: str, *, library: str = "") -> None:
+        """Start nginx with a configuration; its sockets listen when this returns.
+
+        Args:
+            configuration: The configuration's name.
+            library: What is preloaded into it; nothing unless given.
+
+        Raises:
+            LabError: It did not start, with its own words.
+        """
+        said = self._ask("start", configuration, *([library] if library else []))
+        if said.status:
+            raise LabError(f"nginx does not start with {configuration}", where=f"subject {self._name}", tail=said.text)
+
+    def stop(self) -> None:
+        """End nginx at once, and wait until it has."""
+        self._ask("stop")
+
+    def write(self, name: str, size_bytes: int) -> None:
+        """Write a file of zeros of this size to the folder /changing, in the place of one that is there.
+
+        Raises:
+            LabError: It cannot be written.
+        """
+        said = self._ask("write", name, str(size_bytes))
+        if said.status:
+            raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)
+
+    def _ask(self, *words: str) -> Said:
+        self._asked += 1
+        answer = self._channel.ask(" ".join([str(self._asked), *words]), timeout_s=_WITHIN_S)
+        while answer["number"] < self._asked:
+            # A late answer to a question that was given up.
+            answer = self._channel.listen(timeout_s=_WITHIN_S)
+        text = base64.b64decode(answer["said"]).decode("utf-8", errors="replace")
+        return Said(status=answer["status"], text=text)
