@@ -66,6 +66,11 @@ def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None
     assert shown == {cell.scenario for cell in committed.cells}
 
 
+def test_what_is_kept_names_no_folder_of_the_machine_that_measured(committed: Results) -> None:
+    """The evidence is not there with it."""
+    assert all("path" not in run.to_json() for run in committed.runs)
+
+
 def test_every_scenario_of_the_project_has_a_page() -> None:
     """A new piece of advice needs one, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
