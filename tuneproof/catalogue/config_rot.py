@@ -61,7 +61,7 @@ ARMS: Final = arms_of(
         _test("nothing-old"),
         _counting("copied-defaults", _COPIED, events="use epoll;"),
         _counting("defaults", ""),
-        _counting("other-calls", "sendfile on; tcp_nopush on; open_file_cache max=10;"),
+        _counting("other-calls", "sendfile on; tcp_nopush on;"),
         _counting("one-output-buffer", "output_buffers 1 32k;"),
         _counting("larger-output-buffers", "output_buffers 2 128k;"),
     ]
