@@ -11,7 +11,6 @@ import pytest
 from fixtures.measurements import Measure
 from tests.support.every_scenario import EVERY_SCENARIO
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -22,11 +21,6 @@ TURNED: Final = {
 }
 # One of them is seen everywhere; the others are made of the same parts, and take minutes together.
 SEEN_EVERYWHERE: Final = "config_rot"
-
-
-def is_turned(claim: Claim[Any]) -> bool:
-    """Tell whether something is expected of a claim, so that there is another way."""
-    return bool(claim.turned_by) and claim.expected is not None
 
 
 @pytest.mark.parametrize(
@@ -40,8 +34,8 @@ def test_a_claim_comes_out_the_other_way_with_another_arm(
     scenario: Scenario[Any], nginx: str, measure: Measure
 ) -> None:
     """Each by the arm that it names itself."""
-    claims = [claim.turned() for claim in scenario.claims if is_turned(claim)]
+    turned = scenario.turned()
     place = CellPlace(scenario=f"{scenario.name} turned", nginx=nginx, network=BARE)
-    with measure(place, scenario, claims) as measures:
-        verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
-    assert verdicts == {claim.name: claim.expected for claim in claims}
+    with measure(place, turned, turned.claims) as measures:
+        verdicts = {claim.name: measures.decide(claim).verdict for claim in turned.claims}
+    assert verdicts == {claim.name: claim.expected for claim in turned.claims}

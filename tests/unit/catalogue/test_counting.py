@@ -6,6 +6,7 @@ from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.written_config import PORT, written_config
 from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def setting(name: str, **fields: object) -> Setting:
@@ -42,18 +43,23 @@ def test_none_at_all_counts_as_one() -> None:
 def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     """Its effect is then that arm's, and the other verdict is expected."""
     claim = more("n", "s", source="", arms=("a", "b"), figure="x", what="x", of=20)
-    turned = claim.turned()
-    assert (turned.arms, turned.expected, turned.name) == (("b", "b"), Verdict.REFUTED, "n_turned")
-    (only,) = counted(5)
-    assert isinstance(only, CountedObservation)
-    assert float(turned.effect({"b": only})) == 1.0
+    scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
+    (turned,) = scenario.turned().claims
+    assert (turned.arms, turned.expected, turned.name) == (("a as b", "b"), Verdict.REFUTED, "n_turned")
+    observed = dict(zip(turned.arms, counted(5, 4), strict=True))
+    assert (
+        float(turned.effect({name: item for name, item in observed.items() if isinstance(item, CountedObservation)}))
+        == 1.25
+    )
+    assert [arm.name for arm in scenario.turned().arms] == ["a", "b", "a as b"]
+    assert scenario.turned().arms[2].plan == scenario.arms[1].plan
 
 
 def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
     """Whatever a version of nginx has made of it."""
     claim = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expected=Verdict.REFUTED)
     turned = claim.turned()
-    assert (turned.arms, turned.expected_on("1.30", BARE)) == (("b",), "holds")
+    assert (turned.arms, turned.expected_on("1.30", BARE)) == (("a as b",), "holds")
     old = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expired_since="1.20")
     assert old.turned().expected_on("1.30", BARE) == "refuted"
 
