@@ -1,7 +1,6 @@
 """Tables with a column for each version of nginx: of a scenario's claims, or of the lines of copied configurations."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from tools.docs.cells import NOTHING, plain, run_line, verdict
 from tuneproof.report.effects import format_measured
@@ -9,8 +8,6 @@ from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import row
 from tuneproof.wording import as_numbers
-
-ALL: Final = "all"
 
 
 def version_table(results: Results, wanted: str) -> str:

@@ -28,9 +28,10 @@ READERS: Final = 50
 _OK: Final = 'location / { return 200 "ok"; }'
 
 
-def _busiest_share(connections: Sequence[Connection]) -> float:
+def _spread(connections: Sequence[Connection]) -> Figures:
     workers = Counter(answer.worker for answer in answers_of(connections) if answer.status)
-    return max(workers.values()) / workers.total()
+    share = max(workers.values()) / workers.total()
+    return {"busiest_share": share, "nearly_all": float(share > NEARLY_ALL)}
 
 
 def _burst(rig: Rig) -> Figures:
@@ -45,15 +46,12 @@ def _burst(rig: Rig) -> Figures:
 
 def _slow_trickle(rig: Rig) -> Figures:
     """Let clients come one after the other, so that no worker ever is busy when the next one comes."""
-    done = rig.flow(Flow(connections=VISITORS, at_once=1, close=True))
-    share = _busiest_share(done)
-    return {"busiest_share": share, "nearly_all": float(share > NEARLY_ALL)}
+    return _spread(rig.flow(Flow(connections=VISITORS, at_once=1, close=True)))
 
 
 def _one_client(rig: Rig) -> Figures:
     """Let one client ask as often on one connection, which one worker has: what the share would show."""
-    share = _busiest_share(rig.flow(Flow(requests=VISITORS)))
-    return {"busiest_share": share, "nearly_all": float(share > NEARLY_ALL)}
+    return _spread(rig.flow(Flow(requests=VISITORS)))
 
 
 def _workers_on_one_cpu(rig: Rig) -> Figures:
@@ -77,10 +75,6 @@ def _hold_many(rig: Rig) -> Figures:
     """Let more clients than there are slots ask for what is never finished; count those that are answered."""
     held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, timeout_s=1.0))
     return {"clients_served": statuses(held, 200)}
-
-
-def _newcomers(path: str) -> Flow:
-    return Flow(connections=NEWCOMERS, at_once=4, path=path, close=True, timeout_s=5.0)
 
 
 def _beside_idle(rig: Rig) -> Figures:

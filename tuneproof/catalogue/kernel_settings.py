@@ -20,6 +20,7 @@ HALF_CLOSED: Final = 20
 # Sockets of one trial stay for a minute: the next has a port of its own.
 PORTS: Final = tuple(range(8100, 8140))
 LATER_S: Final = 1.4
+LEFT: Final = {"time_wait": "TIME-WAIT", "fin_wait_2": "FIN-WAIT-2"}
 FAST_OPENS: Final = 20
 
 _CLOSING: Final = written_config(
@@ -51,7 +52,11 @@ def _closed_by_nginx(rig: Rig) -> Figures:
         read=later,
         port=port,
     )
-    return {"time_wait": left.local.get("TIME-WAIT", 0), "fin_wait_2": left.local.get("FIN-WAIT-2", 0)}
+    return _left(left)
+
+
+def _left(sockets: SocketFigures) -> Figures:
+    return {name: sockets.local.get(state, 0) for name, state in LEFT.items()}
 
 
 def _only_closed_by_nginx(rig: Rig) -> Figures:
@@ -68,8 +73,7 @@ def _left_later(rig: Rig, *, close: bool) -> Figures:
     port = rig.fresh_port(PORTS)
     rig.flow(_closed() if close else Flow(connections=CLOSED, at_once=10), port=port)
     rig.wait(LATER_S)
-    left = rig.sockets(port)
-    return {"time_wait": left.local.get("TIME-WAIT", 0), "fin_wait_2": left.local.get("FIN-WAIT-2", 0)}
+    return _left(rig.sockets(port))
 
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:

@@ -67,7 +67,7 @@ def _since(version: tuple[int, ...]) -> Callable[[Statement, Block, Facts], bool
     return lambda _said, _block, facts: facts.version_numbers >= version
 
 
-def _speaks_tls(block: Block, _facts: Facts) -> bool:
+def _speaks_tls(block: Block) -> bool:
     server = block.around("server")
     return server is not None and any("ssl" in listen.args for listen in server.local("listen"))
 
@@ -211,14 +211,14 @@ LINES: Final[Mapping[str, Sequence[Line]]] = {
             claim="sendfile_serves_https",
             state=State.WITHOUT_EFFECT,
             why="what goes out over TLS is read and encrypted by nginx, never sent by sendfile(2)",
-            when=lambda said, block, facts: said.value == "on" and _all_tls(block, facts),
+            when=lambda said, block, _facts: said.value == "on" and _all_tls(block),
         ),
         Line(
             scenario=_FILES,
             claim="sendfile_serves_plain_files",
             state=State.IN_EFFECT,
             why="for plain files; not for TLS, for what is compressed, or for what comes from an upstream",
-            when=lambda said, block, facts: said.value == "on" and not _all_tls(block, facts),
+            when=lambda said, block, _facts: said.value == "on" and not _all_tls(block),
         ),
     ),
     "tcp_nopush": (
@@ -375,7 +375,7 @@ LINES: Final[Mapping[str, Sequence[Line]]] = {
             claim="ssl_on_starts",
             state=State.EXPIRED,
             why="nginx does not start with it since 1.25.1: listen … ssl has taken its place",
-            when=lambda _said, _block, facts: facts.version_numbers >= (1, 25, 1),
+            when=_since((1, 25, 1)),
             leave_out=True,
         ),
     ),
@@ -420,11 +420,11 @@ LINES: Final[Mapping[str, Sequence[Line]]] = {
 }
 
 
-def _all_tls(block: Block, facts: Facts) -> bool:
+def _all_tls(block: Block) -> bool:
     """Tell whether all servers that a directive of this block reaches speak TLS only."""
     servers = [block] if block.around("server") else list(block.all("server"))
     listening = [server for server in servers if server.around("server")]
-    return bool(listening) and all(_speaks_tls(server, facts) for server in listening)
+    return bool(listening) and all(_speaks_tls(server) for server in listening)
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
