@@ -13,6 +13,7 @@ pytest_plugins = [
     "fixtures.outcomes",
     "fixtures.engine",
     "fixtures.measurements",
+    "fixtures.yours",
     "fixtures.shards",
     "fixtures.step_summary",
 ]

@@ -3,6 +3,7 @@
 #   files    Python's http.server, the default: /bulk.bin and /small.bin of BULK_BYTES and SMALL_BYTES, and a page at /.
 #   static   nginx with one worker: the page at every path, and connections that are kept.
 #   asyncio  an event loop: the page at /, and below /hold answers that never end; see server/.
+#   standin  for whatever other people's configurations pass requests on to, on the ports that they say; see standin/.
 set -eu
 case "${BACKEND_KIND:-files}" in
 files)
@@ -22,8 +23,11 @@ static)
 asyncio)
     exec python3 -u -m server
     ;;
+standin)
+    exec python3 -u -m standin
+    ;;
 *)
-    echo "BACKEND_KIND is \"$BACKEND_KIND\"; it can be files, static or asyncio" >&2
+    echo "BACKEND_KIND is \"$BACKEND_KIND\"; it can be files, static, asyncio or standin" >&2
     exit 64
     ;;
 esac

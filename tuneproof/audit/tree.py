@@ -70,6 +70,13 @@ class Block:
                 yield block
             yield from block.all(name)
 
+    def everything(self) -> "Iterator[tuple[Statement, Block]]":
+        """Yield every directive of this block and of those in it, each with the block that it stands in."""
+        for statement in self.own:
+            yield statement, self
+        for block in self.blocks:
+            yield from block.everything()
+
     def around(self, name: str) -> "Block | None":
         """Return the innermost block of that name around this one, itself included."""
         return next((block for block in self.within() if block.name == name), None)
@@ -102,6 +109,7 @@ class Configuration:
         problems: What is wrong in them.
         unseen: Includes whose files are not here.
         is_fragment: Whether it is a part of a configuration only, so that what is not said may be said elsewhere.
+        includes: The files that others include, each with the argument of the ``include`` that found it first.
     """
 
     main: Block
@@ -109,6 +117,7 @@ class Configuration:
     problems: tuple[Problem, ...]
     unseen: tuple[str, ...]
     is_fragment: bool
+    includes: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -131,6 +140,7 @@ def read_configuration(source: Source) -> Configuration:
         problems=tuple(dict.fromkeys(reader.problems)),
         unseen=tuple(dict.fromkeys(reader.unseen)),
         is_fragment=any(fragments),
+        includes=reader.includes,
     )
 
 
@@ -140,6 +150,7 @@ class _Reader:
         self.texts: dict[str, str] = {}
         self.problems: list[Problem] = []
         self.unseen: list[str] = []
+        self.includes: dict[str, str] = {}
         self._is_fragment = False
         self._parsed: dict[tuple[str, tuple[str, ...]], ParsedFile] = {}
         self._judged: set[tuple[str, tuple[str, ...]]] = set()
@@ -201,6 +212,7 @@ class _Reader:
             )
             return
         for name in names:
+            self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block.path), depth=depth + 1)
         if names or posixpath.basename(pattern) in _TABLES:
             return

@@ -34,6 +34,8 @@ class Agent:
             "shape": self.shape,
             "segmentation": self.segmentation,
             "fix_neighbours": self.fix_neighbours,
+            "take_addresses": lambda addresses: self._addresses("take", addresses),
+            "lead_addresses": lambda addresses: self._addresses("lead", addresses),
             "status": self.status,
             "revive": self.revive,
             "wire_log": self.wire_log,
@@ -92,6 +94,11 @@ class Agent:
         pairs = [f"{address}={mac}" for address, mac in neighbours.items()]
         subprocess.run([sys.executable, "-m", "netadmin.neighbours", *pairs], check=True)
         return {"fixed": len(pairs)}
+
+    def _addresses(self, what: str, addresses: Iterable[str]) -> dict[str, Any]:
+        """Take or lead IPv4 addresses; see addresses.py. In a process of its own, like the above."""
+        subprocess.run([sys.executable, "-m", "netadmin.addresses", what, *addresses], check=True)
+        return {what: list(addresses)}
 
     def status(self) -> dict[str, Any]:
         """Tell whether the link's shaper is alive, and which process it is; a native one is the kernel itself."""

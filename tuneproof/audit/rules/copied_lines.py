@@ -429,20 +429,16 @@ def _all_tls(block: Block) -> bool:
 
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield every such line, in the order of the files."""
-    blocks = [facts.configuration.main]
-    while blocks:
-        block = blocks.pop(0)
-        blocks.extend(block.blocks)
+    for said, block in facts.configuration.main.everything():
         if block.path[:1] == ("stream",):
             continue
-        for said in block.own:
-            for line in LINES.get(said.name, ()):
-                if line.when(said, block, facts):
-                    yield Advised(
-                        name=line.scenario,
-                        claim=line.claim,
-                        state=line.state,
-                        at=said,
-                        why=f"{said.name} {' '.join(said.args)}: {line.why}",
-                        edits=line.edits(said),
-                    )
+        for line in LINES.get(said.name, ()):
+            if line.when(said, block, facts):
+                yield Advised(
+                    name=line.scenario,
+                    claim=line.claim,
+                    state=line.state,
+                    at=said,
+                    why=f"{said.name} {' '.join(said.args)}: {line.why}",
+                    edits=line.edits(said),
+                )

@@ -11,13 +11,17 @@ from typing import Any, Final, TypeVar
 from tuneproof.errors import LabError
 from tuneproof.lab.load.base import Load, Metric, TrialRecord
 from tuneproof.lab.load.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import Calls, SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said
 
 _WITHIN_S: Final = 20.0
 _PAUSE_S: Final = 0.01
+_BETWEEN_READINGS_S: Final = 0.05
+_SAME_READINGS: Final = 8
 
 Read = TypeVar("Read")
 
@@ -91,8 +95,8 @@ class Rig:
             counts = self._since(before)
             return running.result(), counts
 
-    def _queued(self) -> int:
-        return sum(listener.queued for listener in self.sockets().listeners)
+    def _queued(self, port: int = 0) -> int:
+        return sum(listener.queued for listener in self.sockets(port).listeners)
 
     def _since(self, before: Mapping[str, Calls]) -> "CallCounts":
         return CallCounts({name: calls.since(before[name]) for name, calls in self._stage.observer.calls().items()})
@@ -172,8 +176,38 @@ class Rig:
     def reload(self) -> None:
         """Reload, and wait until the new workers are there beside the old ones, or in their place."""
         old = {worker.pid for worker in self.workers()}
-        self._stage.observer.reload()
+        self._stage.reload()
         self.wait_until(lambda: any(worker.pid not in old for worker in self.workers()), "did not start new workers")
+
+    def fresh_workers(self) -> None:
+        """Replace all workers by new ones."""
+        start_fresh_workers(self._stage)
+
+    def turns(self, seconds: float) -> Turns:
+        """Return what the workers do in the turns of their event loops in the time that follows."""
+        now_s = self._stage.observer.counters().at_s
+        return self._stage.observer.turns(now_s, now_s + seconds)
+
+    def queue_behind_stopped_workers(self, flow: Flow, *, port: int) -> int:
+        """Run a flow of connects while the workers stand still; return how many the kernel takes for them."""
+        self._stage.observer.stop_workers()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            running = pool.submit(self.flow, flow, port=port)
+            try:
+                queued = self._steady(lambda: self._queued(port), running.done)
+            finally:
+                self._stage.observer.continue_workers()
+            running.result()
+        return queued
+
+    def _steady(self, read: Callable[[], int], is_over: Callable[[], bool]) -> int:
+        """Return a number once it is more than none and has been the same for a while."""
+        now, same = read(), 0
+        while same < _SAME_READINGS and not is_over():
+            time.sleep(_BETWEEN_READINGS_S)
+            before, now = now, read()
+            same = same + 1 if now == before and now else 0
+        return now
 
     def wait(self, seconds: float) -> None:
         """Let time pass, for what nginx or the kernel does after a time."""
@@ -239,14 +273,14 @@ class Counted(Load[CountedObservation]):
     """A trial with an nginx of its own.
 
     Attributes:
-        configuration: Name of its configuration, among those of its subject.
+        configuration: Name of its configuration, among those of its subject; empty where nginx runs as long as the lab.
         script: Does what the trial does, and returns what it counted.
         workers: How many workers must have started before.
         counts_calls: Whether the system calls of nginx are counted: they take longer then, so times are for others.
-        starts: Whether nginx is started; not where a configuration is only tested.
+        starts: Whether nginx is started; not where a configuration is only tested, or runs anyway.
     """
 
-    configuration: str
+    configuration: str = ""
     script: Callable[[Rig], Figures]
     workers: int = 1
     counts_calls: bool = False
@@ -274,7 +308,7 @@ class Counted(Load[CountedObservation]):
     @property
     def configurations(self) -> tuple[str, ...]:
         """The one configuration."""
-        return (self.configuration,)
+        return (self.configuration,) if self.configuration else ()
 
     def observe(self, raw: Mapping[str, Any]) -> CountedObservation:
         """Return the observation of a trial."""

@@ -60,6 +60,8 @@ class Answer:
     Attributes:
         status: Its status; 0 for none.
         worker: Process id of the worker that answered, from X-Worker; 0 where that is not said.
+        numbered: A stand-in's own number of the answer, "<connection>.<answer on it, from 1>", from X-Tuneproof-Answer;
+            empty where none has answered.
         body_bytes: Bytes of its body that came.
         complete: Whether all of it came.
         first_byte_s: Time from the request until its head was there.
@@ -68,6 +70,7 @@ class Answer:
 
     status: int
     worker: int
+    numbered: str
     body_bytes: int
     complete: bool
     first_byte_s: float

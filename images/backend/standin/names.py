@@ -1,0 +1,64 @@
+"""Answers about names (RFC 1035): every name has an address here, its own in the lab or else the stand-in's."""
+
+import asyncio
+import socket
+import struct
+from typing import Final
+
+_HEADER: Final = struct.Struct("!6H")
+_QUESTION: Final = struct.Struct("!2H")
+_ANSWER: Final = struct.Struct("!3HIH")
+# A response to a recursive question, without error.
+_FLAGS: Final = 0x8180
+_A: Final = 1
+_IN: Final = 1
+_POINTER_TO_QUESTION: Final = 0xC00C
+_TTL_S: Final = 30
+# The stand-in's own name in the lab.
+_OWN_NAME: Final = "standin"
+
+
+class _Names(asyncio.DatagramProtocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        try:
+            answer = answer_to(data)
+        except (IndexError, struct.error, UnicodeDecodeError):
+            return
+        self._transport.sendto(answer, addr)  # type: ignore[attr-defined]  # a datagram's transport
+
+
+async def answer_names(port: int) -> None:
+    """Answer on a UDP port from now on."""
+    await asyncio.get_running_loop().create_datagram_endpoint(_Names, local_addr=("0.0.0.0", port))  # noqa: S104 - the lab's network
+
+
+def answer_to(question: bytes) -> bytes:
+    """Return the answer to one question: an address for type A, nothing for all others.
+
+    Raises:
+        IndexError, struct.error, UnicodeDecodeError: It is none.
+    """
+    number, *_ = _HEADER.unpack_from(question)
+    labels, at = [], _HEADER.size
+    while length := question[at]:
+        labels.append(question[at + 1 : at + 1 + length].decode("ascii"))
+        at += 1 + length
+    kind, class_ = _QUESTION.unpack_from(question, at + 1)
+    asked = question[_HEADER.size : at + 1 + _QUESTION.size]
+    if (kind, class_) != (_A, _IN):
+        return _HEADER.pack(number, _FLAGS, 1, 0, 0, 0) + asked
+    address = socket.inet_aton(_address(".".join(labels)))
+    record = _ANSWER.pack(_POINTER_TO_QUESTION, _A, _IN, _TTL_S, len(address)) + address
+    return _HEADER.pack(number, _FLAGS, 1, 1, 0, 0) + asked + record
+
+
+def _address(name: str) -> str:
+    for known in (name, _OWN_NAME):
+        try:
+            return socket.gethostbyname(known)
+        except OSError:
+            continue
+    return "127.0.0.1"

@@ -1,0 +1,131 @@
+"""The stand-in: one port for every language that nginx passes requests on in."""
+
+import asyncio
+import socket
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from images.backend.standin import fastcgi, names
+from images.backend.standin.conversation import converse
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
+
+
+def talked(talk: Talk) -> bytes:
+    """Return what a conversation with the stand-in heard."""
+
+    async def both() -> bytes:
+        ours, theirs = socket.socketpair()
+        serving = asyncio.create_task(converse(theirs, NO_TLS))
+        reader, writer = await asyncio.open_connection(sock=ours)
+        heard = await asyncio.wait_for(talk(reader, writer), 10)
+        writer.close()
+        await asyncio.wait_for(serving, 10)
+        return heard
+
+    return asyncio.run(both())
+
+
+def told(*requests: bytes) -> bytes:
+    """Return all that is answered to some bytes, up to the connection's end."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(b"".join(requests))
+        writer.write_eof()
+        return await reader.read()
+
+    return talked(talk)
+
+
+def numbers(heard: bytes) -> list[str]:
+    """Return the numbers of answers on their connections."""
+    lines = [line for line in heard.decode("latin-1").split("\r\n") if line.startswith("X-Tuneproof-Answer")]
+    return [line.partition(".")[2] for line in lines]
+
+
+def test_a_connection_of_http_stays_and_its_answers_are_numbered() -> None:
+    """The second one on a connection is number 2: so a client sees from afar whether connections were kept."""
+    heard = told(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
+    assert numbers(heard) == ["1", "2"]
+    assert heard.count(b"Connection: keep-alive") == 2
+
+
+@pytest.mark.parametrize("request_", [b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"])
+def test_a_connection_ends_where_the_other_side_wants_it(request_: bytes) -> None:
+    """As nginx before 1.29.7 does without being told otherwise."""
+    heard = told(request_, b"GET / HTTP/1.1\r\n\r\n")
+    assert numbers(heard) == ["1"]
+    assert b"Connection: close" in heard
+
+
+def test_bodies_are_as_long_as_asked_for() -> None:
+    """And chunked requests are read to their end."""
+    heard = told(
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: 70000\r\nConnection: close\r\n\r\n",
+    )
+    assert numbers(heard) == ["1", "2"]
+    assert heard.endswith(b"\0" * 70000)
+
+
+def _record(kind: int, content: bytes) -> bytes:
+    return struct.pack("!BBHHBx", 1, kind, 1, len(content), 0) + content
+
+
+def _params(**values: str) -> bytes:
+    parts = (bytes([len(name), len(value)]) + name.encode() + value.encode() for name, value in values.items())
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(("flags", "answers"), [(0, ["1"]), (1, ["1", "2"])])
+def test_fastcgi_keeps_its_connection_if_asked_to(flags: int, answers: list[str]) -> None:
+    """fastcgi_keep_conn sets the flag."""
+    begin = _record(1, bytes([0, 1, flags, 0, 0, 0, 0, 0]))
+    request = begin + _record(4, _params(REQUEST_METHOD="GET", HTTP_X_TUNEPROOF_BYTES="5")) + _record(4, b"")
+    heard = told(*[request + _record(5, b"")] * len(answers))
+    assert numbers(heard) == answers
+    assert b"Content-Length: 5" in heard
+
+
+def test_long_fastcgi_values_are_read() -> None:
+    """Lengths above 127 have four bytes."""
+    value = "v" * 300
+    content = bytes([4]) + struct.pack("!I", 300 | 1 << 31) + b"NAME" + value.encode()
+    assert fastcgi.names_and_values(content) == {"NAME": value}
+
+
+def test_uwsgi_and_scgi_are_answered() -> None:
+    """Each with the head that its module of nginx reads."""
+    variables = {"REQUEST_METHOD": "GET", "CONTENT_LENGTH": "", "HTTP_X_TUNEPROOF_BYTES": "7"}
+    words = b"".join(struct.pack("<H", len(word)) + word.encode() for pair in variables.items() for word in pair)
+    uwsgi = told(struct.pack("<BHB", 0, len(words), 0) + words)
+    assert uwsgi.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert uwsgi.endswith(b"\r\n\r\n" + b"\0" * 7)
+    joined = "".join(f"{name}\0{value}\0" for name, value in variables.items()).encode()
+    scgi = told(b"%d:%s," % (len(joined), joined))
+    assert scgi.startswith(b"Status: 200 OK\r\n")
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"\x01\x01", b"9999", b"GET\r\n\r\n", b"G", b"\x00\x05\x00\x00ab"])
+def test_nonsense_ends_the_connection_and_nothing_else(nonsense: bytes) -> None:
+    """A health check may connect and say nothing."""
+    assert told(nonsense) == b""
+
+
+def question(name: str, kind: int) -> bytes:
+    """Return a question about a name."""
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    return struct.pack("!6H", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack("!2H", kind, 1)
+
+
+def test_every_name_has_an_address() -> None:
+    """IPv4 only; a name that nobody has leads to the stand-in, here to this machine."""
+    answer = names.answer_to(question("localhost", 1))
+    assert answer[:2] == b"\0\x07"
+    assert answer.endswith(socket.inet_aton("127.0.0.1"))
+    assert struct.unpack_from("!H", names.answer_to(question("localhost", 28)), 6) == (0,)
+    assert struct.unpack_from("!H", names.answer_to(question("no.such.name.invalid", 1)), 6) == (1,)

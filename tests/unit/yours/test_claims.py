@@ -1,0 +1,95 @@
+"""What each claim on the user's own nginx makes of what was counted."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.yours.own import http, opened
+from tuneproof.lab.load.counted import CountedObservation
+from tuneproof.yours import claims
+from tuneproof.yours.claims import Change
+from tuneproof.yours.trials import MIB
+from tuneproof.yours.ways import Way, ways_of
+
+CHANGE = Change(what="a change", patch="+ it")
+ARMS = ("before", "after")
+
+
+def seen(**figures: float) -> CountedObservation:
+    """Return an observation."""
+    return CountedObservation(trial="t", measuring_s=0.1, figures=figures)
+
+
+@pytest.fixture
+def way(tmp_path: Path) -> Way:
+    """A way to a place with a limit."""
+    zone = "limit_req_zone $host zone=a:1m rate=1r/s;\n"
+    text = f"{zone}server {{ listen 80; limit_req zone=a; location / {{ proxy_pass http://b; }} }}"
+    found, _ = opened(tmp_path, http(text))
+    (one,) = ways_of(found.facts)
+    assert isinstance(one, Way)
+    return one
+
+
+def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **others: float) -> CountedObservation:
+    """Return what a trial of requests counts."""
+    return seen(asked=32, answered=answered, upstream_connects=connects, from_cache=from_cache, **others)
+
+
+def test_connects_are_counted_for_each_fresh_answer(way: Way) -> None:
+    """Never more than all; answers from a cache cost none."""
+    claim = claims.connects("root", way, "yours")
+    assert float(claim.effect({"yours": asked(32)})) == 1
+    assert float(claim.effect({"yours": asked(4)})) == 4 / 32
+    assert float(claim.effect({"yours": asked(8, from_cache=24)})) == 1
+
+
+def test_a_way_that_nobody_answers_says_who_may_be_behind_it(way: Way) -> None:
+    """With the place of the directive."""
+    claim = claims.connects("root", way, "yours")
+    with pytest.raises(ValueError, match=r"32 times 503, perhaps by limit_req \(.*nginx.conf:5\)"):
+        claim.effect({"yours": asked(0, answered=0, status_503=32)})
+    assert claim.moderator is not None
+    assert claim.moderator({"yours": asked(10, answered=10, status_503=22).figures}).startswith("22 of 32 requests")
+    assert claim.moderator({"yours": asked(32).figures}) == ""
+
+
+def test_a_patch_is_worth_what_it_saves(way: Way) -> None:
+    """As a ratio, with the figure that it is there for."""
+    claim = claims.keeps_connections("root", way, ARMS, CHANGE)
+    assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
+    assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
+    assert claim.remedy is not None
+    assert (claim.remedy.figure, claim.remedy.patch) == ("upstream_connects", "+ it")
+    with pytest.raises(ValueError, match="no request"):
+        claim.effect({"before": asked(32), "after": asked(0, answered=0)})
+
+
+def test_slow_readers_are_compared_with_what_the_directives_add_up_to(way: Way) -> None:
+    """With some room for what nginx keeps besides."""
+    claim = claims.holds_what_is_computed("root", way, "yours", MIB)
+    assert float(claim.effect({"yours": seen(grown_bytes=MIB)})) > 1
+    assert float(claim.effect({"yours": seen(grown_bytes=2 * MIB)})) < 1
+    less = claims.holds_less("root", way, ARMS, CHANGE)
+    assert float(less.effect({"before": seen(grown_bytes=64 * MIB), "after": seen(grown_bytes=MIB)})) == 64
+
+
+def test_turns_are_long_or_short_by_what_they_read(way: Way) -> None:
+    """A trial in which nothing was read says nothing."""
+    stall = claims.keeps_loop_busy("root", way, "yours")
+    assert float(stall.effect({"yours": seen(turn_bytes=12 * MIB)})) == 12
+    with pytest.raises(ValueError, match="no large response"):
+        stall.effect({"yours": seen(turn_bytes=0)})
+    short = claims.shortens_turns("root", way, ARMS, CHANGE)
+    assert float(short.effect({"before": seen(turn_bytes=12 * MIB), "after": seen(turn_bytes=MIB / 16)})) == 192
+
+
+def test_queues_are_compared_by_what_they_take() -> None:
+    """Of the same burst."""
+    claim = claims.queues_more(80, ARMS, CHANGE)
+    assert float(claim.effect({"before": seen(queued=512), "after": seen(queued=1500)})) == 1500 / 512
+
+
+def test_names_are_told_apart() -> None:
+    """Two places may have the same location."""
+    assert claims.unique(["root", "api", "root"]) == ["root", "api", "root_2"]

@@ -1,0 +1,85 @@
+"""Where each file stands in the container."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.yours.own import HEAD, http, opened
+from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.sources import open_source
+from tuneproof.errors import BadInputError
+from tuneproof.yours.installed import Installed, installed
+
+MAIN = "/etc/nginx/nginx.conf"
+
+
+def places(folder: Path, files: dict[str, str]) -> Installed:
+    """Return where these files stand."""
+    found, source = opened(folder, files)
+    return installed(found.facts.configuration, source, main=MAIN)
+
+
+def test_a_copy_stands_where_its_includes_look_for_it(tmp_path: Path) -> None:
+    """Relative and absolute ones, with stars in names and in folders."""
+    includes = ("conf.d/*.conf", "/etc/nginx/sites/*/site.conf", "/srv/ours/limits.conf")
+    text = f"{HEAD}http {{ {' '.join(f'include {pattern};' for pattern in includes)} }}"
+    files = {"nginx.conf": text, "conf.d/a.conf": "", "sites/b/site.conf": "", "ours/limits.conf": ""}
+    found = places(tmp_path, files)
+    by_end = {name.removeprefix(f"{tmp_path}/"): path for name, path in found.paths.items()}
+    assert by_end == {
+        "nginx.conf": MAIN,
+        "conf.d/a.conf": "/etc/nginx/conf.d/a.conf",
+        "sites/b/site.conf": "/etc/nginx/sites/b/site.conf",
+        "ours/limits.conf": "/srv/ours/limits.conf",
+    }
+
+
+def test_the_files_of_a_dump_stand_where_it_says(tmp_path: Path) -> None:
+    """Wherever nginx.conf is on that machine."""
+    path = tmp_path / "dump.txt"
+    path.write_text(
+        f"# configuration file /opt/nginx/conf/nginx.conf:\n{HEAD}http {{ include sites/*.conf; }}\n"
+        "# configuration file /opt/nginx/conf/sites/a.conf:\nserver { listen 80; }\n"
+    )
+    source = open_source(str(path))
+    found = installed(audit_source(source, version="1.22").facts.configuration, source, main=MAIN)
+    assert found.main == "/opt/nginx/conf/nginx.conf"
+    assert set(found.paths.values()) == {found.main, "/opt/nginx/conf/sites/a.conf"}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("upstream app { server a:1; }\nserver { listen 80; }", "include /etc/nginx/tuneproof.d/site.conf;"),
+        (
+            "listen 80;\nlocation / { proxy_pass http://a; }",
+            "server { listen 80; include /etc/nginx/tuneproof.d/site.conf; }",
+        ),
+        (
+            "proxy_pass http://a;\nproxy_set_header Host b;",
+            "server { listen 80; location / { include /etc/nginx/tuneproof.d/site.conf; } }",
+        ),
+    ],
+)
+def test_a_fragment_gets_what_is_around_it(tmp_path: Path, text: str, wanted: str) -> None:
+    """It stands in a file of its own, which the made one includes."""
+    found = places(tmp_path, {"site.conf": text})
+    assert wanted in found.wrapper.splitlines()
+    assert found.files({str(tmp_path / "site.conf"): text}) == {
+        "/etc/nginx/tuneproof.d/site.conf": text.encode(),
+        MAIN: found.wrapper.encode(),
+    }
+
+
+def test_a_fragment_of_stream_is_refused(tmp_path: Path) -> None:
+    """It has no HTTP in it."""
+    with pytest.raises(BadInputError, match=r"stream\{\}"):
+        places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
+
+
+def test_other_bytes_stay_as_they_are(tmp_path: Path) -> None:
+    """Latin-1 is read as something, and written as the text that was read."""
+    files = http("server { listen 80; # \u00e9\n }")
+    found = places(tmp_path, files)
+    (content,) = found.files({str(tmp_path / "nginx.conf"): files["nginx.conf"]}).values()
+    assert content == files["nginx.conf"].encode()

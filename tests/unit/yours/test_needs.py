@@ -1,0 +1,58 @@
+"""What nginx must find at its start."""
+
+from pathlib import Path
+
+from tests.unit.yours.own import http, opened
+from tuneproof.yours.needs import CERTIFICATE, EMPTY, KEY, PARAMETERS, Needs, needs_of
+
+
+def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = ()) -> Needs:
+    """Return what a configuration needs."""
+    files = http(text)
+    files["nginx.conf"] = main + files["nginx.conf"]
+    found, _ = opened(folder, files)
+    return needs_of(found.facts.configuration, folder="/etc/nginx", there=there)
+
+
+def test_certificates_are_made_where_they_are_named(tmp_path: Path) -> None:
+    """Absolute or below nginx.conf's folder; not those that are there, in variables, or in memory."""
+    found = needs(
+        tmp_path,
+        "ssl_certificate /etc/ssl/a.pem; ssl_certificate_key certs/a.key; ssl_dhparam dh.pem;\n"
+        "server { listen 443 ssl; ssl_certificate $ssl_server_name.crt; ssl_trusted_certificate there.pem; }\n"
+        "server { ssl_certificate data:$pem; proxy_ssl_certificate_key /k; }",
+        there=("/etc/nginx/there.pem",),
+    )
+    assert found.made == {
+        "/etc/ssl/a.pem": CERTIFICATE,
+        "/etc/nginx/certs/a.key": KEY,
+        "/etc/nginx/dh.pem": PARAMETERS,
+        "/k": KEY,
+    }
+
+
+def test_folders_of_what_nginx_writes_are_made(tmp_path: Path) -> None:
+    """Of logs up to a variable, of caches without their last part; nothing for what is no file."""
+    found = needs(
+        tmp_path,
+        "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"
+        "proxy_cache_path /data/cache/a keys_zone=a:1m; client_body_temp_path /tmp/body;",
+        main="pid /run/n/nginx.pid;\n",
+    )
+    assert set(found.folders) == {"/run/n", "/var/log/app", "/data/cache", "/tmp"}  # noqa: S108 - theirs
+
+
+def test_includes_that_are_not_here_are_empty(tmp_path: Path) -> None:
+    """But a pattern that matches nothing needs nothing, and the tables come with nginx."""
+    found = needs(tmp_path, "include /etc/nginx/snippets/ssl.conf; include extra/*.conf; include mime.types;")
+    assert found.made == {"/etc/nginx/snippets/ssl.conf": EMPTY}
+    assert "/etc/nginx/snippets" in found.folders
+
+
+def test_accounts_modules_and_daemon(tmp_path: Path) -> None:
+    """As the main context says them."""
+    found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
+    assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
+    assert found.starts_in_background is not None
+    assert not found.stays_in_foreground
+    assert needs(tmp_path, "", main="daemon off;\n").stays_in_foreground

@@ -1,0 +1,66 @@
+"""Whom a configuration talks to."""
+
+from pathlib import Path
+
+from tests.unit.yours.own import http, opened
+from tuneproof.yours.peers import Peers, peers_of
+
+
+def peers(folder: Path, text: str) -> Peers:
+    """Return whom a configuration talks to."""
+    found, _ = opened(folder, http(text))
+    return peers_of(found.facts)
+
+
+def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
+    """Names, addresses, this machine, and unix sockets; ports by the scheme where they are not said."""
+    found = peers(
+        tmp_path,
+        "upstream app { server app1.internal:8080; server 10.0.0.2:8081 backup; server unix:/run/app.sock; }\n"
+        "upstream idle { server never.used:99; }\n"
+        "server { listen 80;\n"
+        "location / { proxy_pass http://app; }\n"
+        "location /tls { proxy_pass https://secure.example; }\n"
+        "location /local { proxy_pass http://localhost:3000; }\n"
+        "location /loop { proxy_pass http://127.0.0.1:3001/x; }\n"
+        "location ~ php { fastcgi_pass unix:/run/php/fpm.sock; } }",
+    )
+    assert found.names == ("app1.internal", "secure.example", "never.used")
+    assert found.addresses == ("10.0.0.2",)
+    assert found.ports == (99, 443, 8080, 8081)
+    assert found.local_ports == (3000, 3001)
+    assert found.sockets == ("/run/app.sock", "/run/php/fpm.sock")
+    assert found.left_out == ()
+
+
+def test_nginx_itself_stays_itself(tmp_path: Path) -> None:
+    """An address of its own needs nobody in its place."""
+    found = peers(
+        tmp_path,
+        "server { listen 80; location / { proxy_pass http://127.0.0.1:8080; } }\nserver { listen 127.0.0.1:8080; }",
+    )
+    assert found.passed_to == ()
+
+
+def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:
+    """What only a request knows is told."""
+    found = peers(
+        tmp_path,
+        'resolver 10.9.9.9:53 127.0.0.53 [::1] valid=10s;\nserver { listen 80; set $up "api.internal";\n'
+        "location / { proxy_pass http://$up:9000; }\nlocation /any { proxy_pass http://$host; } }",
+    )
+    assert (found.names, found.ports) == (("api.internal",), (9000,))
+    assert found.left_out == ("$host: nobody stands in for it",)
+    assert found.resolvers == ("10.9.9.9", "127.0.0.53")
+    assert found.addresses == ("10.9.9.9",)
+    assert found.local_names
+
+
+def test_stream_is_looked_up_at_the_start_too(tmp_path: Path) -> None:
+    """So its names must exist, though nothing of it is proven."""
+    files = http("server { listen 80; }")
+    files["nginx.conf"] += (
+        "stream { upstream db { server db.internal:5432; } server { listen 5432; proxy_pass db; } }\n"
+    )
+    found, _ = opened(tmp_path, files)
+    assert (peers_of(found.facts).names, peers_of(found.facts).ports) == (("db.internal",), (5432,))

@@ -1,0 +1,84 @@
+"""What will be proven on a configuration."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.yours.own import HEAD, http, written
+from tuneproof.errors import BadInputError
+from tuneproof.yours.proposal import Proposal, Wanted, propose
+
+UPGRADE = "map $http_upgrade $connection_upgrade { default upgrade; '' close; }\n"
+
+
+def proposed(folder: Path, files: dict[str, str], *, version: str = "1.22", location: str = "") -> Proposal:
+    """Return what will be proven on these files."""
+    path = written(folder, files)
+    return propose(Wanted(configuration=str(path), version=version, location=location))
+
+
+def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> None:
+    """Yours, and yours with the patch, each with the patch's own text in its files."""
+    found = proposed(
+        tmp_path,
+        http(
+            f"{UPGRADE}upstream app {{ server app.internal:8080; keepalive 8; }}\n"
+            "server {\n    listen 80;\n    location / {\n        proxy_pass http://app;\n"
+            "        proxy_http_version 1.1;\n        proxy_set_header Connection $connection_upgrade;\n"
+            "        proxy_buffers 64 1m;\n        proxy_buffer_size 1m;\n    }\n}"
+        ),
+    )
+    assert [claim.name for claim in found.scenario.claims] == [
+        "root_connects_for_every_request",
+        "root_patch_keeps_connections",
+        "root_slow_reader_holds_no_more_than_computed",
+        "root_patch_bounds_slow_readers",
+        "root_large_responses_stall_the_loop",
+        "root_small_receive_buffers_restore_the_loop",
+        "port_80_patch_queues_bursts",
+    ]
+    texts = {
+        arm.subject.name: arm.subject.own.files["/etc/nginx/nginx.conf"].decode()
+        for arm in found.scenario.arms
+        if arm.subject.own is not None
+    }
+    assert "proxy_buffers 8 32k;" in texts["patched-proxy-buffering"]
+    assert "proxy_buffers 64 1m;" in texts["yours"]
+    assert "backlog=4096" in texts["patched-listen-queue"]
+    assert "'' ''" in texts["patched-upstream-keepalive"]
+    assert all("listen 18080" in text for text in texts.values())
+    (standin,) = found.scenario.backends
+    assert (standin.aliases, standin.ports) == (("app.internal",), (8080,))
+    assert all(claim.expected is None for claim in found.scenario.claims)
+
+
+def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
+    """One way for each kind of place; others that cannot be reached are told."""
+    locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
+    found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}location /g {{ grpc_pass b:1; }}\n}}"))
+    assert sum("connects_for_every" in claim.name for claim in found.scenario.claims) == 1
+    assert any("grpc is not spoken" in line for line in found.told)
+
+
+def test_a_fragment_is_proven_with_what_is_made_around_it(tmp_path: Path) -> None:
+    """The server of ours stands in the made file then."""
+    found = proposed(tmp_path, {"site.conf": "server { listen 80; location / { proxy_pass http://a:1; } }\n"})
+    own = found.scenario.arms[0].subject.own
+    assert own is not None
+    assert b"listen 18080" in own.files["/etc/nginx/nginx.conf"]
+    assert b"18080" not in own.files["/etc/nginx/tuneproof.d/site.conf"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"{HEAD}http {{ server {{ listen 80; return 200; }} }}", "nothing to prove"),
+        (f"{HEAD}http {{ server {{ listen 80;", "nginx would not start with it"),
+        (f"{HEAD}http {{ server {{ listen {{{{ port }}}}; }} }}", "a template"),
+        (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),
+    ],
+)
+def test_what_cannot_be_proven_says_why(tmp_path: Path, text: str, why: str) -> None:
+    """Before anything is started."""
+    with pytest.raises(BadInputError, match=why):
+        proposed(tmp_path, {"nginx.conf": text})

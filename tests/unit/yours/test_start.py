@@ -1,0 +1,73 @@
+"""What is added to the user's files so that they start."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.yours.own import http, opened, written
+from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.patches import apply
+from tuneproof.audit.sources import open_source
+from tuneproof.errors import BadInputError
+from tuneproof.yours.needs import EMPTY, Needs, needs_of
+from tuneproof.yours.start import changes_for, script
+
+NEEDS = Needs(
+    folders=("/var/log/app's",),
+    made={"/etc/nginx/x.conf": EMPTY, "/etc/ssl/a.pem": "tls.crt"},
+    accounts=("nginx",),
+    starts_in_background=None,
+    stays_in_foreground=False,
+    modules=(),
+)
+
+
+def test_the_script_is_one_that_a_shell_reads() -> None:
+    """Names are quoted, what is missing is made, nginx takes the shell's place."""
+    text = script(NEEDS, main="/etc/nginx/nginx.conf", served=("/srv/w w/index.php",))
+    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+    assert text.splitlines()[-1] == "exec $nginx -c /etc/nginx/nginx.conf -g 'daemon off;'"
+    assert "mkdir -p '/var/log/app'\"'\"'s' '/srv/w w'" in text
+    assert "[ -e /etc/nginx/x.conf ] || : >/etc/nginx/x.conf" in text
+    assert "a.pem" not in text
+
+
+def test_daemon_is_said_once_only(tmp_path: Path) -> None:
+    """In the file or on the command line: nginx refuses both together."""
+    for said, changed in (("daemon off;", "daemon off;"), ("daemon on;", "daemon off;")):
+        files = http("server { listen 80; }")
+        files["nginx.conf"] = f"{said}\n{files['nginx.conf']}"
+        found, _ = opened(tmp_path, files)
+        configuration = found.facts.configuration
+        needs = needs_of(configuration, folder="/etc/nginx", there=())
+        texts = apply(changes_for(configuration, needs, probe_port=18080).edits, configuration.texts)
+        assert texts is not None
+        (text,) = texts.values()
+        assert text.startswith(changed)
+        assert script(needs, main="/n.conf").splitlines()[-1] == "exec $nginx -c /n.conf"
+
+
+def test_a_server_of_ours_comes_into_http_wherever_that_is(tmp_path: Path) -> None:
+    """Nothing else of the files changes, and all that does is told."""
+    files = {"nginx.conf": "events { }\ninclude http.conf;\n", "http.conf": "http {\n    server { listen 80; }\n}\n"}
+    found, _ = opened(tmp_path, files)
+    configuration = found.facts.configuration
+    changes = changes_for(configuration, NEEDS, probe_port=18080)
+    texts = apply(changes.edits, configuration.texts)
+    assert texts is not None
+    ((name, text),) = texts.items()
+    assert name.endswith("http.conf")
+    assert (
+        text.replace(next(line for line in text.splitlines(keepends=True) if "18080" in line), "") == files["http.conf"]
+    )
+    assert any("18080" in line for line in changes.told)
+    assert any("/etc/ssl/a.pem" in line for line in changes.told)
+
+
+def test_without_http_there_is_nothing_to_prove(tmp_path: Path) -> None:
+    """One clear error."""
+    source = open_source(str(written(tmp_path, {"nginx.conf": "events { }\nstream { server { listen 1; } }\n"})))
+    found = audit_source(source, version="1.22")
+    with pytest.raises(BadInputError, match="no http"):
+        changes_for(found.facts.configuration, NEEDS, probe_port=18080)

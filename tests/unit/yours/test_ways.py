@@ -1,0 +1,78 @@
+"""How a request gets to each place that passes requests on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.yours.own import http, opened
+from tuneproof.errors import BadInputError
+from tuneproof.yours.ways import NoWay, Way, ways_of
+
+PASSES_ON = "proxy_pass http://a:1;"
+
+
+def ways(folder: Path, text: str, **options: str) -> list[Way | NoWay]:
+    """Return the ways of a configuration."""
+    found, _ = opened(folder, http(text))
+    return ways_of(found.facts, **options)
+
+
+@pytest.mark.parametrize(
+    ("server", "shown"),
+    [
+        ("server { location / { PASS } }", "http://lab/tuneproof"),
+        ("server { listen 8080; server_name _; location /api/ { PASS } }", "http://lab:8080/api/"),
+        ("server { listen [::]:80; listen 80; server_name a.example b.example; location /x { PASS } }",
+         "http://a.example/x/tuneproof"),
+        ("server { listen 443 ssl; server_name *.b.example; location = /one { PASS } }",
+         "https://tuneproof.b.example/one"),
+        ("server { listen 443 ssl; listen 80; server_name .c.example; location / { PASS } }",
+         "http://c.example/tuneproof"),
+        (r"server { listen 80; server_name ~^(?<x>.+)$ d.example; location ~ \.php$ { PASS } }",
+         "http://d.example/index.php"),
+        (r"server { listen 80; location ~* ^/(api|v1)/ { PASS } }", "http://lab/api/tuneproof"),
+        ("server { listen 80; location / { try_files $uri @app; } location @app { PASS } }", "http://lab/tuneproof"),
+        ("server { listen 80; location /a/ { location /a/b/ { PASS } } }", "http://lab/a/b/"),
+        (r"server { listen 80; location / { PASS } location ~ ^/tune { return 403; } }", "http://lab/"),
+        ("server { listen 80; location / { if ($x) { PASS } } }", "http://lab/tuneproof"),
+    ],
+)  # fmt: skip
+def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: str, shown: str) -> None:
+    """The port that a client can connect to, a name of the server, a path that its location is chosen for."""
+    found = ways(tmp_path, server.replace("PASS", PASSES_ON))
+    assert [way.shown if isinstance(way, Way) else way.why for way in found][:1] == [shown]
+
+
+@pytest.mark.parametrize(
+    ("server", "why"),
+    [
+        ("server { listen unix:/s; location / { PASS } }", "cannot connect"),
+        ("server { listen 127.0.0.1:80; location / { PASS } }", "cannot connect"),
+        ("server { listen 80 proxy_protocol; location / { PASS } }", "cannot connect"),
+        ("server { listen 80; location / { grpc_pass grpc://a:1; } }", "grpc is not spoken"),
+        (r"server { listen 80; location ~ ^/[0-9]{8}/x$ { PASS } }", "no path is known"),
+        ("server { listen 80; location / { return 404; } location @never { PASS } }", "no path is known"),
+    ],
+)
+def test_what_cannot_be_reached_says_why(tmp_path: Path, server: str, why: str) -> None:
+    """Nothing is left out without a word."""
+    (found,) = ways(tmp_path, server.replace("PASS", PASSES_ON))
+    assert isinstance(found, NoWay)
+    assert why in found.why
+
+
+def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
+    """By path and by host; what is not there is an error that says what is."""
+    text = (
+        f"server {{ listen 80; server_name a; location / {{ {PASSES_ON} }}\n"
+        f"location ~ ^/[0-9]{{8}}$ {{ {PASSES_ON} }} }}\n"
+        f"server {{ listen 81; server_name b; location / {{ {PASSES_ON} }} }}"
+    )
+    assert [way.shown for way in ways(tmp_path, text, location="/12345678") if isinstance(way, Way)] == [
+        "http://a/12345678"
+    ]
+    assert [way.shown for way in ways(tmp_path, text, host="b") if isinstance(way, Way)] == ["http://b:81/tuneproof"]
+    with pytest.raises(BadInputError, match="--host c"):
+        ways(tmp_path, text, host="c")
+    with pytest.raises(BadInputError, match="--location /x"):
+        ways(tmp_path, "server { listen 80; location /y { return 200; } }", location="/x")

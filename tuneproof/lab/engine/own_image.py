@@ -1,0 +1,76 @@
+"""An image of the user's with an nginx in it: which version, and where its configuration is."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import docker
+from docker.errors import APIError, ContainerError, ImageNotFound
+
+from tuneproof.errors import BadInputError
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.labels import Session
+
+_ASK: Final = "for name in nginx angie openresty; do command -v $name >/dev/null && exec $name -V 2>&1; done; exit 127"
+_NUMBERS: Final = r"(\d+\.\d+\.\d+)"
+# Those that grew from nginx say their own version first, and OpenResty adds a number to nginx's.
+_VERSIONS: Final = (re.compile(rf"\bnginx/{_NUMBERS}"), re.compile(rf"\w+/{_NUMBERS}"))
+_CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
+_PREFIX: Final = re.compile(r"--prefix=(\S+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnImage:
+    """What there is to know of it.
+
+    Attributes:
+        version: Version of its nginx, such as "1.25.3".
+        main: Path of its nginx.conf.
+    """
+
+    version: str
+    main: str
+
+    @classmethod
+    def from_text(cls, text: str) -> "OwnImage | None":
+        """Read what ``nginx -V`` prints (https://nginx.org/en/docs/switches.html); None if it is something else."""
+        version = next((found[1] for pattern in _VERSIONS if (found := pattern.search(text))), "")
+        if not version:
+            return None
+        conf, prefix = _CONF_PATH.search(text), _PREFIX.search(text)
+        folder = prefix[1] if prefix else "/usr/local/nginx"
+        return cls(version=version, main=conf[1] if conf else f"{folder}/conf/nginx.conf")
+
+
+def look_at(client: docker.DockerClient, image: str) -> OwnImage:
+    """Ask the nginx of an image what it is, in a container that is gone afterwards.
+
+    Raises:
+        BadInputError: The engine has no such image, or there is no nginx in it.
+        EngineUnavailableError: The engine does not answer.
+    """
+    with engine_errors(f"looking at image {image}"):
+        try:
+            said = client.containers.run(
+                image,
+                entrypoint=["sh", "-c", _ASK],
+                remove=True,
+                network_disabled=True,
+                labels=Session().labels,
+                user="0:0",
+                cap_drop=["ALL"],
+            )
+        except ImageNotFound as error:
+            raise BadInputError(
+                f"--nginx-image {image}: the engine has no such image, and none can be pulled",
+                remedy=f"docker pull {image}, or docker load",
+            ) from error
+        except (ContainerError, APIError) as error:
+            raise BadInputError(
+                f"--nginx-image {image}: there is no nginx in it that a shell can start",
+                remedy="an image with sh and nginx, such as nginx:1.27",
+            ) from error
+    found = OwnImage.from_text(bytes(said).decode("utf-8", errors="replace"))
+    if found is None:
+        raise BadInputError(f"--nginx-image {image}: its nginx does not say its version")
+    return found

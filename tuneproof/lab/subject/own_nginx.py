@@ -1,0 +1,45 @@
+"""An nginx with somebody's own configuration, and everything that its container must have besides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE", "NET_BIND_SERVICE")
+"""What an nginx keeps that starts as root, as it does at home: to own its folders, to become its workers' user, and to
+read and to listen where only root may."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnNginx:
+    """What is uploaded, made and started.
+
+    Attributes:
+        files: Contents by path, as they are.
+        materials: Files that are made, by path: the names of materials that the stand-in's image has, or the empty
+            string for an empty file.
+        script: Path of the script that starts nginx, among the files.
+        image: Full name of its image; empty for the project's own.
+        socket_folders: Folders of unix sockets that a stand-in makes.
+        socket_paths: Those sockets.
+        local_ports: TCP ports that a stand-in listens on beside nginx.
+        answers_names: Whether that stand-in answers about names, too.
+        addresses: IPv4 addresses that lead to the stand-in on the network.
+        told: What of all this differs from the configuration as it was given, in words.
+    """
+
+    files: Mapping[str, bytes]
+    materials: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    script: str
+    image: str = ""
+    socket_folders: tuple[str, ...] = ()
+    socket_paths: tuple[str, ...] = ()
+    local_ports: tuple[int, ...] = ()
+    answers_names: bool = False
+    addresses: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+
+    @property
+    def needs_local_standin(self) -> bool:
+        """Whether anything is passed on to nginx's own machine."""
+        return bool(self.socket_paths or self.local_ports or self.answers_names)

@@ -1,0 +1,54 @@
+"""Subjects with somebody's own nginx: their containers, and whether they have come up."""
+
+import time
+from typing import Final
+
+from tuneproof.errors import LabError
+from tuneproof.lab.subject.config import TURNS_LIBRARY_PATH
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, OwnNginx
+from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.preconditions import WORKER_TITLE
+
+_STARTS_WITHIN_S: Final = 30.0
+_POLL_S: Final = 0.05
+
+
+def wait_for_workers(container: LabContainer) -> int:
+    """Wait until an nginx has started its workers; return how many.
+
+    Raises:
+        LabError: It did not start, with its own words.
+    """
+    deadline_s = time.monotonic() + _STARTS_WITHIN_S
+    before = 0
+    while True:
+        if not container.is_running():
+            raise LabError("your nginx does not start in the lab", where="its own words", tail=container.log_tail())
+        now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
+        if now and now == before:
+            return now
+        if time.monotonic() > deadline_s:
+            raise LabError("your nginx has started no workers in the lab", tail=container.log_tail())
+        before = now
+        time.sleep(_POLL_S)
+
+
+def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacement) -> RoleSpec:
+    """Return the container of such a subject."""
+    return RoleSpec(
+        name=subject.name,
+        role=Role.SUBJECT,
+        image=own.image or image,
+        cpuset="" if subject.every_cpu else placement.subject,
+        sysctls=subject.sysctls,
+        memory_bytes=subject.memory_bytes,
+        capabilities=CAPABILITIES,
+        user="0:0",
+        files=own.files,
+        entrypoint=("sh", own.script),
+        shared_folders=own.socket_folders,
+        environment={"LD_PRELOAD": TURNS_LIBRARY_PATH} if subject.records_turns else {},
+    )

@@ -1,0 +1,93 @@
+"""Where each file of a configuration stands in the container: as it does at home, as far as that can be told."""
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.sources import Dump, Source
+from tuneproof.audit.statements import parse_file
+from tuneproof.audit.tree import HTTP, LOCATION, STREAM, Configuration, context_of
+from tuneproof.errors import BadInputError
+
+_WILD: Final = frozenset("*?[")
+_FOLDER_OF_FRAGMENTS: Final = "tuneproof.d"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """The files of a configuration in a container.
+
+    Attributes:
+        main: Path of the file that nginx starts with.
+        paths: Paths in the container, by name.
+        wrapper: Text of a file around fragments, which stands at ``main`` then; empty for a whole configuration.
+    """
+
+    main: str
+    paths: Mapping[str, str]
+    wrapper: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Folder that relative includes are below: https://nginx.org/en/docs/switches.html (-c)."""
+        return posixpath.dirname(self.main)
+
+    def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
+        """Return contents by path.
+
+        Args:
+            texts: The files by name, as they are or changed.
+        """
+        found = {self.paths[name]: text.encode("utf-8", errors="surrogateescape") for name, text in texts.items()}
+        return {**found, self.main: self.wrapper.encode()} if self.wrapper else found
+
+
+def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
+    """Return where the files stand.
+
+    Args:
+        configuration: The configuration.
+        source: What it was read from.
+        main: Path of nginx.conf in the container, unless the files say where it is.
+
+    Raises:
+        BadInputError: It is a part of a configuration that cannot stand by itself.
+    """
+    is_dump = isinstance(source, Dump)
+    roots = list(source.roots)
+    if configuration.is_fragment:
+        folder = posixpath.join(posixpath.dirname(main), _FOLDER_OF_FRAGMENTS)
+        paths = {name: posixpath.join(folder, posixpath.basename(name)) for name in roots}
+        wrapper = _around({paths[name]: configuration.texts[name] for name in roots})
+    else:
+        first = roots[0] if is_dump and roots[0].startswith("/") else main
+        paths, wrapper, main = {roots[0]: first}, "", first
+    for name, pattern in configuration.includes.items():
+        full = posixpath.join(posixpath.dirname(main), pattern)
+        paths.setdefault(name, name if is_dump else _as_included(name, full))
+    return Installed(main=main, paths=paths, wrapper=wrapper)
+
+
+def _as_included(name: str, pattern: str) -> str:
+    """Return the path that an include's pattern has found, of a file that stands elsewhere here."""
+    parts = pattern.split("/")
+    wild = [place for place, part in enumerate(parts) if _WILD & set(part)]
+    if not wild:
+        return posixpath.normpath(pattern)
+    behind = name.split("/")[wild[0] - len(parts) :]
+    return posixpath.normpath("/".join([*parts[: wild[0]], *behind]))
+
+
+def _around(fragments: Mapping[str, str]) -> str:
+    """Return a nginx.conf around fragments of http{} or server{}."""
+    lines = ["events {", "}", "http {", "include mime.types;"]
+    for path, text in fragments.items():
+        context = context_of(parse_file(path, text).statements)
+        if context == STREAM:
+            raise BadInputError("a fragment of stream{}: only HTTP is proven", where=path, remedy="name an nginx.conf")
+        inner = f"include {path};"
+        if context == LOCATION:
+            inner = f"location / {{ {inner} }}"
+        lines.append(inner if context == HTTP else f"server {{ listen 80; {inner} }}")
+    return "\n".join([*lines, "}", ""])

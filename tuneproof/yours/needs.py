@@ -1,0 +1,106 @@
+"""What nginx must find at its start, besides its configuration: directories, certificates, accounts, and so on."""
+
+import posixpath
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Configuration
+
+CERTIFICATE: Final = "tls.crt"
+KEY: Final = "tls.key"
+PARAMETERS: Final = "dhparam.pem"
+TICKET_KEY: Final = "ticket.key"
+EMPTY: Final = ""
+
+# What is made in the place of the file that a directive names, by the names of the stand-in image's /etc/tuneproof.
+_MATERIALS: Final[Mapping[str, str]] = {
+    **{f"{prefix}ssl_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
+    **{f"{prefix}ssl_certificate_key": KEY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
+    **{f"{prefix}ssl_trusted_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
+    "ssl_client_certificate": CERTIFICATE,
+    "ssl_dhparam": PARAMETERS,
+    "ssl_session_ticket_key": TICKET_KEY,
+    "auth_basic_user_file": EMPTY,
+}
+# Directives whose first argument is a file that nginx writes, or a folder in which it does.
+_WRITTEN_FILES: Final = frozenset({"access_log", "error_log", "pid", "lock_file"})
+_WRITTEN_FOLDERS: Final = frozenset(
+    {
+        "client_body_temp_path",
+        *(f"{kind}_temp_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")),
+        *(f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")),
+    }
+)
+_NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", "store:")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What a start needs.
+
+    Attributes:
+        folders: Folders that must be there.
+        made: Files to be made, by path: the name of a material, or EMPTY.
+        accounts: Names of accounts and groups.
+        starts_in_background: The ``daemon on`` in the files; None where it is not said.
+        stays_in_foreground: Whether ``daemon off`` is said.
+        modules: Modules that are loaded, which the image must have.
+    """
+
+    folders: tuple[str, ...]
+    made: Mapping[str, str]
+    accounts: tuple[str, ...]
+    starts_in_background: Statement | None
+    stays_in_foreground: bool
+    modules: tuple[str, ...]
+
+
+def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
+    """Return what a configuration needs.
+
+    Args:
+        configuration: The configuration.
+        folder: The folder of nginx.conf in the container, below which certificates and includes are.
+        there: Paths of the files that are there anyway.
+    """
+    said = [statement for statement, _ in configuration.main.everything()]
+    made = {path: material for path, material in _made(said, folder) if path not in there}
+    made |= {
+        posixpath.join(folder, name): EMPTY
+        for name in configuration.unseen
+        if not set("*?[") & set(name) and posixpath.join(folder, name) not in there
+    }
+    daemon = next((one for one in said if one.name == "daemon"), None)
+    return Needs(
+        folders=tuple(dict.fromkeys([*_folders(said), *sorted(map(posixpath.dirname, made))])),
+        made=made,
+        accounts=tuple(name for one in said if one.name == "user" for name in one.args),
+        starts_in_background=daemon if daemon is not None and daemon.value == "on" else None,
+        stays_in_foreground=daemon is not None and daemon.value == "off",
+        modules=tuple(one.value for one in said if one.name == "load_module"),
+    )
+
+
+def _made(said: list[Statement], folder: str) -> Iterator[tuple[str, str]]:
+    for one in said:
+        if one.name in _MATERIALS and one.args and "$" not in one.value and not one.value.startswith(_NOT_FILES):
+            if one.name == "auth_basic_user_file" and one.value == "off":
+                continue
+            yield posixpath.normpath(posixpath.join(folder, one.value)), _MATERIALS[one.name]
+
+
+def _folders(said: list[Statement]) -> Iterator[str]:
+    for one in said:
+        path = one.value.partition("$")[0]
+        if not path.startswith("/"):
+            # Below nginx's own prefix, or no file at all.
+            continue
+        if one.name in _WRITTEN_FILES:
+            yield posixpath.dirname(path)
+        elif one.name in _WRITTEN_FOLDERS:
+            # nginx makes the last part, and gives it to its workers.
+            yield posixpath.dirname(path.rstrip("/"))
+        elif one.name == "listen" or one.value.startswith("unix:"):
+            continue

@@ -1,0 +1,191 @@
+"""Whom a configuration talks to: names, addresses, ports and sockets that stand-ins take the place of."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.facts import Facts
+from tuneproof.audit.tree import Block
+
+_SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
+_HTTP_PORT: Final = 80
+_DNS_PORT: Final = 53
+_NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
+# The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services
+_ENGINES_RESOLVER: Final = "127.0.0.11"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """One address that requests may be passed on to, or one that is asked for names.
+
+    Attributes:
+        host: Its name or IPv4 address; empty for a unix socket.
+        port: Its TCP port; 0 for a unix socket, 53 for a resolver.
+        path: Path of the unix socket; empty for TCP.
+    """
+
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+    @property
+    def is_address(self) -> bool:
+        """Whether its host is an IPv4 address, and no name."""
+        return _is_ipv4(self.host)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on the machine of nginx itself."""
+        if self.path or self.host.lower() == "localhost":
+            return True
+        return self.is_address and ipaddress.ip_address(self.host).is_loopback
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peers:
+    """All of them.
+
+    Attributes:
+        passed_to: Where requests are passed on to.
+        resolvers: Addresses that are asked for names.
+        left_out: What nobody stands in for, in words.
+    """
+
+    passed_to: tuple[Peer, ...]
+    resolvers: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that must lead to a stand-in."""
+        names = (peer.host for peer in self.passed_to if peer.host and not peer.is_address and not peer.is_local)
+        return tuple(dict.fromkeys(name.lower() for name in names))
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Addresses that must lead to a stand-in, of resolvers too."""
+        found = [peer.host for peer in self.passed_to if peer.is_address and not peer.is_local]
+        return tuple(dict.fromkeys([*found, *(one for one in self.resolvers if not _is_loopback(one))]))
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Ports of the stand-in that is reached over the network."""
+        return tuple(sorted({peer.port for peer in self.passed_to if not peer.is_local}))
+
+    @property
+    def local_ports(self) -> tuple[int, ...]:
+        """Ports of the stand-in on nginx's own machine."""
+        return tuple(sorted({peer.port for peer in self.passed_to if peer.is_local and peer.port}))
+
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        """Paths of unix sockets."""
+        return tuple(dict.fromkeys(peer.path for peer in self.passed_to if peer.path))
+
+    @property
+    def local_names(self) -> bool:
+        """Whether a resolver on nginx's own machine is asked, that is not the engine's."""
+        return any(_is_loopback(one) for one in self.resolvers)
+
+
+def peers_of(facts: Facts) -> Peers:
+    """Return whom a configuration talks to, but not nginx itself."""
+    own = set(own_ports(facts))
+    found, left_out = [], []
+    for text, default_port in _spoken_to(facts):
+        peer = _peer(text, default_port)
+        if peer is None:
+            left_out.append(f"{text}: nobody stands in for it")
+        elif not (peer.is_local and peer.port in own):
+            found.append(peer)
+    resolvers = [
+        arg.rpartition(":")[0] if arg.count(":") == 1 else arg
+        for said, _ in facts.configuration.main.everything()
+        if said.name == "resolver"
+        for arg in said.args
+        if "=" not in arg
+    ]
+    known = [one for one in resolvers if _is_ipv4(one) and one != _ENGINES_RESOLVER]
+    return Peers(
+        passed_to=tuple(dict.fromkeys(found)),
+        resolvers=tuple(dict.fromkeys(known)),
+        left_out=tuple(dict.fromkeys(left_out)),
+    )
+
+
+def own_ports(facts: Facts) -> Iterator[int]:
+    """Yield the TCP ports that nginx itself listens on."""
+    for block in facts.configuration.main.all("server"):
+        for listen in block.local("listen"):
+            if (port := port_of(listen.value)) is not None:
+                yield port
+        if not block.local("listen"):
+            yield _HTTP_PORT
+
+
+def port_of(listen: str) -> int | None:
+    """Return the port of a ``listen``'s first argument; None for a unix socket."""
+    if listen.startswith("unix:"):
+        return None
+    last = listen.rpartition("]")[2].rpartition(":")[2]
+    return int(last) if last.isdecimal() else _HTTP_PORT
+
+
+def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
+    """Yield addresses as written, each with the port that goes without saying."""
+    for proxied in facts.proxied:
+        target = proxied.target
+        scheme = target.to.partition("://")[0].lower() if "://" in target.to else ""
+        default = _SCHEMES.get(scheme, _HTTP_PORT)
+        names = target.names()
+        if names is None:
+            yield target.host, default
+            continue
+        for name in sorted(names):
+            if name in facts.upstreams:
+                for server in facts.upstreams[name].servers:
+                    yield server, _HTTP_PORT
+            elif name:
+                yield name, default
+    for block in facts.configuration.main.all("stream"):
+        yield from _of_stream(block)
+    # Looked up at the start, whether anything is passed on to them or not.
+    for upstream in facts.upstreams.values():
+        for server in upstream.servers:
+            yield server, _HTTP_PORT
+
+
+def _of_stream(stream: Block) -> Iterator[tuple[str, int]]:
+    names = {block.args[0] for block in stream.all("upstream") if block.args}
+    for said, block in stream.everything():
+        in_upstream = block.name == "upstream" and said.name == "server"
+        if in_upstream or (said.name == "proxy_pass" and said.value not in names):
+            yield said.value, _HTTP_PORT
+
+
+def _peer(text: str, default_port: int) -> Peer | None:
+    if text.startswith("unix:"):
+        return Peer(path=text.removeprefix("unix:").partition(":")[0])
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal():
+        host, port = text, str(default_port)
+    if host in {"[::1]", "::1"}:
+        host = "127.0.0.1"
+    if "$" in text or not (_is_ipv4(host) or _NAME.fullmatch(host)):
+        return None
+    return Peer(host=host, port=int(port))
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address).is_loopback

@@ -1,0 +1,265 @@
+"""From a configuration to the scenario that proves what advice gains on it."""
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from tuneproof.audit.advice import Advised
+from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.patches import Edit, apply, diff
+from tuneproof.audit.sources import open_source
+from tuneproof.errors import BadInputError
+from tuneproof.lab.load.counted import Counted, CountedObservation
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.subject.own_nginx import OwnNginx
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import STANDIN, Backend
+from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.yours import claims, trials
+from tuneproof.yours.claims import Change, OwnClaim
+from tuneproof.yours.installed import Installed, installed
+from tuneproof.yours.needs import EMPTY, Needs, needs_of
+from tuneproof.yours.peers import Peers, own_ports, peers_of
+from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
+from tuneproof.yours.ways import NoWay, Way, ways_of
+
+SCENARIO: Final = "yours"
+DEFAULT_MAIN: Final = "/etc/nginx/nginx.conf"
+_STANDIN: Final = "standin"
+_FIRST_PROBE_PORT: Final = 18080
+_MOST_WAYS: Final = 6
+_BURST: Final = 1500
+_TCP_RMEM: Final = "net.ipv4.tcp_rmem"
+_SMALL_RMEM: Final = "40960 40960 40960"
+_SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "net.ipv4.ip_unprivileged_port_start": "0",
+        # Addresses of its own machine that it listens on do not exist here.
+        "net.ipv4.ip_nonlocal_bind": "1",
+        "net.ipv6.ip_nonlocal_bind": "1",
+    }
+)
+_PROVEN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "upstream_keepalive": "keep connections to the upstream",
+        "proxy_buffering": "smaller buffers for slow readers",
+        "listen_queue": "a longer queue for connects",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a user asks for.
+
+    Attributes:
+        configuration: A file, a folder or a dump.
+        version: The version of nginx that it runs on.
+        prefix: What the folder of nginx.conf is called where the configuration is used.
+        image: Full name of an image with that nginx; empty for the project's own.
+        main: Path of nginx.conf in that image.
+        location: Path to prove; empty for one of each place that passes requests on.
+        host: Server to prove; empty for all.
+    """
+
+    configuration: str
+    version: str
+    prefix: str = ""
+    image: str = ""
+    main: str = DEFAULT_MAIN
+    location: str = ""
+    host: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """What will be proven.
+
+    Attributes:
+        scenario: The scenario.
+        told: What is made or changed around the configuration, and what is left out, in words.
+    """
+
+    scenario: Scenario[CountedObservation]
+    told: tuple[str, ...]
+
+
+def propose(wanted: Wanted, *, below: Path = Path()) -> Proposal:
+    """Return what can be proven on a configuration.
+
+    Args:
+        wanted: What is asked for.
+        below: The folder that relative names are below.
+
+    Raises:
+        BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
+    """
+    source = open_source(wanted.configuration, prefix=wanted.prefix, below=below)
+    found = audit_source(source, version=wanted.version)
+    if problems := found.facts.configuration.problems:
+        first = problems[0]
+        raise BadInputError(f"nginx would not start with it: {first.message}", where=f"{first.file}:{first.line}")
+    places = installed(found.facts.configuration, source, main=wanted.main)
+    return _Proposer(wanted, found, places).proposal()
+
+
+class _Proposer:
+    def __init__(self, wanted: Wanted, found: Audit, places: Installed) -> None:
+        self._wanted = wanted
+        self._audit = found
+        self._places = places
+        configuration = found.facts.configuration
+        there = set(places.paths.values())
+        self._needs: Needs = needs_of(configuration, folder=places.folder, there=there)
+        self._peers: Peers = peers_of(found.facts)
+        taken = {*own_ports(found.facts), *self._peers.local_ports}
+        self._probe_port = next(port for port in range(_FIRST_PROBE_PORT, 1 << 16) if port not in taken)
+        self._changes: Changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
+        all_ways = ways_of(found.facts, location=wanted.location, host=wanted.host)
+        self._ways = _distinct([way for way in all_ways if isinstance(way, Way)])
+        self._no_ways = [way for way in all_ways if isinstance(way, NoWay)]
+
+    def proposal(self) -> Proposal:
+        arms: dict[str, Arm[CountedObservation]] = {}
+        found: list[OwnClaim] = []
+        for name, way in zip(claims.unique([way.slug for way in self._ways]), self._ways, strict=True):
+            found += self._of_way(name, way, arms)
+        found += self._of_queue(arms)
+        if not found:
+            why = "; ".join(f"{_place(one)}: {one.why}" for one in self._no_ways) or "nothing passes requests on"
+            raise BadInputError(f"there is nothing to prove: {why}", where=self._wanted.configuration)
+        standin = Backend(
+            name=_STANDIN,
+            kind=STANDIN,
+            ports=self._peers.ports,
+            aliases=self._peers.names,
+            addresses=self._peers.addresses,
+            answers_names=bool(self._peers.resolvers),
+        )
+        scenario = Scenario(name=SCENARIO, arms=tuple(arms.values()), claims=tuple(found), backends=(standin,))
+        left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
+        modules = [f"{name}: the image must have this module" for name in self._needs.modules]
+        return Proposal(scenario=scenario, told=(*self._changes.told, *modules, *self._peers.left_out, *left_out))
+
+    def _of_way(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
+        yours = self._subject("yours")
+        asked = _arm(arms, f"{name}-requests", yours, trials.requests(way))
+        yield claims.connects(name, way, asked)
+        if self._concerns(way, "upstream_keepalive") and (kept := self._patched("upstream_keepalive")):
+            change, subject = kept
+            after = _arm(arms, f"{name}-requests-kept", subject, trials.requests(way))
+            yield claims.keeps_connections(name, way, (asked, after), change)
+        held = way.proxied.reader_bytes
+        if held is not None:
+            slow = _arm(arms, f"{name}-slow-readers", yours, trials.slow_readers(way, held))
+            yield claims.holds_what_is_computed(name, way, slow, held)
+            if self._concerns(way, "proxy_buffering") and (smaller := self._patched("proxy_buffering")):
+                change, subject = smaller
+                after = _arm(arms, f"{name}-slow-readers-bounded", subject, trials.slow_readers(way, held))
+                yield claims.holds_less(name, way, (slow, after), change)
+        if not self._wanted.image and way.proxied.is_buffered:
+            loaded = _arm(arms, f"{name}-bulk", yours, trials.bulk(way))
+            yield claims.keeps_loop_busy(name, way, loaded)
+            small = self._subject("small-rmem", sysctls={_TCP_RMEM: _SMALL_RMEM})
+            after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(way))
+            change = Change(
+                what="small receive buffers", patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n"
+            )
+            yield claims.shortens_turns(name, way, (loaded, after), change)
+
+    def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
+        longer = self._patched("listen_queue")
+        if longer is None or not self._ways:
+            return
+        change, subject = longer
+        port = self._ways[0].port
+        before = _arm(arms, "burst", self._subject("yours"), trials.burst(port, _BURST))
+        after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, _BURST))
+        yield claims.queues_more(port, (before, after), change)
+
+    def _concerns(self, way: Way, name: str) -> bool:
+        return any(one.at is way.proxied.target.statement and one.edits for one in self._advice(name))
+
+    def _advice(self, name: str) -> list[Advised]:
+        return [one for one in self._audit.advice if one.name == name and one.edits]
+
+    def _patched(self, name: str) -> tuple[Change, Subject] | None:
+        """Return the change that a piece of advice comes to in all places, and a subject with it; None for none."""
+        edits = [edit for one in self._advice(name) for edit in one.edits]
+        texts = self._audit.facts.configuration.texts
+        patch = diff(edits, texts) if edits else ""
+        if not patch or apply([*self._changes.edits, *edits], texts) is None:
+            return None
+        return Change(what=_PROVEN[name], patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
+
+    def _subject(
+        self, name: str, edits: Sequence[Edit] = (), *, sysctls: Mapping[str, str] = MappingProxyType({})
+    ) -> Subject:
+        texts = self._audit.facts.configuration.texts
+        changed = apply([*self._changes.edits, *edits], texts)
+        if changed is None:
+            raise BadInputError(
+                "no place for a server of our own: several blocks begin in one line",
+                remedy="put each block of nginx.conf on a line of its own",
+            )
+        places = self._places
+        if places.wrapper:
+            server = probe_server(self._probe_port)
+            places = replace(places, wrapper=places.wrapper.replace("http {\n", f"http {{\n{server}\n", 1))
+        served = [] if self._wanted.image else list(_served(self._ways))
+        files = {
+            **places.files({**texts, **changed}),
+            SCRIPT: script(self._needs, main=places.main, served=served).encode(),
+        }
+        peers = self._peers
+        return Subject(
+            name=name,
+            config=SubjectConfig(port=self._probe_port, access_log=False, reuseport=False),
+            sysctls={**_SYSCTLS, **sysctls},
+            records_turns=not self._wanted.image,
+            own=OwnNginx(
+                files=files,
+                materials={path: name for path, name in self._needs.made.items() if name != EMPTY},
+                script=SCRIPT,
+                image=self._wanted.image,
+                socket_folders=tuple(dict.fromkeys(map(posixpath.dirname, peers.sockets))),
+                socket_paths=peers.sockets,
+                local_ports=peers.local_ports,
+                answers_names=peers.local_names,
+                addresses=peers.addresses,
+                told=self._changes.told,
+            ),
+        )
+
+
+def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, script_: trials.Script) -> str:
+    arms.setdefault(name, Arm(name=name, subject=subject, plan=Counted(script=script_, starts=False)))
+    return name
+
+
+def _distinct(ways: Sequence[Way]) -> list[Way]:
+    """Return one way for each kind of place: the same directives mean the same."""
+    kinds: dict[tuple[object, ...], Way] = {}
+    for way in ways:
+        proxied = way.proxied
+        key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
+        kinds.setdefault(key, way)
+    return list(kinds.values())[:_MOST_WAYS]
+
+
+def _served(ways: Sequence[Way]) -> Iterator[str]:
+    """Yield files that must be there for a request to be passed on: try_files wants them."""
+    for way in ways:
+        block = way.proxied.target.block
+        tried, root = block.setting("try_files"), block.setting("root")
+        wants = tried is not None and tried.args[-1:] and tried.args[-1].startswith("=")
+        if wants and root is not None and root.value.startswith("/") and "$" not in root.value:
+            yield posixpath.join(root.value, way.path.lstrip("/"))
+
+
+def _place(one: NoWay) -> str:
+    said = one.proxied.target.statement
+    return f"{said.file}:{said.line}, location {one.proxied.target.location}"

@@ -1,0 +1,92 @@
+"""What is added to the user's files so that they start in the lab, all of it told: a script and a server block."""
+
+import posixpath
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.audit.tree import Configuration
+from tuneproof.errors import BadInputError
+from tuneproof.yours.needs import EMPTY, Needs
+
+SCRIPT: Final = "/etc/tuneproof/start.sh"
+_UID: Final = 61000
+# By other names in images of what grew from nginx.
+_FIND: Final = "nginx=$(command -v nginx || command -v angie || command -v openresty)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What differs from the user's files.
+
+    Attributes:
+        edits: Changes in them.
+        told: All that was changed or made, in words.
+    """
+
+    edits: tuple[Edit, ...]
+    told: tuple[str, ...]
+
+
+def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
+    """Return what must be changed in the files, and what is made around them.
+
+    Args:
+        configuration: The configuration.
+        needs: What its start needs.
+        probe_port: A free port, for a server that answers by itself.
+
+    Raises:
+        BadInputError: It has no http{}.
+    """
+    http = next(iter(configuration.main.all("http")), None)
+    if http is None or (http.file == "" and not configuration.is_fragment):
+        raise BadInputError("there is no http{} in it: only HTTP is proven", remedy="name a configuration with servers")
+    edits: list[Edit] = []
+    told = []
+    if not configuration.is_fragment:
+        edits.append(Insert(after=http, text=probe_server(probe_port)))
+        told.append(f"{http.file}:{http.line}: a server on port {probe_port} that answers by itself, for probes")
+    if needs.starts_in_background is not None:
+        edits.append(Replace(old=needs.starts_in_background, text="daemon off;"))
+        told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
+    told += [f"{path}: made, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
+    told += [f"account and group {name}: made where missing" for name in needs.accounts]
+    return Changes(edits=tuple(edits), told=tuple(told))
+
+
+def probe_server(port: int) -> str:
+    """Return a server block that answers at once, whatever the rest of http{} wants of requests."""
+    return f"server {{ listen {port}; access_log off; location / {{ access_log off; return 204; }} }}"
+
+
+def script(needs: Needs, *, main: str, served: Sequence[str] = ()) -> str:
+    """Return the shell script that starts nginx.
+
+    Args:
+        needs: What it needs.
+        main: Path of nginx.conf.
+        served: Files that must be there to be passed on, such as those of try_files.
+    """
+    return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served), _start(needs, main), ""])
+
+
+def _lines(needs: Needs, served: Sequence[str]) -> Iterator[str]:
+    for name in dict.fromkeys(needs.accounts):
+        quoted = shlex.quote(name)
+        yield (
+            f"grep -q ^{quoted}: /etc/group || echo {quoted}:x:{_UID}: >>/etc/group\n"
+            f"grep -q ^{quoted}: /etc/passwd || echo {quoted}:x:{_UID}:{_UID}::/nonexistent:/bin/false >>/etc/passwd"
+        )
+    folders = dict.fromkeys([*needs.folders, *map(posixpath.dirname, served)])
+    if folders:
+        yield f"mkdir -p {' '.join(shlex.quote(folder) for folder in folders if folder)}"
+    for path in (*(path for path, material in needs.made.items() if material == EMPTY), *served):
+        yield f"[ -e {shlex.quote(path)} ] || : >{shlex.quote(path)}"
+
+
+def _start(needs: Needs, main: str) -> str:
+    options = "" if needs.stays_in_foreground or needs.starts_in_background is not None else " -g 'daemon off;'"
+    return f"{_FIND}\n$nginx -v\nexec $nginx -c {shlex.quote(main)}{options}"

@@ -1,0 +1,144 @@
+"""What a trial does with the user's nginx, and what it counts. All requests take a way that the configuration has."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.exchanges import Flow, answers_of
+from tuneproof.yours.ways import Way
+
+Script = Callable[[Rig], Figures]
+
+MIB: Final = 1 << 20
+_CONNECTIONS: Final = 4
+_REQUESTS: Final = 8
+_BULK_CONNECTIONS: Final = 8
+_BULK_BYTES: Final = 48 * MIB
+_TURNS_S: Final = 1.0
+# Enough beyond the bound for the buffers of the sockets, whose size the kernel chooses.
+_MORE_THAN_HELD_BYTES: Final = 12 * MIB
+_HELD_AT_ONCE_BYTES: Final = 64 * MIB
+_FEW_READERS: Final = 8
+_RECEIVE_BUFFER_BYTES: Final = 4096
+_SLOW_BYTES_PER_S: Final = 20
+_STEADY_S: Final = 0.4
+_STEADY_BYTES: Final = 1 << 18
+_PAUSE_S: Final = 0.05
+_AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
+STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
+"""What a request may be answered with that no stand-in has answered."""
+
+
+def requests(way: Way) -> Script:
+    """Return the trial of some requests on kept connections, each answered by a stand-in.
+
+    Counted are: ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, answers ``from_cache``
+    that a stand-in has given before, ``status_<number>`` of the others (0 for no answer, -1 for any other number), and
+    ``worker_bytes``, the memory of a worker before.
+    """
+
+    def script(rig: Rig) -> Figures:
+        workers = rig.workers()
+        answers = list(answers_of(rig.flow(_flow(way, connections=_CONNECTIONS, requests=_REQUESTS), port=way.port)))
+        numbers = [answer.numbered for answer in answers if answer.numbered]
+        others = Counter(
+            answer.status if answer.status in STATUSES else -1 for answer in answers if not answer.numbered
+        )
+        # A connection that fails leaves the rest of its requests unasked.
+        others[0] += _CONNECTIONS * _REQUESTS - len(answers)
+        return {
+            "asked": _CONNECTIONS * _REQUESTS,
+            "answered": len(numbers),
+            "upstream_connects": sum(number.endswith(".1") for number in set(numbers)),
+            "from_cache": len(numbers) - len(set(numbers)),
+            **{f"status_{status}": others[status] for status in STATUSES},
+            "worker_bytes": sum(one.rss_bytes for one in workers) / len(workers),
+        }
+
+    return script
+
+
+def slow_readers(way: Way, held_bytes: int) -> Script:
+    """Return the trial of slow readers, until the workers' memory grows no more.
+
+    Args:
+        way: The way.
+        held_bytes: What each may make a worker hold.
+
+    Counted are: ``readers``, and ``grown_bytes`` of the workers' memory for each of them.
+    """
+    readers = max(1, min(_FEW_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
+    size = held_bytes + _MORE_THAN_HELD_BYTES
+
+    def script(rig: Rig) -> Figures:
+        # Their memory holds nothing yet.
+        rig.fresh_workers()
+        before = _rss_bytes(rig)
+        flow = _flow(
+            way,
+            connections=readers,
+            body_bytes=size,
+            read_bytes_per_s=_SLOW_BYTES_PER_S,
+            receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
+            timeout_s=4.0 + readers * size / (100 * MIB),
+        )
+        peak = rig.during(flow, read=lambda: _peak(rig, before, until_s=flow.timeout_s - 0.5), port=way.port)
+        return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
+
+    return script
+
+
+def bulk(way: Way) -> Script:
+    """Return the trial of large responses, with what the turns of the event loops read meanwhile.
+
+    Counted is ``turn_bytes``: half of what the busiest worker read was read in turns of at least so much.
+    """
+
+    def script(rig: Rig) -> Figures:
+        flow = _flow(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
+        turns = rig.during(flow, read=lambda: rig.turns(_TURNS_S), port=way.port)
+        found = [worker.turn_bytes_p50 for worker in turns.workers if worker.turn_bytes_p50]
+        return {"turn_bytes": max(found, default=0.0), "turns": sum(worker.turns for worker in turns.workers)}
+
+    return script
+
+
+def burst(port: int, connects: int) -> Script:
+    """Return the trial of a burst of connects while all workers are busy with something else.
+
+    Counted is ``queued``: how many of them the kernel has taken for nginx.
+    """
+
+    def script(rig: Rig) -> Figures:
+        flow = Flow(connections=connects, requests=0, hold_s=2.0, timeout_s=6.0)
+        return {"connects": connects, "queued": rig.queue_behind_stopped_workers(flow, port=port)}
+
+    return script
+
+
+def _flow(way: Way, *, body_bytes: int = 0, **fields: float) -> Flow:
+    headers = {"Host": way.host, "User-Agent": _AGENT}
+    if body_bytes:
+        headers["X-Tuneproof-Bytes"] = str(body_bytes)
+    return Flow(path=way.path, tls=way.tls, headers=headers, **fields)  # type: ignore[arg-type]  # whole numbers where asked
+
+
+def _rss_bytes(rig: Rig) -> int:
+    return sum(worker.rss_bytes for worker in rig.workers())
+
+
+def _peak(rig: Rig, before: int, *, until_s: float) -> int:
+    """Return the workers' largest memory, once it has grown and stays."""
+    began_s = time.monotonic()
+    peak, since_s = before, began_s
+    while time.monotonic() - began_s < until_s:
+        now = _rss_bytes(rig)
+        if now > peak + _STEADY_BYTES:
+            since_s = time.monotonic()
+        peak = max(peak, now)
+        if peak > before and time.monotonic() - since_s > _STEADY_S:
+            break
+        rig.wait(_PAUSE_S)
+    return peak

@@ -1,0 +1,219 @@
+"""How a request gets to each place that passes requests on: which port, which host, which path."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.audit.facts import Facts, Proxied
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+from tuneproof.errors import BadInputError
+from tuneproof.yours.peers import port_of
+
+_LAST: Final = "tuneproof"
+_ANY_HOST: Final = "lab"
+# Paths of what regular expressions of locations are usually for.
+_GUESSES: Final = (
+    "/index.php",
+    "/tuneproof",
+    "/api/tuneproof",
+    "/tuneproof.jpg",
+    "/tuneproof.css",
+    "/tuneproof.html",
+    "/ws/tuneproof",
+    "/static/tuneproof.js",
+    "/v1/tuneproof",
+    "/graphql",
+)
+_REGEX: Final = ("~", "~*")
+_HTTP_KINDS: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """How requests get to one place that passes them on.
+
+    Attributes:
+        proxied: The place.
+        port: TCP port of nginx's.
+        tls: Whether that port speaks TLS.
+        host: The Host header.
+        path: The path.
+    """
+
+    proxied: Proxied
+    port: int
+    tls: bool
+    host: str
+    path: str
+
+    @property
+    def shown(self) -> str:
+        """The way in words, such as "https://shop.example/api/"."""
+        usual = 443 if self.tls else 80
+        port = "" if self.port == usual else f":{self.port}"
+        return f"http{'s' if self.tls else ''}://{self.host}{port}{self.path}"
+
+    @property
+    def slug(self) -> str:
+        """Its location as a part of a claim's name."""
+        words = re.sub(r"\W+", "_", self.proxied.target.location).strip("_").lower()
+        return words or "root"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoWay:
+    """A place that cannot be reached from outside, with the reason."""
+
+    proxied: Proxied
+    why: str
+
+
+def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | NoWay]:
+    """Return a way to each place that passes requests on, or why there is none.
+
+    Args:
+        facts: The configuration.
+        location: Take only this path, wherever it leads (default: one path for each place).
+        host: Take only the server of this name (default: all).
+
+    Raises:
+        BadInputError: Nothing passes requests on at the location, or there is no server of that name.
+    """
+    found: list[Way | NoWay] = []
+    for proxied in facts.proxied:
+        server = proxied.target.block.around("server")
+        if server is None:
+            found.append(NoWay(proxied=proxied, why="it is in no server"))
+            continue
+        names = [name for said in server.local("server_name") for name in said.args]
+        if host and host not in names:
+            continue
+        found.append(_way(proxied, server, names, location=location, host=host))
+    if host and not found:
+        known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
+        raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
+    if location:
+        found[:] = [way for way in found if isinstance(way, Way)][:1]
+        if not found:
+            raise BadInputError(f"--location {location}: nothing there passes requests on")
+    return found
+
+
+def _way(proxied: Proxied, server: Block, names: Sequence[str], *, location: str, host: str) -> Way | NoWay:
+    if proxied.target.kind not in _HTTP_KINDS:
+        return NoWay(proxied=proxied, why=f"{proxied.target.kind} is not spoken here")
+    listens = [listen for listen in map(_Listen.of, server.local("listen")) if listen is not None]
+    if not server.local("listen"):
+        listens = [_Listen(port=80, tls=False)]
+    if not listens:
+        return NoWay(proxied=proxied, why="its server listens where the lab's client cannot connect")
+    listen = min(listens, key=lambda one: one.tls)
+    block = proxied.target.block.around("location")
+    path = location or (_path_to(block, server) if block is not None else f"/{_LAST}")
+    if not path or (location and block is not None and _chosen(path, server) is not block):
+        return NoWay(proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location")
+    return Way(proxied=proxied, port=listen.port, tls=listen.tls, host=host or _host(names), path=path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listen:
+    port: int
+    tls: bool
+
+    @classmethod
+    def of(cls, said: Statement) -> "_Listen | None":
+        """Return a ``listen`` that the lab's client can connect to; None for any other."""
+        port = port_of(said.value)
+        address = said.value.rpartition(":")[0] if ":" in said.value else ""
+        is_number = said.value.isdecimal()
+        anywhere = is_number or address in {"", "*", "0.0.0.0", "[::]"}  # noqa: S104 - compared, not bound
+        if not is_number and ":" not in said.value:
+            anywhere = said.value in {"*", "0.0.0.0"}  # noqa: S104 - likewise
+        if port is None or not anywhere or {"proxy_protocol", "quic"} & set(said.args):
+            return None
+        if "ipv6only=on" in said.args or (address == "[::]" and "ipv6only=off" not in said.args):
+            # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: IPv6 only, unless told otherwise.
+            return None
+        return cls(port=port, tls="ssl" in said.args)
+
+
+def _host(names: Sequence[str]) -> str:
+    for name in names:
+        if name.startswith("*."):
+            return f"{_LAST}{name[1:]}"
+        if name not in {"_", ""} and not set(name) & set("~$*"):
+            return name.lstrip(".")
+    return _ANY_HOST
+
+
+def _path_to(location: Block, server: Block) -> str:
+    """Return a path for which nginx takes a location; the empty string if none is found."""
+    return next((path for path in _candidates(location) if _chosen(path, server) is location), "") or next(
+        (path for path in _fallbacks(location, server)), ""
+    )
+
+
+def _candidates(location: Block) -> Iterator[str]:
+    *modifier, written = location.args or ("/",)
+    if modifier and modifier[0] in _REGEX:
+        plain = re.sub(r"\\(.)", r"\1", written.lstrip("^").rstrip("$"))
+        yield from (*_GUESSES, f"/{plain.lstrip('/')}")
+        yield from (f"/{_LAST}{match}" for match in re.findall(r"\.\w+", plain))
+        return
+    if modifier == ["="]:
+        yield written
+        return
+    if not written.startswith("/"):
+        return
+    yield written if written.endswith("/") and written != "/" else f"{written.rstrip('/')}/{_LAST}"
+    yield f"{written.rstrip('/')}/{_LAST}"
+    yield f"{written.rstrip('/')}/{_LAST}/"
+    yield written
+
+
+def _fallbacks(location: Block, server: Block) -> Iterator[str]:
+    """Yield paths that lead to a named location by way of another one."""
+    name = location.args[-1] if location.args else ""
+    if not name.startswith("@"):
+        return
+    for block in server.all("location"):
+        said = [one for one in (*block.local("try_files"), *block.local("error_page")) if one.args[-1:] == (name,)]
+        if said and (path := next(_candidates(block), "")) and _chosen(path, server) is block:
+            yield path
+    if any(one.args[-1:] == (name,) for one in server.local("try_files")):
+        yield f"/{_LAST}"
+
+
+def _chosen(path: str, block: Block) -> Block | None:
+    """Return the location that nginx takes for a path: https://nginx.org/en/docs/http/ngx_http_core_module.html#location."""
+    prefix: Block | None = None
+    for inner in block.blocks:
+        if inner.name != "location" or not inner.args:
+            continue
+        *modifier, written = inner.args
+        if modifier == ["="] and written == path:
+            return inner
+        is_prefix = not modifier or modifier == ["^~"]
+        if is_prefix and path.startswith(written) and (prefix is None or len(written) > len(prefix.args[-1])):
+            prefix = inner
+    if prefix is not None:
+        nested = _chosen(path, prefix)
+        if nested is not None:
+            return nested
+        if prefix.args[0] == "^~":
+            return prefix
+    for inner in block.blocks:
+        if inner.name == "location" and inner.args[:1] and inner.args[0] in _REGEX and _matches(inner, path):
+            return inner
+    return prefix
+
+
+def _matches(location: Block, path: str) -> bool:
+    flags = re.IGNORECASE if location.args[0] == "~*" else 0
+    try:
+        return re.search(location.args[-1], path, flags) is not None
+    except re.error:
+        # Of PCRE, and none of ours.
+        return False
