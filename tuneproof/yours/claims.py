@@ -206,8 +206,10 @@ def _answered(seen: CountedObservation, way: Way) -> float:
     """Return how many answers a stand-in gave.
 
     Raises:
-        ValueError: None, with who may have refused the requests.
+        ValueError: None, with who may have refused the requests; or some got no answer at all.
     """
+    if unanswered := seen.figures.get("status_0"):
+        raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {way.shown} got no answer at all")
     fresh = seen["answered"] - seen["from_cache"]
     if fresh < 1:
         raise ValueError(f"no request to {way.shown} got to a stand-in: {_refused(seen.figures, way) or 'no answer'}")

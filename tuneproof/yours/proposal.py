@@ -136,7 +136,6 @@ class _Proposer:
             kind=STANDIN,
             ports=self._peers.ports,
             aliases=self._peers.names,
-            addresses=self._peers.addresses,
             answers_names=bool(self._peers.resolvers),
         )
         scenario = Scenario(name=SCENARIO, arms=tuple(arms.values()), claims=tuple(found), backends=(standin,))

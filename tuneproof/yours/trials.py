@@ -17,6 +17,8 @@ _REQUESTS: Final = 8
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
+# What is not answered by then never will be.
+_ANSWERED_WITHIN_S: Final = 10.0
 # Enough beyond the bound for the buffers of the sockets, whose size the kernel chooses.
 _MORE_THAN_HELD_BYTES: Final = 12 * MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
@@ -26,6 +28,10 @@ _SLOW_BYTES_PER_S: Final = 20
 _STEADY_S: Final = 0.4
 _STEADY_BYTES: Final = 1 << 18
 _PAUSE_S: Final = 0.05
+_WARM_UPS: Final = 8
+_SLOW_FOR_S: Final = 2.5
+# What a stand-in sends at least, all readers together.
+_BYTES_PER_S: Final = 100 * MIB
 _AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
 """What a request may be answered with that no stand-in has answered."""
@@ -41,7 +47,8 @@ def requests(way: Way) -> Script:
 
     def script(rig: Rig) -> Figures:
         workers = rig.workers()
-        answers = list(answers_of(rig.flow(_flow(way, connections=_CONNECTIONS, requests=_REQUESTS), port=way.port)))
+        flow = _flow(way, connections=_CONNECTIONS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
+        answers = list(answers_of(rig.flow(flow, port=way.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
         others = Counter(
             answer.status if answer.status in STATUSES else -1 for answer in answers if not answer.numbered
@@ -73,16 +80,17 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
     size = held_bytes + _MORE_THAN_HELD_BYTES
 
     def script(rig: Rig) -> Figures:
-        # Their memory holds nothing yet.
+        # Their memory holds nothing yet, but for what a first request leaves behind in each.
         rig.fresh_workers()
-        before = _rss_bytes(rig)
+        rig.flow(_flow(way, connections=_WARM_UPS, timeout_s=_ANSWERED_WITHIN_S), port=way.port)
+        before = _held_bytes(rig)
         flow = _flow(
             way,
             connections=readers,
             body_bytes=size,
             read_bytes_per_s=_SLOW_BYTES_PER_S,
             receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
-            timeout_s=4.0 + readers * size / (100 * MIB),
+            timeout_s=_SLOW_FOR_S + readers * size / _BYTES_PER_S,
         )
         peak = rig.during(flow, read=lambda: _peak(rig, before, until_s=flow.timeout_s - 0.5), port=way.port)
         return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
@@ -125,8 +133,9 @@ def _flow(way: Way, *, body_bytes: int = 0, **fields: float) -> Flow:
     return Flow(path=way.path, tls=way.tls, headers=headers, **fields)  # type: ignore[arg-type]  # whole numbers where asked
 
 
-def _rss_bytes(rig: Rig) -> int:
-    return sum(worker.rss_bytes for worker in rig.workers())
+def _held_bytes(rig: Rig) -> int:
+    # Not the pages of files: what a library has of them says nothing of readers.
+    return sum(worker.rss_anon_bytes for worker in rig.workers())
 
 
 def _peak(rig: Rig, before: int, *, until_s: float) -> int:
@@ -134,7 +143,7 @@ def _peak(rig: Rig, before: int, *, until_s: float) -> int:
     began_s = time.monotonic()
     peak, since_s = before, began_s
     while time.monotonic() - began_s < until_s:
-        now = _rss_bytes(rig)
+        now = _held_bytes(rig)
         if now > peak + _STEADY_BYTES:
             since_s = time.monotonic()
         peak = max(peak, now)

@@ -1,27 +1,31 @@
-"""``python3 -m netadmin.addresses take|lead ADDRESS...``: IPv4 addresses that are not of the lab's own network.
+"""IPv4 addresses that are not of the lab's own network: what is sent there is led to one that is.
 
-One side takes them on the role's link; the other side looks for them there, as for neighbours.
+Their destination is replaced before they leave (nft(8), "NAT statements"): the engine's own rules for a network without
+a way out drop packets to all others.
 """
 
-import sys
+import ipaddress
+import subprocess
 from collections.abc import Sequence
+from typing import Final
 
-from .links import ROLE_LINK
-from .rtnetlink import IPRoute
-
-
-def take(ip: IPRoute, index: int, addresses: Sequence[str]) -> None:
-    """Add addresses to an interface (its index)."""
-    for address in addresses:
-        ip.addr("replace", index=index, address=address, prefixlen=32)
-
-
-def lead(ip: IPRoute, index: int, addresses: Sequence[str]) -> None:
-    """Route addresses to an interface (its index)."""
-    for address in addresses:
-        ip.route("replace", dst=f"{address}/32", oif=index, scope="link")
+_RULES: Final = """\
+table ip tuneproof {{
+    chain out {{
+        type nat hook output priority -100; policy accept;
+        ip daddr {{ {addresses} }} dnat to {to}
+    }}
+}}
+"""
 
 
-if __name__ == "__main__":
-    with IPRoute() as netlink:
-        {"take": take, "lead": lead}[sys.argv[1]](netlink, netlink.link_lookup(ifname=ROLE_LINK)[0], sys.argv[2:])
+def lead(addresses: Sequence[str], to: str) -> None:
+    """Lead what this network namespace sends to some addresses to another one.
+
+    Raises:
+        ValueError: One of them is no IPv4 address.
+        subprocess.CalledProcessError: The kernel refused.
+    """
+    checked = [str(ipaddress.IPv4Address(address)) for address in addresses]
+    rules = _RULES.format(addresses=", ".join(checked), to=ipaddress.IPv4Address(to))
+    subprocess.run(["nft", "-f", "-"], input=rules.encode(), check=True, stdout=subprocess.DEVNULL)

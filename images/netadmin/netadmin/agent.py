@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Final
 
 from . import native_agent
+from .addresses import lead
 from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
@@ -34,8 +35,7 @@ class Agent:
             "shape": self.shape,
             "segmentation": self.segmentation,
             "fix_neighbours": self.fix_neighbours,
-            "take_addresses": lambda addresses: self._addresses("take", addresses),
-            "lead_addresses": lambda addresses: self._addresses("lead", addresses),
+            "lead_addresses": self.lead_addresses,
             "status": self.status,
             "revive": self.revive,
             "wire_log": self.wire_log,
@@ -95,10 +95,10 @@ class Agent:
         subprocess.run([sys.executable, "-m", "netadmin.neighbours", *pairs], check=True)
         return {"fixed": len(pairs)}
 
-    def _addresses(self, what: str, addresses: Iterable[str]) -> dict[str, Any]:
-        """Take or lead IPv4 addresses; see addresses.py. In a process of its own, like the above."""
-        subprocess.run([sys.executable, "-m", "netadmin.addresses", what, *addresses], check=True)
-        return {what: list(addresses)}
+    def lead_addresses(self, addresses: list[str], to: str) -> dict[str, Any]:
+        """Lead what is sent to some addresses to another one; see addresses.py."""
+        lead(addresses, to)
+        return {"led": len(addresses)}
 
     def status(self) -> dict[str, Any]:
         """Tell whether the link's shaper is alive, and which process it is; a native one is the kernel itself."""

@@ -139,18 +139,17 @@ class Observer:
         return {"text": "".join(path.read_text(encoding="utf-8", errors="replace") for path in paths)}
 
     def workers(self) -> dict[str, Any]:
-        """Return the figures of nginx's processes, workers in ascending order of process id; see processes.py.
+        """Return the figures of nginx's workers, in ascending order of process id; see processes.py.
 
         Raises:
             ObserverError: There is no nginx: this is not its PID namespace, or it has ended.
         """
         at_s = time.monotonic()
-        masters = processes.figures(processes.MASTER, proc=self._proc)
-        if not masters:
+        # Only looked for: it may be root's, which nobody else may look at.
+        if not processes.pids(processes.MASTER, proc=self._proc):
             raise ObserverError(f"no process here is titled {processes.MASTER!r}")
         workers = processes.figures(processes.WORKER, proc=self._proc)
-        # The first is the eldest: a worker that was just forked has its master's title until it sets its own.
-        return {"workers": [asdict(worker) for worker in workers], "master": asdict(masters[0]), "at_s": at_s}
+        return {"workers": [asdict(worker) for worker in workers], "at_s": at_s}
 
     def sockets(self, port: int) -> dict[str, Any]:
         """Return the figures of the TCP sockets around a port; see sockets.py."""

@@ -19,10 +19,9 @@ from tuneproof.lab.engine.own_image import OwnImage
             "/usr/local/openresty/nginx/conf/nginx.conf",
         ),
         (
-            "Angie version: Angie/1.8.1\nnginx version: nginx/1.27.2\n"
-            "configure arguments: --conf-path=/etc/angie/angie.conf\n",
+            "Angie version: Angie/1.8.1\nnginx version: nginx/1.27.2\nconfigure arguments: --conf-path=/etc/angie.conf",
             "1.27.2",
-            "/etc/angie/angie.conf",
+            "/etc/angie.conf",
         ),
         ("nginx version: nginx/1.22.1\n", "1.22.1", "/usr/local/nginx/conf/nginx.conf"),
     ],
