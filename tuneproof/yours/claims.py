@@ -21,6 +21,8 @@ _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
+# One more or less of nginx's own queue.
+_ONE_CONNECT: Final = 1 / 511
 # What nginx keeps of a connection and its request besides the buffers of the answer.
 _BESIDES_BYTES: Final = 64 << 10
 # Turns are counted in classes an eighth apart.
@@ -157,6 +159,7 @@ def queues_more(port: int, arms: tuple[str, str], change: Change) -> OwnClaim:
         effect_name="connects that are queued, patched ÷ yours",
         scale=Scale.RATIO,
         threshold=_LARGER_QUEUE,
+        resolution=_ONE_CONNECT,
         expected=None,
         remedy=change.remedy("queued", before, after),
     )

@@ -168,7 +168,7 @@ def _of_stream(stream: Block) -> Iterator[tuple[str, int]]:
 
 def _peer(text: str, default_port: int) -> Peer | None:
     if text.startswith("unix:"):
-        return Peer(path=text.removeprefix("unix:").partition(":")[0])
+        return Peer(path=f"/{text.removeprefix('unix:').partition(':')[0].lstrip('/')}")
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal():
         host, port = text, str(default_port)

@@ -211,7 +211,7 @@ class _Proposer:
         served = [] if self._wanted.image else list(_served(self._ways))
         files = {
             **places.files({**texts, **changed}),
-            SCRIPT: script(self._needs, main=places.main, served=served).encode(),
+            SCRIPT: script(self._needs, main=places.main, served=served, sockets=self._peers.sockets).encode(),
         }
         peers = self._peers
         return Subject(
@@ -224,8 +224,7 @@ class _Proposer:
                 materials={path: name for path, name in self._needs.made.items() if name != EMPTY},
                 script=SCRIPT,
                 image=self._wanted.image,
-                socket_folders=tuple(dict.fromkeys(map(posixpath.dirname, peers.sockets))),
-                socket_paths=peers.sockets,
+                sockets=len(peers.sockets),
                 local_ports=peers.local_ports,
                 answers_names=peers.local_names,
                 addresses=peers.addresses,

@@ -9,6 +9,7 @@ from typing import Final
 from tuneproof.audit.patches import Edit, Insert, Replace
 from tuneproof.audit.tree import Configuration
 from tuneproof.errors import BadInputError
+from tuneproof.lab.subject.own_nginx import socket_path
 from tuneproof.yours.needs import EMPTY, Needs
 
 SCRIPT: Final = "/etc/tuneproof/start.sh"
@@ -62,29 +63,32 @@ def probe_server(port: int) -> str:
     return f"server {{ listen {port}; access_log off; location / {{ access_log off; return 204; }} }}"
 
 
-def script(needs: Needs, *, main: str, served: Sequence[str] = ()) -> str:
+def script(needs: Needs, *, main: str, served: Sequence[str] = (), sockets: Sequence[str] = ()) -> str:
     """Return the shell script that starts nginx.
 
     Args:
         needs: What it needs.
         main: Path of nginx.conf.
         served: Files that must be there to be passed on, such as those of try_files.
+        sockets: Paths of unix sockets, each of which leads to one of the stand-in's.
     """
-    return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served), _start(needs, main), ""])
+    return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served, sockets), _start(needs, main), ""])
 
 
-def _lines(needs: Needs, served: Sequence[str]) -> Iterator[str]:
+def _lines(needs: Needs, served: Sequence[str], sockets: Sequence[str]) -> Iterator[str]:
     for name in dict.fromkeys(needs.accounts):
         quoted = shlex.quote(name)
         yield (
             f"grep -q ^{quoted}: /etc/group || echo {quoted}:x:{_UID}: >>/etc/group\n"
             f"grep -q ^{quoted}: /etc/passwd || echo {quoted}:x:{_UID}:{_UID}::/nonexistent:/bin/false >>/etc/passwd"
         )
-    folders = dict.fromkeys([*needs.folders, *map(posixpath.dirname, served)])
+    folders = dict.fromkeys([*needs.folders, *map(posixpath.dirname, (*served, *sockets))])
     if folders:
         yield f"mkdir -p {' '.join(shlex.quote(folder) for folder in folders if folder)}"
     for path in (*(path for path, material in needs.made.items() if material == EMPTY), *served):
         yield f"[ -e {shlex.quote(path)} ] || : >{shlex.quote(path)}"
+    for number, path in enumerate(sockets):
+        yield f"ln -sfn {socket_path(number)} {shlex.quote(path)}"
 
 
 def _start(needs: Needs, main: str) -> str:

@@ -25,10 +25,11 @@ NEEDS = Needs(
 
 def test_the_script_is_one_that_a_shell_reads() -> None:
     """Names are quoted, what is missing is made, nginx takes the shell's place."""
-    text = script(NEEDS, main="/etc/nginx/nginx.conf", served=("/srv/w w/index.php",))
+    text = script(NEEDS, main="/etc/nginx/nginx.conf", served=("/srv/w w/index.php",), sockets=("/run/a.sock",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert text.splitlines()[-1] == "exec $nginx -c /etc/nginx/nginx.conf -g 'daemon off;'"
-    assert "mkdir -p '/var/log/app'\"'\"'s' '/srv/w w'" in text
+    assert "mkdir -p '/var/log/app'\"'\"'s' '/srv/w w' /run" in text
+    assert "ln -sfn /var/lib/tuneproof/0.sock /run/a.sock" in text
     assert "[ -e /etc/nginx/x.conf ] || : >/etc/nginx/x.conf" in text
     assert "a.pem" not in text
 

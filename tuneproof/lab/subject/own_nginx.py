@@ -8,6 +8,13 @@ from typing import Final
 CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE", "NET_BIND_SERVICE")
 """What an nginx keeps that starts as root, as it does at home: to own its folders, to become its workers' user, and to
 read and to listen where only root may."""
+SOCKETS: Final = "/var/lib/tuneproof"
+"""Folder of unix sockets that nginx shares with a stand-in."""
+
+
+def socket_path(number: int) -> str:
+    """Return the path of one of the stand-in's unix sockets."""
+    return f"{SOCKETS}/{number}.sock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +27,7 @@ class OwnNginx:
             string for an empty file.
         script: Path of the script that starts nginx, among the files.
         image: Full name of its image; empty for the project's own.
-        socket_folders: Folders of unix sockets that a stand-in makes.
-        socket_paths: Those sockets.
+        sockets: How many unix sockets a stand-in makes, at :func:`socket_path`.
         local_ports: TCP ports that a stand-in listens on beside nginx.
         answers_names: Whether that stand-in answers about names, too.
         addresses: IPv4 addresses that lead to the stand-in on the network.
@@ -32,8 +38,7 @@ class OwnNginx:
     materials: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     script: str
     image: str = ""
-    socket_folders: tuple[str, ...] = ()
-    socket_paths: tuple[str, ...] = ()
+    sockets: int = 0
     local_ports: tuple[int, ...] = ()
     answers_names: bool = False
     addresses: tuple[str, ...] = ()
@@ -42,4 +47,4 @@ class OwnNginx:
     @property
     def needs_local_standin(self) -> bool:
         """Whether anything is passed on to nginx's own machine."""
-        return bool(self.socket_paths or self.local_ports or self.answers_names)
+        return bool(self.sockets or self.local_ports or self.answers_names)

@@ -5,7 +5,7 @@ from typing import Final
 
 from tuneproof.errors import LabError
 from tuneproof.lab.subject.config import TURNS_LIBRARY_PATH
-from tuneproof.lab.subject.own_nginx import CAPABILITIES, OwnNginx
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.arms import Subject
@@ -49,6 +49,6 @@ def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacemen
         user="0:0",
         files=own.files,
         entrypoint=("sh", own.script),
-        shared_folders=own.socket_folders,
+        shared_folders=(SOCKETS,) if own.sockets else (),
         environment={"LD_PRELOAD": TURNS_LIBRARY_PATH} if subject.records_turns else {},
     )

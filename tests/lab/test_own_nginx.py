@@ -1,0 +1,99 @@
+"""Other people's configurations start in the lab as they are, and do with connections what audit says."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages
+from tests.support.configurations import CASES, Case
+from tests.unit.yours.own import written
+from tuneproof.audit.auditing import audit
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.yours.proposal import Proposal, Wanted, propose
+
+pytestmark = [pytest.mark.engine]
+
+# One of the usual shapes, and one with each kind of surroundings that have to be made.
+USUAL: Final = ("classic", "unix-socket")
+NOT_FOR_ALL: Final = pytest.mark.slow
+STARTED: Final = (
+    *USUAL,
+    "address",
+    "http-1.1-forgotten",
+    "header-forgotten",
+    "inherited-headers",
+    "said-after-use",
+    "websocket-map-that-closes",
+    "websocket-map-that-keeps",
+    "close-always",
+    "variable-with-an-address",
+    "variable-with-an-upstream",
+    "variable-of-a-map",
+    "split-clients",
+    "php",
+    "php-kept",
+    "uwsgi",
+    "nested-locations",
+    "huge-buffers",
+    "cache",
+    "many-includes",
+    "site-fragment",
+    "upper-case-upstream",
+)
+
+
+def parameters() -> list[object]:
+    """Return the cases, most of them only where this module is named."""
+    return [pytest.param(name, id=name, marks=() if name in USUAL else NOT_FOR_ALL) for name in STARTED]
+
+
+def first_file(case: Case, folder: Path) -> str:
+    """Write a case's files; return what a user would name."""
+    return str(written(folder, case.files))
+
+
+def asked(
+    proposal: Proposal, session: Session, images: BuiltImages, engine: docker.DockerClient, nginx: str
+) -> Mapping[str, Mapping[str, float]]:
+    """Return what a trial of requests counts, for each way through the configuration."""
+    arms = [arm for arm in proposal.scenario.arms if arm.name.endswith("-requests")]
+    with Lab(session) as lab:
+        bench = Bench(
+            lab,
+            scenario=proposal.scenario,
+            arms=arms,
+            nginx=nginx,
+            images=images.of_bench(nginx),
+            placement=CpuPlacement.on(engine.info()["NCPU"]),
+        )
+        return {arm.name: bench.run(arm, label="requests")["figures"] for arm in arms}
+
+
+@pytest.mark.parametrize("name", parameters())
+def test_a_configuration_starts_and_does_what_audit_says(
+    name: str,
+    tmp_path: Path,
+    nginx: str,
+    images: BuiltImages,
+    engine: docker.DockerClient,
+    lab_session: Session,
+) -> None:
+    """Every request is answered by a stand-in; with "yes" connections are shared, with "no" each has its own."""
+    named = first_file(CASES[name], tmp_path)
+    proposal = propose(Wanted(configuration=named, version=nginx))
+    answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}
+    counted = asked(proposal, lab_session, images, engine, nginx)
+    assert counted
+    for figures in counted.values():
+        assert figures["answered"] == figures["asked"], figures
+    shares = {figures["upstream_connects"] / figures["asked"] for figures in counted.values()}
+    if answers == {"no"}:
+        assert shares == {1.0}
+    if answers == {"yes"}:
+        assert max(shares) <= 1 / 2
