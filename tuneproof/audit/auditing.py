@@ -1,7 +1,6 @@
 """From a configuration to everything that can be told about it."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
@@ -29,19 +28,18 @@ class Audit:
     advice: tuple[Advised, ...]
 
 
-def audit(named: str, *, version: str = NEWEST, prefix: str = "", below: Path = Path()) -> Audit:
+def audit(named: str, *, version: str = NEWEST, prefix: str = "") -> Audit:
     """Audit a configuration.
 
     Args:
         named: A file, a folder, or ``-`` for standard input.
         version: The version of nginx that it is for.
         prefix: What the folder of nginx.conf is called where the configuration is used.
-        below: The folder that relative names are below.
 
     Raises:
         BadInputError: It cannot be read, is a template, or the version is none.
     """
-    return audit_source(open_source(named, prefix=prefix, below=below), version=version)
+    return audit_source(open_source(named, prefix=prefix), version=version)
 
 
 def audit_source(source: Source, *, version: str = NEWEST) -> Audit:

@@ -116,20 +116,19 @@ class Files(Source):
         return [*copied, pattern]
 
 
-def open_source(named: str, *, prefix: str = "", below: Path = Path()) -> Source:
+def open_source(named: str, *, prefix: str = "") -> Source:
     """Return the configuration that a user names.
 
     Args:
         named: A file, a folder, or ``-`` for standard input.
         prefix: What the folder of nginx.conf is called where the configuration is used.
-        below: The folder that relative names are below.
 
     Raises:
         BadInputError: There is nothing of that name, or no configuration in it.
     """
     if named == STANDARD_INPUT:
         return _of_text("standard input", decode(sys.stdin.buffer.read()))
-    path = below / named
+    path = Path(named)
     if path.is_dir():
         return Files(_beginnings(path), prefix=prefix)
     if not path.exists():

@@ -1,6 +1,7 @@
 """``./lab audit``: what the proven advice comes to in a configuration of nginx. It needs neither nginx nor root."""
 
 import argparse
+import contextlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -51,8 +52,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON, as in tuneproof/audit/schema.json")
     parser.add_argument("--details", action="store_true", help="tell in full what needs no action, too")
     options = parser.parse_args(arguments)
-    below = called_from()
-    found = audit(options.configuration, version=options.nginx, prefix=options.prefix, below=below)
+    # There, so that files are called what they are called there, in patches as well.
+    with contextlib.chdir(called_from()):
+        found = audit(options.configuration, version=options.nginx, prefix=options.prefix)
     if options.json:
         from tuneproof.audit.document import document  # noqa: PLC0415 - brings jsonschema: a fifth of every start
 

@@ -21,10 +21,14 @@ _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
+# As for the claim of the catalogue that measures the bound.
+_BOUND_MARGIN: Final = 1.02
 # One more or less of nginx's own queue.
 _ONE_CONNECT: Final = 1 / 511
-# What nginx keeps of a connection and its request besides the buffers of the answer.
+# What nginx keeps of a connection and its request besides the buffers of the answer; and with TLS what OpenSSL keeps,
+# its records of 16 KiB in both directions and ssl_buffer_size among it.
 _BESIDES_BYTES: Final = 64 << 10
+_OF_TLS_BYTES: Final = 128 << 10
 # Turns are counted in classes an eighth apart.
 _TURN_CLASS: Final = 0.125
 # https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on: who may have refused a request.
@@ -57,7 +61,7 @@ class Change:
 def connects(name: str, way: Way, arm: str) -> OwnClaim:
     """Return the claim that requests by a way cost a connection to the upstream each."""
     return OwnClaim(
-        name=f"{name}_connects_for_every_request",
+        name=f"{name}_connects_every_time",
         sentence=f"Every request to {way.shown} costs a new connection to the upstream",
         source=_where(way),
         arms=(arm,),
@@ -86,14 +90,15 @@ def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Change
 
 def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> OwnClaim:
     """Return the claim that a slow reader holds what the directives add up to, and not more."""
-    most = held_bytes + _BESIDES_BYTES
+    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0)
+    most = held_bytes * _BOUND_MARGIN + besides
     return OwnClaim(
-        name=f"{name}_slow_reader_holds_no_more_than_computed",
+        name=f"{name}_slow_reader_is_bounded",
         sentence=f"One slow reader of {way.shown} makes a worker hold {_size(held_bytes)} of buffers, and not more",
         source=_where(way),
         arms=(arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
-        effect_name=f"that and {_size(_BESIDES_BYTES)} ÷ growth of the workers' memory for each reader",
+        effect_name=f"that x {_BOUND_MARGIN} and {_size(besides)} ÷ growth of the workers' memory for each reader",
         scale=Scale.RATIO,
         threshold=1.0,
         resolution=_PAGE_BYTES / most,
@@ -118,7 +123,7 @@ def holds_less(name: str, way: Way, arms: tuple[str, str], change: Change) -> Ow
 def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
     """Return the claim that large responses make turns of an event loop long."""
     return OwnClaim(
-        name=f"{name}_large_responses_stall_the_loop",
+        name=f"{name}_bulk_stalls_the_loop",
         sentence=f"Large responses of {way.shown} keep an event loop busy: a turn reads more than 1 MiB before anyone "
         "else has theirs",
         source=_where(way),
@@ -135,7 +140,7 @@ def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
 def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Change) -> OwnClaim:
     """Return the claim that small receive buffers make turns short."""
     return _saves(
-        f"{name}_small_receive_buffers_restore_the_loop",
+        f"{name}_small_rmem_restores_the_loop",
         f"With small receive buffers, a turn reads less of the large responses of {way.shown}",
         way,
         arms,

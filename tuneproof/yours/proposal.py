@@ -3,7 +3,6 @@
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -45,8 +44,8 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
 _PROVEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "upstream_keepalive": "keep connections to the upstream",
-        "proxy_buffering": "smaller buffers for slow readers",
-        "listen_queue": "a longer queue for connects",
+        "proxy_buffering": "bound what slow readers hold",
+        "listen_queue": "queue longer bursts of connects",
     }
 )
 
@@ -87,17 +86,16 @@ class Proposal:
     told: tuple[str, ...]
 
 
-def propose(wanted: Wanted, *, below: Path = Path()) -> Proposal:
+def propose(wanted: Wanted) -> Proposal:
     """Return what can be proven on a configuration.
 
     Args:
         wanted: What is asked for.
-        below: The folder that relative names are below.
 
     Raises:
         BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
     """
-    source = open_source(wanted.configuration, prefix=wanted.prefix, below=below)
+    source = open_source(wanted.configuration, prefix=wanted.prefix)
     found = audit_source(source, version=wanted.version)
     if problems := found.facts.configuration.problems:
         first = problems[0]
@@ -165,7 +163,7 @@ class _Proposer:
             small = self._subject("small-rmem", sysctls={_TCP_RMEM: _SMALL_RMEM})
             after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(way))
             change = Change(
-                what="small receive buffers", patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n"
+                what="read less of large responses in a turn", patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n"
             )
             yield claims.shortens_turns(name, way, (loaded, after), change)
 

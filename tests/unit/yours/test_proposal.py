@@ -29,12 +29,12 @@ def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> N
         ),
     )
     assert [claim.name for claim in found.scenario.claims] == [
-        "root_connects_for_every_request",
+        "root_connects_every_time",
         "root_patch_keeps_connections",
-        "root_slow_reader_holds_no_more_than_computed",
+        "root_slow_reader_is_bounded",
         "root_patch_bounds_slow_readers",
-        "root_large_responses_stall_the_loop",
-        "root_small_receive_buffers_restore_the_loop",
+        "root_bulk_stalls_the_loop",
+        "root_small_rmem_restores_the_loop",
         "port_80_patch_queues_bursts",
     ]
     texts = {
@@ -56,7 +56,7 @@ def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
     """One way for each kind of place; others that cannot be reached are told."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}location /g {{ grpc_pass b:1; }}\n}}"))
-    assert sum("connects_for_every" in claim.name for claim in found.scenario.claims) == 1
+    assert sum("connects_every" in claim.name for claim in found.scenario.claims) == 1
     assert any("grpc is not spoken" in line for line in found.told)
 
 

@@ -35,7 +35,7 @@ def _gains(cells: Sequence[Cell]) -> Iterator[str]:
             patches.setdefault(cell.remedy.patch, cell.remedy)
     for remedy in patches.values():
         yield ""
-        yield f"To {remedy.what}:" if " " in remedy.what else f"{remedy.what}:"
+        yield f"To {remedy.what}:"
         yield remedy.patch.rstrip()
 
 
