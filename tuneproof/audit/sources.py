@@ -23,6 +23,7 @@ _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 64 << 20
 # How far above a file its nginx.conf's folder may be.
 _LEVELS: Final = 3
+_OPEN_FILES: Final = Path("/dev/fd")
 
 
 class Source(ABC):
@@ -134,6 +135,9 @@ def open_source(named: str, *, prefix: str = "") -> Source:
     if not path.exists():
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
     text = _read(path)
+    if path.is_fifo() or path.parent == _OPEN_FILES:
+        # A shell's <(...), or what was standard input: it can be read once, and has nothing beside it.
+        return _of_text("standard input", text)
     return _of_text(named, text) if _DUMPED.search(without_terminal(text)) else Files([path], prefix=prefix)
 
 

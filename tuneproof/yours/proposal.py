@@ -33,6 +33,10 @@ _MOST_WAYS: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
+_SMALLER_BUFFERS: Final = Change(
+    what="read less of large responses in a turn",
+    patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
+)
 _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "net.ipv4.ip_unprivileged_port_start": "0",
@@ -162,10 +166,7 @@ class _Proposer:
             yield claims.keeps_loop_busy(name, way, loaded)
             small = self._subject("small-rmem", sysctls={_TCP_RMEM: _SMALL_RMEM})
             after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(way))
-            change = Change(
-                what="read less of large responses in a turn", patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n"
-            )
-            yield claims.shortens_turns(name, way, (loaded, after), change)
+            yield claims.shortens_turns(name, way, (loaded, after), _SMALLER_BUFFERS)
 
     def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         longer = self._patched("listen_queue")

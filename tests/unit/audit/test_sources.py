@@ -2,12 +2,15 @@
 
 import codecs
 import io
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tuneproof.audit.auditing import NEWEST, Audit, audit
+from tuneproof.audit.sources import open_source
 from tuneproof.audit.texts import decode, without_terminal
 from tuneproof.errors import BadInputError
 
@@ -176,3 +179,15 @@ def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.
 def test_colours_and_titles_are_no_text() -> None:
     """And brackets are."""
     assert without_terminal("\x1b[31mlisten\x1b[0m [::]:80;\x1b]0;t\x07") == "listen [::]:80;"
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """As a shell's <(ssh HOST nginx -T) names one: it has nothing beside it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text("events { }\nhttp { include conf.d/*.conf; }\n"))
+    writer.start()
+    source = open_source(str(pipe))
+    writer.join()
+    assert source.text(source.roots[0]).startswith("events")
+    assert list(source.included("conf.d/*.conf")) == []

@@ -1,0 +1,55 @@
+"""``./lab run``: what it hands to pytest."""
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuneproof.cli import run, suite
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What pytest would have got."""
+    got: list[list[str]] = []
+
+    def start(_places: Sequence[str], arguments: Sequence[str]) -> int:
+        got.append(list(arguments))
+        return 0
+
+    monkeypatch.setattr(suite, "start", start)
+    return got
+
+
+@pytest.mark.parametrize("words", [["--nginx-conf", "a.conf"], ["--nginx-conf=a.conf"]])
+def test_a_configuration_is_named_in_one_word(handed: list[list[str]], words: list[str]) -> None:
+    """By itself pytest would take it for a place of tests."""
+    run.main([*words, "-k", "yours"])
+    assert handed[0][-3:] == ["--nginx-conf=a.conf", "-k", "yours"]
+
+
+def test_standard_input_stays_readable(
+    handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Under the name of an open file, which the program that takes our place has, too."""
+    (tmp_path / "dump").write_text("events { }")
+    with (tmp_path / "dump").open(encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        run.main(["--nginx-conf", "-"])
+    (word,) = handed[0][-1:]
+    path = word.removeprefix("--nginx-conf=")
+    assert Path(path).read_text(encoding="utf-8") == "events { }"
+    number = int(path.rpartition("/")[2])
+    assert os.get_inheritable(number)
+    os.close(number)
+
+
+def test_all_else_is_passed_on_unread(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash of another option stays what it is."""
+    stdin: Any = io.StringIO()
+    monkeypatch.setattr("sys.stdin", stdin)
+    run.main(["-k", "-", "--nginx", "1.22"])
+    assert handed[0][-4:] == ["-k", "-", "--nginx", "1.22"]
