@@ -215,7 +215,14 @@ class Rig:
 
     def settle(self, workers: int) -> None:
         """Wait until so many workers are there."""
-        self.wait_until(lambda: len(self.workers()) >= workers, f"did not start {workers} workers")
+        self.wait_until(lambda: self._has_workers(workers), f"did not start {workers} workers")
+
+    def _has_workers(self, number: int) -> bool:
+        try:
+            return len(self.workers()) >= number
+        except LabError:
+            # What was started has gone to the background, and has not yet taken its own name there.
+            return False
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until something is so.

@@ -18,8 +18,24 @@ from tuneproof.lab.subject.supervisor import Said
 
 CONNECTION = {
     "answers": [
-        {"status": 200, "worker": 7, "body_bytes": 5, "complete": True, "first_byte_s": 0.1, "total_s": 0.2},
-        {"status": 0, "worker": 0, "body_bytes": 0, "complete": False, "first_byte_s": 0.0, "total_s": 0.1},
+        {
+            "status": 200,
+            "worker": 7,
+            "numbered": "1.1",
+            "body_bytes": 5,
+            "complete": True,
+            "first_byte_s": 0.1,
+            "total_s": 0.2,
+        },
+        {
+            "status": 0,
+            "worker": 0,
+            "numbered": "",
+            "body_bytes": 0,
+            "complete": False,
+            "first_byte_s": 0.0,
+            "total_s": 0.1,
+        },
     ],
     "error": "",
     "closed_by_server": True,
@@ -56,7 +72,6 @@ class Around:
         )
         observer = types.SimpleNamespace(
             workers=self._workers,
-            reload=lambda: self.did.append("reload"),
             sockets=self._sockets,
             stop_workers=lambda: self.did.append("stop workers"),
             continue_workers=lambda: self.did.append("continue workers"),
@@ -67,6 +82,7 @@ class Around:
         stage = types.SimpleNamespace(
             supervisor=supervisor,
             observer=observer,
+            reload=lambda: self.did.append("reload"),
             subject=types.SimpleNamespace(fetch=lambda path: log.encode() if path == ACCESS_LOG_PATH else b"failed"),
             subject_name="subject",
             address="172.18.0.4",
@@ -194,6 +210,34 @@ def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.Monk
     with pytest.raises(LabError, match="subject subject did not start 2 workers") as caught:
         rig(Around()).settle(2)
     assert "failed" in str(caught.value)
+
+
+def test_an_nginx_without_its_name_yet_is_waited_for() -> None:
+    """Between its start and its title there is none for who looks for the title."""
+    around = Around()
+    failing = iter([LabError("no process here"), None])
+
+    def workers() -> object:
+        if (error := next(failing)) is not None:
+            raise error
+        return around.workers[0]
+
+    stage = around.stage
+    stage.observer.workers = workers  # type: ignore[method-assign,assignment]  # of the stage that was made up
+    Rig(stage, configuration="arm").settle(1)
+    assert next(failing, "asked twice") == "asked twice"
+
+
+def test_a_burst_is_counted_until_the_queue_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the workers stand still; they go on whatever happens."""
+    monkeypatch.setattr(module, "_BETWEEN_READINGS_S", 0.0)
+    around = Around()
+    assert rig(around).queue_behind_stopped_workers(Flow(), port=80) in {0, 2}
+    assert (around.did[0], around.did[-1]) == ("stop workers", "continue workers")
+    around.jobs.clear()
+    with pytest.raises(KeyError):
+        rig(around).queue_behind_stopped_workers(Flow(), port=80)
+    assert around.did[-1] == "continue workers"
 
 
 def test_what_is_read_during_flows_comes_back() -> None:
