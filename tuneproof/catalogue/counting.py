@@ -134,6 +134,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         source=source,
         arms=arms,
         effect=times(figure, arms, at_least=at_least),
+        figure=figure,
         effect_name=f"{what}, {arms[0]} ÷ {arms[1]}",
         scale=Scale.RATIO,
         threshold=threshold,

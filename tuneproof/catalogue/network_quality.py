@@ -174,6 +174,7 @@ class NetworkQuality:
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
                 effect_name="CPU time of a turn of the event loop, unlimited ÷ 500 Mbit/s upstream",
+                figure="worker1_turn_cpu_p50_ms",
                 threshold=RELIEF_THRESHOLD,
                 control=control,
             ),
@@ -183,6 +184,7 @@ class NetworkQuality:
                 source=good_network,
                 arms=(SLOW_CLIENT, UNLIMITED),
                 effect_name="CPU time of a turn of the event loop, 100 Mbit/s client ÷ unlimited",
+                figure="worker1_turn_cpu_p50_ms",
                 threshold=WORSE_THRESHOLD,
                 # A probe over the slow link waits in that link's queue, which seems to show it. These do not.
                 expected=Verdict.REFUTED,
@@ -221,6 +223,7 @@ class NetworkQuality:
                 source="control of the method",
                 arms=(UNLIMITED, TWIN),
                 effect_name="CPU time of a turn of the event loop, first ÷ second",
+                figure="worker1_turn_cpu_p50_ms",
                 threshold=TWIN_MARGIN,
                 form=Form.SAME,
                 everywhere=True,

@@ -152,6 +152,7 @@ CLAIMS: Final = (
         arms=(ARTICLES.name, OFF.name),
         effect=lambda block: block[ARTICLES.name].growth_bytes / block[OFF.name].growth_bytes,
         effect_name="growth of the workers' memory, the article's config ÷ proxy_buffering off",
+        figure="growth_bytes",
         scale=Scale.RATIO,
         threshold=OFF_THRESHOLD,
     ),

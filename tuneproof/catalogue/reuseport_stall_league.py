@@ -136,6 +136,7 @@ class League:
                 arms=(DEFAULT, arm),
                 effect=lambda block: turn_cpu_ms(block[DEFAULT]) / turn_cpu_ms(block[arm]),
                 effect_name=f"CPU time of a turn of the event loop, default ÷ {arm}",
+                figure="worker1_turn_cpu_p50_ms",
                 scale=Scale.RATIO,
                 threshold=HALVED_THRESHOLD,
                 expected=expected,

@@ -65,6 +65,7 @@ SCENARIO: Final = Scenario(
             arms=(DEFAULTS.name, RECIPE.name),
             effect=lambda block: block[RECIPE.name].requests_per_s / block[DEFAULTS.name].requests_per_s,
             effect_name="requests per second, recipe ÷ defaults",
+            figure="requests_per_s",
             scale=Scale.RATIO,
             threshold=DOUBLED_THRESHOLD,
             # Here the load generator's CPU is the limit, and a dropped SYN costs waiting, not work.
@@ -112,6 +113,7 @@ SCENARIO: Final = Scenario(
                 block[FIRST.name].worker_cpu_us_per_request / block[SECOND.name].worker_cpu_us_per_request
             ),
             effect_name="nginx's CPU time per request, first ÷ second",
+            figure="worker_cpu_us_per_request",
             scale=Scale.RATIO,
             threshold=TWIN_MARGIN,
             form=Form.SAME,

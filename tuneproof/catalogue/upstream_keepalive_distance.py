@@ -65,6 +65,7 @@ def claim(one_way_ms: float) -> Claim[HttpObservation]:
         arms=(plain, kept),
         effect=lambda block: block[kept].requests_per_s / block[plain].requests_per_s,
         effect_name=f"requests per second, keepalive ÷ default, {2 * one_way_ms:g} ms away",
+        figure="requests_per_s",
         scale=Scale.RATIO,
         threshold=GAIN_THRESHOLD,
         expired_since=EXPIRED_SINCE,

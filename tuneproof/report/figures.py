@@ -1,17 +1,49 @@
-"""A metric in words, by the unit that its name ends with."""
+"""Metrics in words, by the units that their names have, such as "12.3 MiB" for worker1_turn_bytes_p50."""
 
 from typing import Final
 
-_KIB: Final = 1024
+from tuneproof.report.results.cells import Cell
+from tuneproof.wording import format_number
+
+_SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+_ARMS: Final = 2
 
 
-def format_figure(name: str, value: float | None) -> str:
-    """Return a metric with its unit, such as "3.2 MiB" for grown_bytes, "32 upstream connects" for a count."""
-    if value is None:
-        return "not measured"
-    if name.endswith("_bytes"):
-        for unit, size in (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB)):
-            if value >= size:
-                return f"{value / size:.3g} {unit}"
-        return f"{value:.0f} bytes"
-    return f"{value:g} {name.replace('_', ' ')}"
+def before_and_after(cell: Cell) -> str:
+    """Return what a cell's effect compares, in its own unit; the empty string where that is no single metric."""
+    if not cell.figure or len(cell.arms) != _ARMS:
+        return ""
+    first, second = (arm.get(cell.figure) for arm in cell.arms.values())
+    if first is None or second is None:
+        return ""
+    return f"{format_figure(cell.figure, first)} → {format_figure(cell.figure, second)}"
+
+
+def format_figure(name: str, value: float) -> str:
+    """Return a metric with its unit; a number alone where its name has none."""
+    words = name.split("_")
+    rate = "/s" if name.endswith("_per_s") else ""
+    units = words[:-2] if rate else words
+    if "bytes" in units:
+        return f"{_size(value)}{rate}"
+    unit = next((word for word in units[1:] if word in _TIMES), "")
+    if unit:
+        return f"{_time(value * _TIMES[unit])}{rate}"
+    if "share" in units or "pct" in units:
+        return f"{format_number(value * (100 if 'share' in units else 1))} %"
+    return f"{format_number(value)}{rate}"
+
+
+def _size(number: float) -> str:
+    for unit, size in _SIZES:
+        if number >= size:
+            return f"{format_number(number / size)} {unit}"
+    return f"{format_number(number)} B"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in _TIMES.items():
+        if seconds >= size:
+            return f"{format_number(seconds / size)} {unit}"
+    return f"{format_number(seconds / 1e-6)} us"

@@ -1,7 +1,6 @@
 """The claims on the user's own nginx, each with the change that it is about."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.lab.load.base import Metric
@@ -41,23 +40,6 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """A change that an arm has.
-
-    Attributes:
-        what: What it does, in a few words.
-        patch: The change itself.
-    """
-
-    what: str
-    patch: str
-
-    def remedy(self, figure: str, before: str, after: str) -> Remedy:
-        """Return it as what a cell tells."""
-        return Remedy(what=self.what, figure=figure, before=before, after=after, patch=self.patch)
-
-
 def connects(name: str, way: Way, arm: str) -> OwnClaim:
     """Return the claim that requests by a way cost a connection to the upstream each."""
     return OwnClaim(
@@ -74,7 +56,7 @@ def connects(name: str, way: Way, arm: str) -> OwnClaim:
     )
 
 
-def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Change) -> OwnClaim:
+def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch saves connections to the upstream."""
     return _saves(
         f"{name}_patch_keeps_connections",
@@ -106,7 +88,7 @@ def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> Ow
     )
 
 
-def holds_less(name: str, way: Way, arms: tuple[str, str], change: Change) -> OwnClaim:
+def holds_less(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch makes slow readers hold less."""
     return _saves(
         f"{name}_patch_bounds_slow_readers",
@@ -137,7 +119,7 @@ def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
     )
 
 
-def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Change) -> OwnClaim:
+def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that small receive buffers make turns short."""
     return _saves(
         f"{name}_small_rmem_restores_the_loop",
@@ -152,7 +134,7 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Change) -
     )
 
 
-def queues_more(port: int, arms: tuple[str, str], change: Change) -> OwnClaim:
+def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that a larger backlog takes a burst that the configured one does not."""
     before, after = arms
     return OwnClaim(
@@ -166,7 +148,8 @@ def queues_more(port: int, arms: tuple[str, str], change: Change) -> OwnClaim:
         threshold=_LARGER_QUEUE,
         resolution=_ONE_CONNECT,
         expected=None,
-        remedy=change.remedy("queued", before, after),
+        figure="queued",
+        remedy=change,
     )
 
 
@@ -179,7 +162,7 @@ def _saves(  # noqa: PLR0913 - keyword-only; each is one part of a claim
     figure: str,
     what: str,
     needs: Callable[[CountedObservation], float],
-    change: Change,
+    change: Remedy,
     resolution: float = 1 / 32,
 ) -> OwnClaim:
     before, after = arms
@@ -200,7 +183,8 @@ def _saves(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         threshold=_TIMES,
         resolution=resolution,
         expected=None,
-        remedy=change.remedy(figure, before, after),
+        figure=figure,
+        remedy=change,
     )
 
 

@@ -17,8 +17,9 @@ from tuneproof.lab.subject.own_nginx import OwnNginx
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STANDIN, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Remedy
 from tuneproof.yours import claims, trials
-from tuneproof.yours.claims import Change, OwnClaim
+from tuneproof.yours.claims import OwnClaim
 from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, Needs, needs_of
 from tuneproof.yours.peers import Peers, own_ports, peers_of
@@ -33,7 +34,7 @@ _MOST_WAYS: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
-_SMALLER_BUFFERS: Final = Change(
+_SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a turn",
     patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
 )
@@ -184,14 +185,14 @@ class _Proposer:
     def _advice(self, name: str) -> list[Advised]:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
-    def _patched(self, name: str) -> tuple[Change, Subject] | None:
+    def _patched(self, name: str) -> tuple[Remedy, Subject] | None:
         """Return the change that a piece of advice comes to in all places, and a subject with it; None for none."""
         edits = [edit for one in self._advice(name) for edit in one.edits]
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch or apply([*self._changes.edits, *edits], texts) is None:
             return None
-        return Change(what=_PROVEN[name], patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
+        return Remedy(what=_PROVEN[name], patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
 
     def _subject(
         self, name: str, edits: Sequence[Edit] = (), *, sysctls: Mapping[str, str] = MappingProxyType({})

@@ -6,12 +6,12 @@ import pytest
 
 from tests.unit.yours.own import http, opened
 from tuneproof.lab.load.counted import CountedObservation
+from tuneproof.report.results.cells import Remedy
 from tuneproof.yours import claims
-from tuneproof.yours.claims import Change
 from tuneproof.yours.trials import MIB
 from tuneproof.yours.ways import Way, ways_of
 
-CHANGE = Change(what="a change", patch="+ it")
+CHANGE = Remedy(what="a change", patch="+ it")
 ARMS = ("before", "after")
 
 
@@ -62,7 +62,7 @@ def test_a_patch_is_worth_what_it_saves(way: Way) -> None:
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
     assert claim.remedy is not None
-    assert (claim.remedy.figure, claim.remedy.patch) == ("upstream_connects", "+ it")
+    assert (claim.figure, claim.remedy.patch) == ("upstream_connects", "+ it")
     with pytest.raises(ValueError, match="no request"):
         claim.effect({"before": asked(32), "after": asked(0, answered=0)})
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tuneproof.report.effects import format_measured
-from tuneproof.report.figures import format_figure
+from tuneproof.report.figures import before_and_after
 from tuneproof.report.results.cells import Cell, Remedy
 from tuneproof.wording import one_line
 
@@ -41,10 +41,5 @@ def _gains(cells: Sequence[Cell]) -> Iterator[str]:
 
 def _line(cell: Cell) -> str:
     """Return what a change does to its figure, in the figure's own unit."""
-    remedy = cell.remedy
-    if remedy is None:
-        return cell.claim
-    before, after = (cell.arms.get(arm, {}).get(remedy.figure) for arm in (remedy.before, remedy.after))
     measured = f" ({format_measured(cell.effect)})" if cell.effect else ""
-    change = f"{format_figure(remedy.figure, before)} -> {format_figure(remedy.figure, after)}"
-    return f"{one_line(cell.claim)}: {change}{measured}"
+    return f"{one_line(cell.claim)}: {before_and_after(cell)}{measured}"

@@ -52,7 +52,8 @@ CELL: dict[str, Any] = {
     "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
     "expired_since": "1.29.7",
     "line": "keepalive 32;",
-    "remedy": {"what": "keep them", "figure": "connects", "before": "a", "after": "b", "patch": "+ it"},
+    "figure": "connects",
+    "remedy": {"what": "keep them", "patch": "+ it"},
     "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
 }

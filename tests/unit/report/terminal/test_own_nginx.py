@@ -10,7 +10,7 @@ from tuneproof.report.terminal.own_nginx import render_gains
 
 def own(claim: str, times: float, verdict: str = "holds", *, what: str = "keep connections", **figures: Any) -> Cell:
     """Return a cell about a change."""
-    remedy = Remedy(what=what, figure="upstream_connects", before="yours", after="patched", patch=f"+ {what}\n")
+    remedy = Remedy(what=what, patch=f"+ {what}\n")
     effect = Effect(name="e", unit="ratio", value=times, ci_low=times, ci_high=times)
     arms = {"yours": {"upstream_connects": 32}, "patched": {"upstream_connects": figures.get("after", 4)}}
     return replace(
@@ -21,6 +21,7 @@ def own(claim: str, times: float, verdict: str = "holds", *, what: str = "keep c
         effect=effect,
         arms=arms,
         remedy=remedy,
+        figure="upstream_connects",
     )
 
 
@@ -30,7 +31,7 @@ def test_the_largest_gain_comes_first_with_its_figures_and_its_patch() -> None:
     lines = text.splitlines()
     assert lines[0] == "What to change, the largest gain first:"
     assert [line.split(":")[0].strip() for line in lines[1:4]] == ["b", "c", "a"]
-    assert "b: 32 upstream connects -> 4 upstream connects (8" in lines[1]
+    assert "b: 32 \u2192 4 (8" in lines[1]
     assert text.count("+ keep connections") == 1
     assert text.endswith("Around your files:\n  made")
 
@@ -39,4 +40,4 @@ def test_what_gains_nothing_is_told_as_well() -> None:
     """And a run without any gain says so."""
     text = render_gains([own("a", 1.0, "refuted", after=32)], told=[])
     assert text.startswith("Nothing that is proven here would gain anything.")
-    assert "Of no use here:\n  a: 32 upstream connects -> 32" in text
+    assert "Of no use here:\n  a: 32 \u2192 32" in text
