@@ -368,6 +368,14 @@ CASES: Final[Mapping[str, Case]] = {
         problems=((6, 'directive "server" is not terminated by ";"'),),
         expects={"servers": [{"listens": ["81"], "names": []}]},
     ),
+    "upstream-with-a-port": Case(
+        files={
+            MAIN: f"{HEAD}http {{\nupstream app {{ server a:1; }}\nserver {{ location / {{\n"
+            "proxy_pass http://app:8080;\n} } }\n"
+        },
+        proxied=(place("/", "no"),),
+        problems=((7, 'upstream "app" may not have port 8080'),),
+    ),
     "too-many-arguments": Case(
         files={
             MAIN: f"{HEAD}http {{\n server {{ location / {{\n  proxy_pass http://a:1\n  proxy_buffering off;\n"

@@ -1,13 +1,13 @@
 """What a configuration makes nginx do: its servers, upstreams, and the places that pass requests on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.audit.reuse import DEFAULT_SINCE, Judgement, judge
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block, Configuration
-from tuneproof.audit.upstreams import Target, Upstream, targets_of, upstreams_of
+from tuneproof.audit.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
 from tuneproof.audit.values import size_bytes, whole_number
 from tuneproof.wording import as_numbers
 
@@ -97,11 +97,13 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     main = configuration.main
     numbers = as_numbers(version)
     upstreams = upstreams_of(main, default_keepalive=_DEFAULT_KEEPALIVE if numbers >= DEFAULT_SINCE else 0)
+    targets = list(targets_of(main))
+    problems = (*configuration.problems, *port_problems(targets, upstreams))
     servers = [block for block in main.all("server") if "http" in block.path]
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
     events = next(iter(main.all("events")), None)
     return Facts(
-        configuration=configuration,
+        configuration=replace(configuration, problems=problems),
         version=version,
         servers=tuple(map(_server, servers)),
         upstreams=upstreams,
@@ -112,7 +114,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
                 is_buffered=_is_buffered(target),
                 reader_bytes=_reader_bytes(target),
             )
-            for target in targets_of(main)
+            for target in targets
         ),
         workers=_number(main.setting("worker_processes"), default=1, known=not configuration.is_fragment),
         worker_connections=_number(

@@ -1,11 +1,11 @@
 """Upstream blocks, and the places that pass requests on to them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.statements import Statement
+from tuneproof.audit.statements import Problem, Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.values import whole_number
 from tuneproof.audit.variables import pattern_of, possible_values
@@ -101,6 +101,15 @@ def upstreams_of(main: Block, *, default_keepalive: int) -> dict[str, Upstream]:
             statement=said[-1] if said else None,
         )
     return found
+
+
+def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream]) -> Iterator[Problem]:
+    """Yield each address that gives an upstream block a port, as nginx refuses it (ngx_http_upstream_add)."""
+    for target in targets:
+        name, colon, port = target.host.rpartition(":")
+        if colon and port.isdecimal() and name.lower() in upstreams:
+            message = f'upstream "{name}" may not have port {port}'
+            yield Problem(file=target.statement.file, line=target.statement.line, message=message)
 
 
 def targets_of(main: Block) -> Iterator[Target]:

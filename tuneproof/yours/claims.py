@@ -134,6 +134,22 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -
     )
 
 
+def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
+    """Return the claim that worker_connections cost memory before anybody connects."""
+    return OwnClaim(
+        name="worker_connections_cost_memory_at_start",
+        sentence=f"worker_connections {connections} take {_size(size_bytes)} of every worker before anybody connects",
+        source=SOURCE,
+        arms=(arm,),
+        effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
+        effect_name="private memory of a fresh worker ÷ that",
+        scale=Scale.RATIO,
+        threshold=1 / _BOUND_MARGIN,
+        resolution=_PAGE_BYTES / size_bytes,
+        expected=None,
+    )
+
+
 def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that a larger backlog takes a burst that the configured one does not."""
     before, after = arms

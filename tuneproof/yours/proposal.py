@@ -9,6 +9,7 @@ from typing import Final
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import Edit, apply, diff
+from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.sources import open_source
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
@@ -131,6 +132,7 @@ class _Proposer:
         for name, way in zip(claims.unique([way.slug for way in self._ways]), self._ways, strict=True):
             found += self._of_way(name, way, arms)
         found += self._of_queue(arms)
+        found += self._of_workers(arms)
         if not found:
             why = "; ".join(f"{_place(one)}: {one.why}" for one in self._no_ways) or "nothing passes requests on"
             raise BadInputError(f"there is nothing to prove: {why}", where=self._wanted.configuration)
@@ -178,6 +180,12 @@ class _Proposer:
         before = _arm(arms, "burst", self._subject("yours"), trials.burst(port, _BURST))
         after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, _BURST))
         yield claims.queues_more(port, (before, after), change)
+
+    def _of_workers(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
+        connections = self._audit.facts.worker_connections
+        if connections is not None and any(one.name == worker_connections.NAME for one in self._audit.advice):
+            arm = _arm(arms, "fresh-workers", self._subject("yours"), trials.fresh_workers)
+            yield claims.takes_at_start(arm, connections, connections * worker_connections.SLOT_BYTES)
 
     def _concerns(self, way: Way, name: str) -> bool:
         return any(one.at is way.proxied.target.statement and one.edits for one in self._advice(name))

@@ -41,12 +41,10 @@ def requests(way: Way) -> Script:
     """Return the trial of some requests on kept connections, each answered by a stand-in.
 
     Counted are: ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, answers ``from_cache``
-    that a stand-in has given before, ``status_<number>`` of the others (0 for no answer, -1 for any other number), and
-    ``worker_bytes``, the memory of a worker before.
+    that a stand-in has given before, and ``status_<number>`` of the others (0 for no answer, -1 for any other number).
     """
 
     def script(rig: Rig) -> Figures:
-        workers = rig.workers()
         flow = _flow(way, connections=_CONNECTIONS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=way.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
@@ -61,7 +59,6 @@ def requests(way: Way) -> Script:
             "upstream_connects": sum(number.endswith(".1") for number in set(numbers)),
             "from_cache": len(numbers) - len(set(numbers)),
             **{f"status_{status}": others[status] for status in STATUSES},
-            "worker_bytes": sum(one.rss_bytes for one in workers) / len(workers),
         }
 
     return script
@@ -124,6 +121,13 @@ def burst(port: int, connects: int) -> Script:
         return {"connects": connects, "queued": rig.queue_behind_stopped_workers(flow, port=port)}
 
     return script
+
+
+def fresh_workers(rig: Rig) -> Figures:
+    """Count ``worker_bytes``, the private memory of a worker that nobody has asked for anything."""
+    rig.fresh_workers()
+    workers = rig.workers()
+    return {"workers": len(workers), "worker_bytes": _held_bytes(rig) / len(workers)}
 
 
 def _flow(way: Way, *, body_bytes: int = 0, **fields: float) -> Flow:

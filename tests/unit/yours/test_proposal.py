@@ -52,6 +52,15 @@ def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> N
     assert all(claim.expected is None for claim in found.scenario.claims)
 
 
+def test_workers_that_start_large_are_looked_at(tmp_path: Path) -> None:
+    """Whatever they pass on."""
+    files = http("server { listen 80; return 200; }")
+    files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")
+    (claim,) = proposed(tmp_path, files).scenario.claims
+    assert claim.name == "worker_connections_cost_memory_at_start"
+    assert "404 MiB" in claim.sentence
+
+
 def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
     """One way for each kind of place; others that cannot be reached are told."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
