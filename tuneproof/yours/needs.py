@@ -102,5 +102,3 @@ def _folders(said: list[Statement]) -> Iterator[str]:
         elif one.name in _WRITTEN_FOLDERS:
             # nginx makes the last part, and gives it to its workers.
             yield posixpath.dirname(path.rstrip("/"))
-        elif one.name == "listen" or one.value.startswith("unix:"):
-            continue

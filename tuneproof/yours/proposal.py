@@ -63,7 +63,6 @@ class Wanted:
     Attributes:
         configuration: A file, a folder or a dump.
         version: The version of nginx that it runs on.
-        prefix: What the folder of nginx.conf is called where the configuration is used.
         image: Full name of an image with that nginx; empty for the project's own.
         main: Path of nginx.conf in that image.
         location: Path to prove; empty for one of each place that passes requests on.
@@ -72,7 +71,6 @@ class Wanted:
 
     configuration: str
     version: str
-    prefix: str = ""
     image: str = ""
     main: str = DEFAULT_MAIN
     location: str = ""
@@ -101,7 +99,7 @@ def propose(wanted: Wanted) -> Proposal:
     Raises:
         BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
     """
-    source = open_source(wanted.configuration, prefix=wanted.prefix)
+    source = open_source(wanted.configuration)
     found = audit_source(source, version=wanted.version)
     if problems := found.facts.configuration.problems:
         first = problems[0]

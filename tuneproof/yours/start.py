@@ -43,7 +43,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
         BadInputError: It has no http{}.
     """
     http = next(iter(configuration.main.all("http")), None)
-    if http is None or (http.file == "" and not configuration.is_fragment):
+    if http is None:
         raise BadInputError("there is no http{} in it: only HTTP is proven", remedy="name a configuration with servers")
     edits: list[Edit] = []
     told = []
