@@ -69,10 +69,11 @@ def test_a_fast_request_keeps_what_is_missing_as_none() -> None:
     assert [request.total_ms for request in observation.baseline] == [3.0]
 
 
-def test_a_worker_without_any_answer_is_an_error() -> None:
-    """A percentile of nothing would be an invented number."""
-    with pytest.raises(ValueError, match="no samples"):
-        StallObservation.from_json(raw_trial(lags_ms=([1.0], [])))
+def test_a_worker_without_any_answer_has_no_lag() -> None:
+    """It stood still for the whole window: the trial still counts for what its turns did."""
+    answered, silent = StallObservation.from_json(raw_trial(lags_ms=([1.0], []))).workers
+    assert (answered.lag_p50_ms, answered.probes) == (1.0, 1)
+    assert (silent.lag_p50_ms, silent.lag_p99_ms, silent.probes) == (None, None, 0)
 
 
 def test_machine_and_time_are_taken_over() -> None:

@@ -357,7 +357,7 @@ def test_a_block_whose_effect_cannot_be_computed_is_void(
     """Its trial is a good one, and stays among the arm's figures; another block takes the place of its effect."""
 
     def effect(block: Mapping[str, StallObservation]) -> float:
-        lag_ms = block["loaded"].workers[0].lag_p50_ms
+        lag_ms = block["loaded"].workers[0].lag_p50_ms or 0.0
         if lag_ms == 20.0:
             raise ValueError("there is nothing to compare 20 with")
         return lag_ms
@@ -370,6 +370,42 @@ def test_a_block_whose_effect_cannot_be_computed_is_void(
     (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
     samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
     assert [item["void_reasons"] for item in samples] == [[]] * 7
+
+
+def test_a_condition_is_asked_of_the_blocks_that_have_an_effect(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may compute the same, and must not meet what the effect could not."""
+
+    def effect(block: Mapping[str, StallObservation]) -> float:
+        lag_ms = block["loaded"].workers[0].lag_p50_ms or 0.0
+        if lag_ms == 20.0:
+            raise ValueError("there is nothing to compare 20 with")
+        return lag_ms
+
+    def condition(blocks: Sequence[Mapping[str, StallObservation]]) -> Condition:
+        return Condition(met=all(effect(block) for block in blocks), figures=f"{len(blocks)} blocks")
+
+    stall = claim("stall", "loaded", effect=effect, condition=condition)
+    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.reason, cell.void_blocks) == ("holds", "5 blocks", 2)
+
+
+def test_a_record_that_says_nothing_costs_its_trial_only(
+    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on, and the trial's evidence says why."""
+
+    def canned(arm_name: str, number: int) -> dict[str, Any]:
+        raw = stalled(arm_name, number)
+        return raw if number != 2 else {**raw, "turns": {"workers": [], "start_s": 0.0, "end_s": 0.0}}
+
+    stall = claim("stall", "loaded")
+    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
+    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
+    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
+    assert [bool(item["void_reasons"]) for item in samples].count(True) == 1
 
 
 def test_an_effect_that_can_never_be_computed_makes_the_claim_unsupported(
