@@ -19,10 +19,11 @@ _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
 # What is not answered by then never will be.
 _ANSWERED_WITHIN_S: Final = 10.0
-# Enough beyond the bound for the buffers of the sockets, whose size the kernel chooses.
-_MORE_THAN_HELD_BYTES: Final = 12 * MIB
+# Enough beyond the bound for the buffers of a socket whose client hardly reads.
+_MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-_FEW_READERS: Final = 8
+# So many that what a worker's first readers cost, the touched pages of its tables, is little for each.
+_MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
 _STEADY_S: Final = 0.4
@@ -45,6 +46,8 @@ def requests(way: Way) -> Script:
     """
 
     def script(rig: Rig) -> Figures:
+        # No connection is left from an earlier trial.
+        rig.fresh_workers()
         flow = _flow(way, connections=_CONNECTIONS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=way.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
@@ -73,7 +76,7 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
 
     Counted are: ``readers``, and ``grown_bytes`` of the workers' memory for each of them.
     """
-    readers = max(1, min(_FEW_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
+    readers = max(1, min(_MOST_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
     size = held_bytes + _MORE_THAN_HELD_BYTES
 
     def script(rig: Rig) -> Figures:

@@ -26,7 +26,7 @@ def wait_for_workers(container: LabContainer) -> int:
     before = 0
     while True:
         if not container.is_running():
-            raise LabError("your nginx does not start in the lab", where="its own words", tail=container.log_tail())
+            raise own_nginx_failed(container.log_tail())
         now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
         if now and now == before:
             return now
@@ -34,6 +34,19 @@ def wait_for_workers(container: LabContainer) -> int:
             raise LabError("your nginx has started no workers in the lab", tail=container.log_tail())
         before = now
         time.sleep(_POLL_S)
+
+
+def own_nginx_failed(words: str) -> LabError:
+    """Return the error of an nginx that does not start.
+
+    Args:
+        words: What it printed.
+    """
+    return LabError(
+        "your nginx does not start in the lab",
+        remedy="--nginx-image IMAGE for what this image lacks, such as a module or Lua; else see what nginx says",
+        tail=words,
+    )
 
 
 def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacement) -> RoleSpec:

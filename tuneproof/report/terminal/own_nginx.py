@@ -1,11 +1,14 @@
 """What to change in the user's own nginx, from the cells that were decided on it."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tuneproof.report.effects import format_measured
 from tuneproof.report.figures import before_and_after
 from tuneproof.report.results.cells import Cell, Remedy
 from tuneproof.wording import one_line
+
+_DECIDED: Final = ("holds", "refuted")
 
 
 def render_gains(cells: Sequence[Cell], *, told: Sequence[str]) -> str:
@@ -21,6 +24,10 @@ def render_gains(cells: Sequence[Cell], *, told: Sequence[str]) -> str:
     parts = ["\n".join(_gains(gains)) if gains else "Nothing that is proven here would gain anything."]
     if nothing:
         parts.append("\n".join(["Of no use here:", *(f"  {_line(cell)}" for cell in nothing)]))
+    if remarks := [
+        f"  {cell.name}: {one_line(cell.reason)}" for cell in cells if cell.reason and cell.verdict in _DECIDED
+    ]:
+        parts.append("\n".join(["Mind:", *remarks]))
     if told:
         parts.append("\n".join(["Around your files:", *(f"  {one_line(line)}" for line in told)]))
     return "\n\n".join(parts)

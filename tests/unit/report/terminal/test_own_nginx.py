@@ -36,6 +36,12 @@ def test_the_largest_gain_comes_first_with_its_figures_and_its_patch() -> None:
     assert text.endswith("Around your files:\n  made")
 
 
+def test_what_spoils_a_figure_is_told_beside_it() -> None:
+    """Such as a limit of the configuration's own."""
+    text = render_gains([replace(own("a", 8.0), reason="22 of 32 requests were refused")], told=[])
+    assert "Mind:\n  own: 22 of 32 requests were refused" in text
+
+
 def test_what_gains_nothing_is_told_as_well() -> None:
     """And a run without any gain says so."""
     text = render_gains([own("a", 1.0, "refuted", after=32)], told=[])
