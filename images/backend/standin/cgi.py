@@ -6,7 +6,7 @@ Both have one request on each connection.
 import asyncio
 from collections.abc import Mapping
 
-from .answers import asked_bytes, body, head_lines
+from .answers import asked_bytes, head_lines, send_body
 
 
 async def talk_uwsgi(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
@@ -41,7 +41,5 @@ async def _answer(
     size = asked_bytes({"x-tuneproof-bytes": variables.get("HTTP_X_TUNEPROOF_BYTES", "")})
     writer.write("\r\n".join([status, *head_lines(number, 1, size), "", ""]).encode())
     if variables.get("REQUEST_METHOD") != "HEAD":
-        async for part in body(size):
-            writer.write(part)
-            await writer.drain()
+        await send_body(writer, size)
     await writer.drain()

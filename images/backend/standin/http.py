@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from .answers import asked_bytes, body, head_lines
+from .answers import asked_bytes, head_lines, send_body
 
 _HEAD_END: Final = b"\r\n\r\n"
 
@@ -30,9 +30,7 @@ async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.Strea
         status.append(f"Connection: {'keep-alive' if stays else 'close'}")
         writer.write("\r\n".join(status).encode() + _HEAD_END)
         if method != "HEAD":
-            async for part in body(size):
-                writer.write(part)
-                await writer.drain()
+            await send_body(writer, size)
         await writer.drain()
         if not stays:
             return

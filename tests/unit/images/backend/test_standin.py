@@ -72,6 +72,21 @@ def test_bodies_are_as_long_as_asked_for() -> None:
     assert heard.endswith(b"\0" * 70000)
 
 
+def test_large_bodies_come_whole() -> None:
+    """By another system call, or in many records; to the byte."""
+    size = (2 << 20) + 12345
+    heard = told(f"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: {size}\r\nConnection: close\r\n\r\n".encode())
+    assert len(heard.partition(b"\r\n\r\n")[2]) == size
+    begin = _record(1, bytes([0, 1, 0, 0, 0, 0, 0, 0]))
+    params = _record(4, _params(HTTP_X_TUNEPROOF_BYTES=str(size))) + _record(4, b"")
+    answer, at, body = told(begin + params + _record(5, b"")), 0, b""
+    while at < len(answer):
+        kind, length = answer[at + 1], int.from_bytes(answer[at + 4 : at + 6], "big")
+        body += answer[at + 8 : at + 8 + length] if kind == 6 else b""
+        at += 8 + length
+    assert len(body.partition(b"\r\n\r\n")[2]) == size
+
+
 def _record(kind: int, content: bytes) -> bytes:
     return struct.pack("!BBHHBx", 1, kind, 1, len(content), 0) + content
 
