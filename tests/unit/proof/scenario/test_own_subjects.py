@@ -1,0 +1,86 @@
+"""Subjects with somebody's own nginx: their containers, and whether they have come up."""
+
+from typing import Any, cast
+
+import pytest
+
+from tuneproof.errors import LabError
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx, socket_path
+from tuneproof.proof.scenario import own_subjects as module
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.backends import local_standin
+from tuneproof.proof.scenario.own_subjects import own_spec, wait_for_workers
+from tuneproof.proof.scenario.placement import CpuPlacement
+
+WORKER = "nginx: worker process"
+OWN = OwnNginx(
+    files={"/etc/nginx/nginx.conf": b"events { }\n", "/etc/tuneproof/start.sh": b"exec nginx\n"},
+    script="/etc/tuneproof/start.sh",
+    sockets=2,
+    local_ports=(3000,),
+)
+SUBJECT = Subject(name="yours", config=SubjectConfig(port=18080), own=OWN)
+PLACEMENT = CpuPlacement(subject="0", others="1")
+
+
+class FakeContainer:
+    """A container whose processes change from one look to the next."""
+
+    def __init__(self, *looks: int, running: bool = True) -> None:
+        self._looks = iter(looks)
+        self._running = running
+
+    def is_running(self) -> bool:
+        """Tell whether it lives."""
+        return self._running
+
+    def processes(self) -> list[tuple[int, str]]:
+        """Return the master and so many workers."""
+        return [(1, "nginx: master process nginx"), *[(number + 2, WORKER) for number in range(next(self._looks))]]
+
+    def log_tail(self) -> str:
+        """Return its words."""
+        return "unknown directive"
+
+
+def waited(container: FakeContainer) -> int:
+    """Return how many workers it has in the end."""
+    return wait_for_workers(cast("Any", container))
+
+
+def test_workers_are_waited_for_until_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many there will be is nginx's own affair: a machine's CPUs, or a number."""
+    monkeypatch.setattr(module, "_POLL_S", 0.0)
+    assert waited(FakeContainer(0, 1, 2, 2)) == 2
+
+
+def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
+    """In its own words, and ours."""
+    with pytest.raises(LabError, match="--nginx-image") as caught:
+        waited(FakeContainer(running=False))
+    assert caught.value.tail == "unknown directive"
+
+
+def test_one_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as with master_process off."""
+    monkeypatch.setattr(module, "_STARTS_WITHIN_S", 0.0)
+    with pytest.raises(LabError, match="no workers"):
+        waited(FakeContainer(0))
+
+
+def test_its_container_has_what_an_nginx_needs_that_starts_as_root_and_nothing_else() -> None:
+    """Its files as they are, and a folder for sockets that the stand-in beside it shares."""
+    spec = own_spec(SUBJECT, OWN, "ours:1", PLACEMENT)
+    assert (spec.image, spec.user, spec.capabilities) == ("ours:1", "0:0", CAPABILITIES)
+    assert (spec.entrypoint, spec.files, spec.shared_folders) == (("sh", OWN.script), OWN.files, (SOCKETS,))
+    beside = local_standin("yours", OWN, image="backend:1", cpuset="1")
+    assert (beside.joins, beside.environment["STANDIN_PORTS"]) == ("yours", "3000")
+    assert beside.environment["STANDIN_SOCKETS"] == f"{socket_path(0)},{socket_path(1)}"
+
+
+def test_its_evidence_is_all_its_files_as_nginx_shows_them() -> None:
+    """As nginx -T does, so that it can be audited and run again."""
+    ((name, text),) = SUBJECT.texts(()).items()
+    assert name == "yours.nginx.conf"
+    assert text.startswith("# configuration file /etc/nginx/nginx.conf:\nevents { }\n")
