@@ -47,6 +47,7 @@ class Needs:
         starts_in_background: The ``daemon on`` in the files; None where it is not said.
         stays_in_foreground: Whether ``daemon off`` is said.
         modules: Modules that are loaded, which the image must have.
+        prefix: Folder that relative names of logs and caches are below; empty where there are none.
     """
 
     folders: tuple[str, ...]
@@ -55,6 +56,7 @@ class Needs:
     starts_in_background: Statement | None
     stays_in_foreground: bool
     modules: tuple[str, ...]
+    prefix: str = ""
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
@@ -74,7 +76,8 @@ def needs_of(configuration: Configuration, *, folder: str, there: Collection[str
     }
     daemon = next((one for one in said if one.name == "daemon"), None)
     return Needs(
-        folders=tuple(dict.fromkeys([*_folders(said), *sorted(map(posixpath.dirname, made))])),
+        folders=tuple(dict.fromkeys([*_folders(said, folder), *sorted(map(posixpath.dirname, made))])),
+        prefix=folder if any(_is_relative(one) for one in said) else "",
         made=made,
         accounts=tuple(name for one in said if one.name == "user" for name in one.args),
         starts_in_background=daemon if daemon is not None and daemon.value == "on" else None,
@@ -91,11 +94,19 @@ def _made(said: list[Statement], folder: str) -> Iterator[tuple[str, str]]:
             yield posixpath.normpath(posixpath.join(folder, one.value)), _MATERIALS[one.name]
 
 
-def _folders(said: list[Statement]) -> Iterator[str]:
+def _is_relative(one: Statement) -> bool:
+    """Tell whether a directive names something that is written below nginx's prefix."""
+    if one.name not in {*_WRITTEN_FILES, *_WRITTEN_FOLDERS} or not one.args:
+        return False
+    return not one.value.startswith(("/", "$", *_NOT_FILES))
+
+
+def _folders(said: list[Statement], prefix: str) -> Iterator[str]:
     for one in said:
         path = one.value.partition("$")[0]
+        if _is_relative(one):
+            path = posixpath.join(prefix, path)
         if not path.startswith("/"):
-            # Below nginx's own prefix, or no file at all.
             continue
         if one.name in _WRITTEN_FILES:
             yield posixpath.dirname(path)

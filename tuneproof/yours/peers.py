@@ -11,7 +11,7 @@ from tuneproof.audit.tree import Block
 
 _SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
 _HTTP_PORT: Final = 80
-_DNS_PORT: Final = 53
+_LOCALHOST: Final = "127.0.0.1"
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
 # The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services
 _ENGINES_RESOLVER: Final = "127.0.0.11"
@@ -34,7 +34,7 @@ class Peer:
     @property
     def is_address(self) -> bool:
         """Whether its host is an IPv4 address, and no name."""
-        return _is_ipv4(self.host)
+        return is_ipv4(self.host)
 
     @property
     def is_local(self) -> bool:
@@ -61,8 +61,8 @@ class Peers:
     @property
     def names(self) -> tuple[str, ...]:
         """Names that must lead to a stand-in."""
-        names = (peer.host for peer in self.passed_to if peer.host and not peer.is_address and not peer.is_local)
-        return tuple(dict.fromkeys(name.lower() for name in names))
+        names = [peer.host for peer in self.passed_to if peer.host and not peer.is_address and not peer.is_local]
+        return tuple(dict.fromkeys([*names, *map(str.lower, names)]))
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -81,6 +81,13 @@ class Peers:
         return tuple(sorted({peer.port for peer in self.passed_to if peer.is_local and peer.port}))
 
     @property
+    def local_addresses(self) -> tuple[str, ...]:
+        """Addresses of nginx's own machine that they are on."""
+        local = (peer for peer in self.passed_to if peer.is_local and peer.port)
+        found = [address for peer in local for address in ((peer.host,) if peer.is_address else (_LOCALHOST, "::1"))]
+        return tuple(dict.fromkeys(found))
+
+    @property
     def sockets(self) -> tuple[str, ...]:
         """Paths of unix sockets."""
         return tuple(dict.fromkeys(peer.path for peer in self.passed_to if peer.path))
@@ -93,7 +100,7 @@ class Peers:
 
 def peers_of(facts: Facts) -> Peers:
     """Return whom a configuration talks to, but not nginx itself."""
-    own = set(own_ports(facts))
+    own = set(own_ports(facts, local_only=True))
     found, left_out = [], []
     for text, default_port in _spoken_to(facts):
         peer = _peer(text, default_port)
@@ -108,7 +115,7 @@ def peers_of(facts: Facts) -> Peers:
         for arg in said.args
         if "=" not in arg
     ]
-    known = [one for one in resolvers if _is_ipv4(one) and one != _ENGINES_RESOLVER]
+    known = [one for one in resolvers if is_ipv4(one) and one != _ENGINES_RESOLVER]
     return Peers(
         passed_to=tuple(dict.fromkeys(found)),
         resolvers=tuple(dict.fromkeys(known)),
@@ -116,10 +123,18 @@ def peers_of(facts: Facts) -> Peers:
     )
 
 
-def own_ports(facts: Facts) -> Iterator[int]:
-    """Yield the TCP ports that nginx itself listens on."""
+def own_ports(facts: Facts, *, local_only: bool = False) -> Iterator[int]:
+    """Yield the TCP ports that nginx itself listens on.
+
+    Args:
+        facts: The configuration.
+        local_only: Leave out those that nobody on its own machine reaches by 127.0.0.1.
+    """
     for block in facts.configuration.main.all("server"):
         for listen in block.local("listen"):
+            host = listen.value.rpartition(":")[0]
+            if local_only and is_ipv4(host) and host != "0.0.0.0" and not _is_loopback(host):  # noqa: S104 - compared
+                continue
             if (port := port_of(listen.value)) is not None:
                 yield port
         if not block.local("listen"):
@@ -173,13 +188,14 @@ def _peer(text: str, default_port: int) -> Peer | None:
     if not colon or not port.isdecimal():
         host, port = text, str(default_port)
     if host in {"[::1]", "::1"}:
-        host = "127.0.0.1"
-    if "$" in text or not (_is_ipv4(host) or _NAME.fullmatch(host)):
+        host = _LOCALHOST
+    if "$" in text or not (is_ipv4(host) or _NAME.fullmatch(host)):
         return None
     return Peer(host=host, port=int(port))
 
 
-def _is_ipv4(text: str) -> bool:
+def is_ipv4(text: str) -> bool:
+    """Tell whether a text is an IPv4 address."""
     try:
         ipaddress.IPv4Address(text)
     except ValueError:

@@ -25,7 +25,7 @@ from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, Needs, needs_of
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
-from tuneproof.yours.ways import NoWay, Way, ways_of
+from tuneproof.yours.ways import NoWay, Way, entries_of, ways_of
 
 SCENARIO: Final = "yours"
 DEFAULT_MAIN: Final = "/etc/nginx/nginx.conf"
@@ -45,6 +45,8 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
         # Addresses of its own machine that it listens on do not exist here.
         "net.ipv4.ip_nonlocal_bind": "1",
         "net.ipv6.ip_nonlocal_bind": "1",
+        # What comes from outside may be led to 127.0.0.1, for servers that listen there only.
+        "net.ipv4.conf.all.route_localnet": "1",
     }
 )
 _PROVEN: Final[Mapping[str, str]] = MappingProxyType(
@@ -174,10 +176,11 @@ class _Proposer:
         if longer is None or not self._ways:
             return
         change, subject = longer
-        port = self._ways[0].port
-        before = _arm(arms, "burst", self._subject("yours"), trials.burst(port, _BURST))
-        after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, _BURST))
-        yield claims.queues_more(port, (before, after), change)
+        way = self._ways[0]
+        port, listens_on = way.port, way.listens_on
+        before = _arm(arms, "burst", self._subject("yours"), trials.burst(port, listens_on, _BURST))
+        after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, listens_on, _BURST))
+        yield claims.queues_more(listens_on, (before, after), change)
 
     def _of_workers(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         connections = self._audit.facts.worker_connections
@@ -232,8 +235,10 @@ class _Proposer:
                 image=self._wanted.image,
                 sockets=len(peers.sockets),
                 local_ports=peers.local_ports,
+                local_addresses=peers.local_addresses,
                 answers_names=peers.local_names,
                 addresses=peers.addresses,
+                entries={entry: place for place, entry in entries_of(self._audit.facts).items()},
                 told=self._changes.told,
             ),
         )

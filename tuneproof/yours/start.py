@@ -92,5 +92,6 @@ def _lines(needs: Needs, served: Sequence[str], sockets: Sequence[str]) -> Itera
 
 
 def _start(needs: Needs, main: str) -> str:
+    prefix = f" -p {shlex.quote(needs.prefix)}/" if needs.prefix else ""
     options = "" if needs.stays_in_foreground or needs.starts_in_background is not None else " -g 'daemon off;'"
-    return f"{_FIND}\n$nginx -v\nexec $nginx -c {shlex.quote(main)}{options}"
+    return f"{_FIND}\n$nginx -v\nexec $nginx{prefix} -c {shlex.quote(main)}{options}"

@@ -113,15 +113,23 @@ def bulk(way: Way) -> Script:
     return script
 
 
-def burst(port: int, connects: int) -> Script:
+def burst(port: int, listens_on: int, connects: int) -> Script:
     """Return the trial of a burst of connects while all workers are busy with something else.
+
+    Args:
+        port: The port that the client connects to.
+        listens_on: The port that nginx listens on.
+        connects: How many connects.
 
     Counted is ``queued``: how many of them the kernel has taken for nginx.
     """
 
     def script(rig: Rig) -> Figures:
         flow = Flow(connections=connects, requests=0, hold_s=2.0, timeout_s=6.0)
-        return {"connects": connects, "queued": rig.queue_behind_stopped_workers(flow, port=port)}
+        return {
+            "connects": connects,
+            "queued": rig.queue_behind_stopped_workers(flow, port=port, listens_on=listens_on),
+        }
 
     return script
 

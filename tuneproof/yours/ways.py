@@ -1,7 +1,7 @@
 """How a request gets to each place that passes requests on: which port, which host, which path."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,7 +9,7 @@ from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.errors import BadInputError
-from tuneproof.yours.peers import port_of
+from tuneproof.yours.peers import is_ipv4, port_of
 
 _LAST: Final = "tuneproof"
 _ANY_HOST: Final = "lab"
@@ -27,6 +27,7 @@ _GUESSES: Final = (
     "/graphql",
 )
 _REGEX: Final = ("~", "~*")
+_FIRST_ENTRY_PORT: Final = 28080
 _HTTP_KINDS: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
 
 
@@ -36,7 +37,8 @@ class Way:
 
     Attributes:
         proxied: The place.
-        port: TCP port of nginx's.
+        port: TCP port that the client connects to.
+        listens_on: TCP port of nginx's; another one where it listens on a single address, which is led to.
         tls: Whether that port speaks TLS.
         host: The Host header.
         path: The path.
@@ -44,6 +46,7 @@ class Way:
 
     proxied: Proxied
     port: int
+    listens_on: int
     tls: bool
     host: str
     path: str
@@ -52,7 +55,7 @@ class Way:
     def shown(self) -> str:
         """The way in words, such as "https://shop.example/api/"."""
         usual = 443 if self.tls else 80
-        port = "" if self.port == usual else f":{self.port}"
+        port = "" if self.listens_on == usual else f":{self.listens_on}"
         return f"http{'s' if self.tls else ''}://{self.host}{port}{self.path}"
 
     @property
@@ -82,6 +85,7 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
         BadInputError: Nothing passes requests on at the location, or there is no server of that name.
     """
     found: list[Way | NoWay] = []
+    entries = entries_of(facts)
     for proxied in facts.proxied:
         server = proxied.target.block.around("server")
         if server is None:
@@ -90,7 +94,7 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
         names = [name for said in server.local("server_name") for name in said.args]
         if host and host not in names:
             continue
-        found.append(_way(proxied, server, names, location=location, host=host))
+        found.append(_way(proxied, server, names, entries, location=location, host=host))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
         raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
@@ -101,24 +105,36 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
     return found
 
 
-def _way(proxied: Proxied, server: Block, names: Sequence[str], *, location: str, host: str) -> Way | NoWay:
+def _way(
+    proxied: Proxied,
+    server: Block,
+    names: Sequence[str],
+    entries: Mapping[tuple[str, int], int],
+    *,
+    location: str,
+    host: str,
+) -> Way | NoWay:
     if proxied.target.kind not in _HTTP_KINDS:
         return NoWay(proxied=proxied, why=f"{proxied.target.kind} is not spoken here")
     listens = [listen for listen in map(_Listen.of, server.local("listen")) if listen is not None]
     if not server.local("listen"):
-        listens = [_Listen(port=80, tls=False)]
+        listens = [_Listen(address="", port=80, tls=False)]
     if not listens:
         return NoWay(proxied=proxied, why="its server listens where the lab's client cannot connect")
-    listen = min(listens, key=lambda one: one.tls)
+    listen = min(listens, key=lambda one: (one.tls, bool(one.address)))
+    port = entries[listen.address, listen.port] if listen.address else listen.port
     block = proxied.target.block.around("location")
     path = location or (_path_to(block, server) if block is not None else f"/{_LAST}")
     if not path or (location and block is not None and _chosen(path, server) is not block):
         return NoWay(proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location")
-    return Way(proxied=proxied, port=listen.port, tls=listen.tls, host=host or _host(names), path=path)
+    return Way(proxied=proxied, port=port, listens_on=listen.port, tls=listen.tls, host=host or _host(names), path=path)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Listen:
+    """A ``listen``: its IPv4 address, empty for all of them, and so on."""
+
+    address: str
     port: int
     tls: bool
 
@@ -126,17 +142,23 @@ class _Listen:
     def of(cls, said: Statement) -> "_Listen | None":
         """Return a ``listen`` that the lab's client can connect to; None for any other."""
         port = port_of(said.value)
-        address = said.value.rpartition(":")[0] if ":" in said.value else ""
-        is_number = said.value.isdecimal()
-        anywhere = is_number or address in {"", "*", "0.0.0.0", "[::]"}  # noqa: S104 - compared, not bound
-        if not is_number and ":" not in said.value:
-            anywhere = said.value in {"*", "0.0.0.0"}  # noqa: S104 - likewise
-        if port is None or not anywhere or {"proxy_protocol", "quic"} & set(said.args):
+        if port is None or {"proxy_protocol", "quic"} & set(said.args):
             return None
-        if "ipv6only=on" in said.args or (address == "[::]" and "ipv6only=off" not in said.args):
-            # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: IPv6 only, unless told otherwise.
-            return None
-        return cls(port=port, tls="ssl" in said.args)
+        if said.value.startswith("[::]") and "ipv6only=off" in said.args:
+            return cls(address="", port=port, tls="ssl" in said.args)
+        host = "" if said.value.isdecimal() else said.value.partition(":")[0]
+        if host in {"", "*", "0.0.0.0"}:  # noqa: S104 - compared, not bound
+            return cls(address="", port=port, tls="ssl" in said.args)
+        # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: [::] is IPv6 only, unless told otherwise.
+        address = "127.0.0.1" if host == "localhost" else host
+        return cls(address=address, port=port, tls="ssl" in said.args) if is_ipv4(address) else None
+
+
+def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
+    """Return a port of its own for each single address and port that nginx listens on: clients connect to that."""
+    listens = [_Listen.of(said) for server in facts.servers for said in server.block.local("listen")]
+    single = dict.fromkeys((one.address, one.port) for one in listens if one is not None and one.address)
+    return {place: _FIRST_ENTRY_PORT + number for number, place in enumerate(single)}
 
 
 def _host(names: Sequence[str]) -> str:

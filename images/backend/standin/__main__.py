@@ -1,10 +1,11 @@
 """``python3 -m standin`` listens where it is told until SIGINT or SIGTERM.
 
-STANDIN_PORTS has the TCP ports, STANDIN_SOCKETS the paths of unix sockets, both separated by commas; STANDIN_NAMES says
-whether names are looked up here, too: "yes" or "".
+STANDIN_PORTS has the TCP ports, STANDIN_ADDRESSES the addresses of each (all of IPv4 unless given), STANDIN_SOCKETS the
+paths of unix sockets, all separated by commas; STANDIN_NAMES says whether names are looked up here, too: "yes" or "".
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -22,16 +23,23 @@ _KEY: Final = "/etc/tuneproof/tls.key"
 _DNS_PORT: Final = 53
 
 
+def _named(variable: str) -> list[str]:
+    return [word for word in os.environ.get(variable, "").split(",") if word]
+
+
 def listening() -> list[socket.socket]:
     """Return the sockets that are asked for."""
     sockets = []
-    for port in filter(None, os.environ.get("STANDIN_PORTS", "").split(",")):
-        # IPv4 through the same socket, as its mapped addresses (ipv6(7)).
-        dual = socket.create_server(("::", int(port)), family=socket.AF_INET6, backlog=_BACKLOG, dualstack_ipv6=True)
-        sockets.append(dual)
+    for port in _named("STANDIN_PORTS"):
+        for address in _named("STANDIN_ADDRESSES") or ["0.0.0.0"]:  # noqa: S104 - the lab's network
+            is_ipv6 = ":" in address
+            # A container need not have IPv6, though its hosts file may say so.
+            with contextlib.suppress(OSError) if is_ipv6 else contextlib.nullcontext():
+                family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
+                sockets.append(socket.create_server((address, int(port)), family=family, backlog=_BACKLOG))
     # Whoever nginx's workers run as may connect.
     os.umask(0)
-    for path in filter(None, os.environ.get("STANDIN_SOCKETS", "").split(",")):
+    for path in _named("STANDIN_SOCKETS"):
         Path(path).unlink(missing_ok=True)
         local = socket.socket(socket.AF_UNIX)
         local.bind(path)

@@ -19,6 +19,37 @@ table ip tuneproof {{
 """
 
 
+_ENTRIES: Final = """\
+table ip tuneproof-entries {{
+    chain in {{
+        type nat hook prerouting priority -100; policy accept;
+{rules}
+    }}
+}}
+"""
+
+
+def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
+    """Give this network namespace addresses of its own, and lead ports to them.
+
+    Args:
+        entries: Each a port of this namespace, an IPv4 address and the port there.
+
+    Raises:
+        ValueError: One of them is no IPv4 address.
+        subprocess.CalledProcessError: The kernel refused.
+    """
+    rules = []
+    for port, address, there in entries:
+        place = ipaddress.IPv4Address(address)
+        if not place.is_loopback:
+            command = ["ip", "address", "replace", f"{place}/32", "dev", "lo"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        rules.append(f"        tcp dport {int(port)} dnat to {place}:{int(there)}")
+    text = _ENTRIES.format(rules="\n".join(rules))
+    subprocess.run(["nft", "-f", "-"], input=text.encode(), check=True, stdout=subprocess.DEVNULL)
+
+
 def lead(addresses: Sequence[str], to: str) -> None:
     """Lead what this network namespace sends to some addresses to another one.
 

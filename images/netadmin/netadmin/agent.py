@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Final
 
 from . import native_agent
-from .addresses import lead
+from .addresses import lead, open_entries
 from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
@@ -36,6 +36,7 @@ class Agent:
             "segmentation": self.segmentation,
             "fix_neighbours": self.fix_neighbours,
             "lead_addresses": self.lead_addresses,
+            "open_entries": self.open_entries,
             "status": self.status,
             "revive": self.revive,
             "wire_log": self.wire_log,
@@ -99,6 +100,11 @@ class Agent:
         """Lead what is sent to some addresses to another one; see addresses.py."""
         lead(addresses, to)
         return {"led": len(addresses)}
+
+    def open_entries(self, entries: list[tuple[int, str, int]]) -> dict[str, Any]:
+        """Lead ports of the role's link to addresses of its own; see addresses.py."""
+        open_entries(entries)
+        return {"opened": len(entries)}
 
     def status(self) -> dict[str, Any]:
         """Tell whether the link's shaper is alive, and which process it is; a native one is the kernel itself."""

@@ -42,6 +42,16 @@ def test_folders_of_what_nginx_writes_are_made(tmp_path: Path) -> None:
     assert set(found.folders) == {"/run/n", "/var/log/app", "/data/cache", "/tmp"}  # noqa: S108 - theirs
 
 
+def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:
+    """Which is nginx's prefix in its own packages, and is made so in others."""
+    found = needs(
+        tmp_path, "access_log logs/access.log; proxy_cache_path cache/a keys_zone=a:1m;", main="pid nginx.pid;\n"
+    )
+    assert set(found.folders) == {"/etc/nginx/logs", "/etc/nginx/cache", "/etc/nginx"}
+    assert found.prefix == "/etc/nginx"
+    assert needs(tmp_path, "access_log off; error_log stderr;").prefix == ""
+
+
 def test_includes_that_are_not_here_are_empty(tmp_path: Path) -> None:
     """But a pattern that matches nothing needs nothing, and the tables come with nginx."""
     found = needs(tmp_path, "include /etc/nginx/snippets/ssl.conf; include extra/*.conf; include mime.types;")

@@ -47,7 +47,8 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
     ("server", "why"),
     [
         ("server { listen unix:/s; location / { PASS } }", "cannot connect"),
-        ("server { listen 127.0.0.1:80; location / { PASS } }", "cannot connect"),
+        ("server { listen [::1]:80; location / { PASS } }", "cannot connect"),
+        ("server { listen name.example:80; location / { PASS } }", "cannot connect"),
         ("server { listen 80 proxy_protocol; location / { PASS } }", "cannot connect"),
         ("server { listen 80; location / { grpc_pass grpc://a:1; } }", "grpc is not spoken"),
         (r"server { listen 80; location ~ ^/[0-9]{8}/x$ { PASS } }", "no path is known"),
@@ -59,6 +60,17 @@ def test_what_cannot_be_reached_says_why(tmp_path: Path, server: str, why: str) 
     (found,) = ways(tmp_path, server.replace("PASS", PASSES_ON))
     assert isinstance(found, NoWay)
     assert why in found.why
+
+
+def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> None:
+    """Two servers may listen on one port, each on an address; one of all addresses is connected to directly."""
+    text = "".join(
+        f"server {{ listen {listen}; server_name s{number}; location / {{ {PASSES_ON} }} }}\n"
+        for number, listen in enumerate(("192.0.2.1:443 ssl", "192.0.2.2:443 ssl", "localhost:80", "443 ssl"))
+    )
+    found = [way for way in ways(tmp_path, text) if isinstance(way, Way)]
+    assert [(way.port, way.listens_on) for way in found] == [(28080, 443), (28081, 443), (28082, 80), (443, 443)]
+    assert found[0].shown == "https://s0/tuneproof"
 
 
 def test_a_place_can_be_asked_for(tmp_path: Path) -> None:

@@ -188,13 +188,19 @@ class Rig:
         now_s = self._stage.observer.counters().at_s
         return self._stage.observer.turns(now_s, now_s + seconds)
 
-    def queue_behind_stopped_workers(self, flow: Flow, *, port: int) -> int:
-        """Run a flow of connects while the workers stand still; return how many the kernel takes for them."""
+    def queue_behind_stopped_workers(self, flow: Flow, *, port: int, listens_on: int) -> int:
+        """Run a flow of connects while the workers stand still; return how many the kernel takes for them.
+
+        Args:
+            flow: The flow.
+            port: The port that it connects to.
+            listens_on: The port that nginx listens on.
+        """
         self._stage.observer.stop_workers()
         with ThreadPoolExecutor(max_workers=1) as pool:
             running = pool.submit(self.flow, flow, port=port)
             try:
-                queued = self._steady(lambda: self._queued(port), running.done)
+                queued = self._steady(lambda: self._queued(listens_on), running.done)
             finally:
                 self._stage.observer.continue_workers()
             running.result()

@@ -29,8 +29,10 @@ class OwnNginx:
         image: Full name of its image; empty for the project's own.
         sockets: How many unix sockets a stand-in makes, at :func:`socket_path`.
         local_ports: TCP ports that a stand-in listens on beside nginx.
+        local_addresses: The addresses of nginx's own machine that it does so on.
         answers_names: Whether that stand-in answers about names, too.
         addresses: IPv4 addresses that lead to the stand-in on the network.
+        entries: Ports that lead to single addresses which it listens on, each with the address and port there.
         told: What of all this differs from the configuration as it was given, in words.
     """
 
@@ -40,8 +42,10 @@ class OwnNginx:
     image: str = ""
     sockets: int = 0
     local_ports: tuple[int, ...] = ()
+    local_addresses: tuple[str, ...] = ()
     answers_names: bool = False
     addresses: tuple[str, ...] = ()
+    entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
     told: tuple[str, ...] = ()
 
     @property

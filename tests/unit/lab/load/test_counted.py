@@ -232,11 +232,11 @@ def test_a_burst_is_counted_until_the_queue_stays_as_it_is(monkeypatch: pytest.M
     """While the workers stand still; they go on whatever happens."""
     monkeypatch.setattr(module, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
-    assert rig(around).queue_behind_stopped_workers(Flow(), port=80) in {0, 2}
+    assert rig(around).queue_behind_stopped_workers(Flow(), port=80, listens_on=80) in {0, 2}
     assert (around.did[0], around.did[-1]) == ("stop workers", "continue workers")
     around.jobs.clear()
     with pytest.raises(KeyError):
-        rig(around).queue_behind_stopped_workers(Flow(), port=80)
+        rig(around).queue_behind_stopped_workers(Flow(), port=80, listens_on=80)
     assert around.did[-1] == "continue workers"
 
 
