@@ -8,7 +8,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages
-from tests.support.configurations import CASES, Case
+from tests.support.configurations import CASES, Case, whole
 from tests.unit.yours.own import written
 from tuneproof.audit.auditing import audit
 from tuneproof.lab.engine.labels import Session
@@ -46,11 +46,30 @@ STARTED: Final = (
     "site-fragment",
     "upper-case-upstream",
 )
+# What only matters where it starts: who listens where, keys, relative names, accounts.
+SURROUNDINGS: Final[Mapping[str, Case]] = {
+    "single-addresses-and-keys": whole(
+        "access_log logs/access.log;\n"
+        "server { listen 203.0.113.5:443 ssl; listen [::]:443 ssl; ssl_certificate certs/a.pem;\n"
+        "ssl_certificate_key certs/a.key; ssl_dhparam /etc/letsencrypt/ssl-dhparams.pem;\n"
+        "include /etc/letsencrypt/options-ssl-nginx.conf; location / { proxy_pass http://127.0.0.1:443; } }\n"
+        "server { listen 203.0.113.6:443 ssl; ssl_certificate b.pem; ssl_certificate_key b.key;\n"
+        "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-RSA-AES128-GCM-SHA256;\n"
+        "location / { proxy_pass https://App.Internal; } }\n"
+        "server { listen 127.0.0.1:8080; location / { proxy_pass http://localhost:3000; } }"
+    ),
+    "names-and-files": whole(
+        'resolver 10.0.0.2 valid=10s;\nserver { listen 8080; set $up "api.internal"; root /var/www/app;\n'
+        "location / { proxy_pass http://$up:9000; }\n"
+        "location ~ \\.php$ { try_files $uri =404; include fastcgi_params; fastcgi_pass unix:/run/php/fpm.sock; } }"
+    ),
+}
 
 
 def parameters() -> list[object]:
     """Return the cases, most of them only where this module is named."""
-    return [pytest.param(name, id=name, marks=() if name in USUAL else NOT_FOR_ALL) for name in STARTED]
+    names = (*STARTED, *SURROUNDINGS)
+    return [pytest.param(name, id=name, marks=() if name in USUAL else NOT_FOR_ALL) for name in names]
 
 
 def first_file(case: Case, folder: Path) -> str:
@@ -85,7 +104,7 @@ def test_a_configuration_starts_and_does_what_audit_says(
     lab_session: Session,
 ) -> None:
     """Every request is answered by a stand-in; with "yes" connections are shared, with "no" each has its own."""
-    named = first_file(CASES[name], tmp_path)
+    named = first_file({**CASES, **SURROUNDINGS}[name], tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}
     counted = asked(proposal, lab_session, images, engine, nginx)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.audit.facts import Facts
+from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 
 _SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
@@ -132,13 +133,20 @@ def own_ports(facts: Facts, *, local_only: bool = False) -> Iterator[int]:
     """
     for block in facts.configuration.main.all("server"):
         for listen in block.local("listen"):
-            host = listen.value.rpartition(":")[0]
-            if local_only and is_ipv4(host) and host != "0.0.0.0" and not _is_loopback(host):  # noqa: S104 - compared
+            if local_only and not _is_reached_locally(listen):
                 continue
             if (port := port_of(listen.value)) is not None:
                 yield port
         if not block.local("listen"):
             yield _HTTP_PORT
+
+
+def _is_reached_locally(listen: Statement) -> bool:
+    """Tell whether what connects to 127.0.0.1 gets to a ``listen``."""
+    if listen.value.startswith("["):
+        return "ipv6only=off" in listen.args
+    host = listen.value.partition(":")[0]
+    return not is_ipv4(host) or host == "0.0.0.0" or _is_loopback(host)  # noqa: S104 - compared, not bound
 
 
 def port_of(listen: str) -> int | None:

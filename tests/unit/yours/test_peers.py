@@ -44,7 +44,7 @@ def test_nginx_itself_stays_itself(tmp_path: Path) -> None:
 
 def test_a_port_of_another_address_is_not_nginx_itself(tmp_path: Path) -> None:
     """A backend on this machine may have the same port on 127.0.0.1."""
-    text = "server { listen 192.0.2.1:80; location / { proxy_pass http://127.0.0.1:80; } }"
+    text = "server { listen 192.0.2.1:80; listen [::]:80; location / { proxy_pass http://127.0.0.1:80; } }"
     found = peers(tmp_path, text)
     assert (found.local_ports, found.local_addresses) == ((80,), ("127.0.0.1",))
 
