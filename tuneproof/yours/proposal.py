@@ -35,6 +35,8 @@ _MOST_WAYS: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
+# A newer nginx, or a module, may know better; and what a copy lacks is made empty, and told.
+_FOR_NGINX_TO_SAY: Final = ("unknown directive", "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a turn",
     patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
@@ -103,9 +105,11 @@ def propose(wanted: Wanted) -> Proposal:
     """
     source = open_source(wanted.configuration)
     found = audit_source(source, version=wanted.version)
-    if problems := found.facts.configuration.problems:
-        first = problems[0]
-        raise BadInputError(f"nginx would not start with it: {first.message}", where=f"{first.file}:{first.line}")
+    for problem in found.facts.configuration.problems:
+        if not problem.message.startswith(_FOR_NGINX_TO_SAY):
+            raise BadInputError(
+                f"nginx would not start with it: {problem.message}", where=f"{problem.file}:{problem.line}"
+            )
     places = installed(found.facts.configuration, source, main=wanted.main)
     return _Proposer(wanted, found, places).proposal()
 
@@ -123,7 +127,8 @@ class _Proposer:
         self._probe_port = next(port for port in range(_FIRST_PROBE_PORT, 1 << 16) if port not in taken)
         self._changes: Changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
         all_ways = ways_of(found.facts, location=wanted.location, host=wanted.host)
-        self._ways = _distinct([way for way in all_ways if isinstance(way, Way)])
+        kinds = _kinds([way for way in all_ways if isinstance(way, Way)])
+        self._ways, self._further = kinds[:_MOST_WAYS], kinds[_MOST_WAYS:]
         self._no_ways = [way for way in all_ways if isinstance(way, NoWay)]
 
     def proposal(self) -> Proposal:
@@ -145,6 +150,7 @@ class _Proposer:
         )
         scenario = Scenario(name=SCENARIO, arms=tuple(arms.values()), claims=tuple(found), backends=(standin,))
         left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
+        left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
         modules = [f"{name}: the image must have this module" for name in self._needs.modules]
         return Proposal(scenario=scenario, told=(*self._changes.told, *modules, *self._peers.left_out, *left_out))
 
@@ -249,14 +255,14 @@ def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, 
     return name
 
 
-def _distinct(ways: Sequence[Way]) -> list[Way]:
+def _kinds(ways: Sequence[Way]) -> list[Way]:
     """Return one way for each kind of place: the same directives mean the same."""
     kinds: dict[tuple[object, ...], Way] = {}
     for way in ways:
         proxied = way.proxied
         key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
         kinds.setdefault(key, way)
-    return list(kinds.values())[:_MOST_WAYS]
+    return list(kinds.values())
 
 
 def _served(ways: Sequence[Way]) -> Iterator[str]:
@@ -269,6 +275,6 @@ def _served(ways: Sequence[Way]) -> Iterator[str]:
             yield posixpath.join(root.value, way.path.lstrip("/"))
 
 
-def _place(one: NoWay) -> str:
+def _place(one: Way | NoWay) -> str:
     said = one.proxied.target.statement
     return f"{said.file}:{said.line}, location {one.proxied.target.location}"

@@ -69,6 +69,30 @@ def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
     assert any("grpc is not spoken" in line for line in found.told)
 
 
+def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
+    """With the option that proves one of them."""
+    locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}\n" for name in range(8))
+    found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}}}"))
+    assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == 6
+    assert [line.partition("in this run: ")[2] for line in found.told if "in this run" in line] == [
+        "--location /6/tuneproof",
+        "--location /7/tuneproof",
+    ]
+
+
+def test_an_include_that_a_copy_lacks_is_made_empty_and_told(tmp_path: Path) -> None:
+    """Its absence may be the copy's."""
+    text = "include snippets/limits.conf;\nserver { listen 80; location / { proxy_pass http://a; } }"
+    found = proposed(tmp_path, http(text))
+    assert "/etc/nginx/snippets/limits.conf: made, empty" in found.told
+
+
+def test_what_a_newer_nginx_may_know_is_left_to_nginx(tmp_path: Path) -> None:
+    """It refuses what it does not know, in its own words."""
+    text = "server { listen 80; brand_new_directive on; proxy_buffering on off; location / { proxy_pass http://a; } }"
+    assert proposed(tmp_path, http(text)).scenario.claims
+
+
 def test_a_fragment_is_proven_with_what_is_made_around_it(tmp_path: Path) -> None:
     """The server of ours stands in the made file then."""
     found = proposed(tmp_path, {"site.conf": "server { listen 80; location / { proxy_pass http://a:1; } }\n"})
