@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from tuneproof.report.results.cells import Cell
+from tuneproof.report.effects import format_measured
+from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.wording import format_number
 
 _SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
@@ -18,6 +19,12 @@ def before_and_after(cell: Cell) -> str:
     if first is None or second is None:
         return ""
     return f"{format_figure(cell.figure, first)} → {format_figure(cell.figure, second)}"
+
+
+def format_outcome(cell: Cell, effect: Effect) -> str:
+    """Return a cell's effect with its interval, behind what it compares where that is one metric."""
+    change = before_and_after(cell)
+    return f"{change}, {format_measured(effect)}" if change else format_measured(effect)
 
 
 def format_figure(name: str, value: float) -> str:

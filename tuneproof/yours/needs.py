@@ -89,8 +89,6 @@ def needs_of(configuration: Configuration, *, folder: str, there: Collection[str
 def _made(said: list[Statement], folder: str) -> Iterator[tuple[str, str]]:
     for one in said:
         if one.name in _MATERIALS and one.args and "$" not in one.value and not one.value.startswith(_NOT_FILES):
-            if one.name == "auth_basic_user_file" and one.value == "off":
-                continue
             yield posixpath.normpath(posixpath.join(folder, one.value)), _MATERIALS[one.name]
 
 

@@ -20,11 +20,11 @@ _ENGINES_RESOLVER: Final = "127.0.0.11"
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """One address that requests may be passed on to, or one that is asked for names.
+    """One address that requests may be passed on to.
 
     Attributes:
         host: Its name or IPv4 address; empty for a unix socket.
-        port: Its TCP port; 0 for a unix socket, 53 for a resolver.
+        port: Its TCP port; 0 for a unix socket.
         path: Path of the unix socket; empty for TCP.
     """
 
@@ -42,7 +42,7 @@ class Peer:
         """Whether it is on the machine of nginx itself."""
         if self.path or self.host.lower() == "localhost":
             return True
-        return self.is_address and ipaddress.ip_address(self.host).is_loopback
+        return self.is_address and _is_loopback(self.host)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,6 +130,8 @@ class _Proposer:
         kinds = _kinds([way for way in all_ways if isinstance(way, Way)])
         self._ways, self._further = kinds[:_MOST_WAYS], kinds[_MOST_WAYS:]
         self._no_ways = [way for way in all_ways if isinstance(way, NoWay)]
+        self._yours = self._subject("yours")
+        self._patches = {name: self._patched(name) for name in _PROVEN}
 
     def proposal(self) -> Proposal:
         arms: dict[str, Arm[CountedObservation]] = {}
@@ -155,43 +157,42 @@ class _Proposer:
         return Proposal(scenario=scenario, told=(*self._changes.told, *modules, *self._peers.left_out, *left_out))
 
     def _of_way(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
-        yours = self._subject("yours")
-        asked = _arm(arms, f"{name}-requests", yours, trials.requests(way))
+        asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(way))
         yield claims.connects(name, way, asked)
-        if self._concerns(way, "upstream_keepalive") and (kept := self._patched("upstream_keepalive")):
+        if self._concerns(way, "upstream_keepalive") and (kept := self._patches["upstream_keepalive"]):
             change, subject = kept
             after = _arm(arms, f"{name}-requests-kept", subject, trials.requests(way))
             yield claims.keeps_connections(name, way, (asked, after), change)
         held = way.proxied.reader_bytes
         if held is not None:
-            slow = _arm(arms, f"{name}-slow-readers", yours, trials.slow_readers(way, held))
+            slow = _arm(arms, f"{name}-slow-readers", self._yours, trials.slow_readers(way, held))
             yield claims.holds_what_is_computed(name, way, slow, held)
-            if self._concerns(way, "proxy_buffering") and (smaller := self._patched("proxy_buffering")):
+            if self._concerns(way, "proxy_buffering") and (smaller := self._patches["proxy_buffering"]):
                 change, subject = smaller
                 after = _arm(arms, f"{name}-slow-readers-bounded", subject, trials.slow_readers(way, held))
                 yield claims.holds_less(name, way, (slow, after), change)
         if not self._wanted.image and way.proxied.is_buffered:
-            loaded = _arm(arms, f"{name}-bulk", yours, trials.bulk(way))
+            loaded = _arm(arms, f"{name}-bulk", self._yours, trials.bulk(way))
             yield claims.keeps_loop_busy(name, way, loaded)
             small = self._subject("small-rmem", sysctls={_TCP_RMEM: _SMALL_RMEM})
             after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(way))
             yield claims.shortens_turns(name, way, (loaded, after), _SMALLER_BUFFERS)
 
     def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
-        longer = self._patched("listen_queue")
+        longer = self._patches["listen_queue"]
         if longer is None or not self._ways:
             return
         change, subject = longer
         way = self._ways[0]
         port, listens_on = way.port, way.listens_on
-        before = _arm(arms, "burst", self._subject("yours"), trials.burst(port, listens_on, _BURST))
+        before = _arm(arms, "burst", self._yours, trials.burst(port, listens_on, _BURST))
         after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, listens_on, _BURST))
         yield claims.queues_more(listens_on, (before, after), change)
 
     def _of_workers(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         connections = self._audit.facts.worker_connections
         if connections is not None and any(one.name == worker_connections.NAME for one in self._audit.advice):
-            arm = _arm(arms, "fresh-workers", self._subject("yours"), trials.fresh_workers)
+            arm = _arm(arms, "fresh-workers", self._yours, trials.fresh_workers)
             yield claims.takes_at_start(arm, connections, connections * worker_connections.SLOT_BYTES)
 
     def _concerns(self, way: Way, name: str) -> bool:

@@ -1,5 +1,6 @@
 """How a request gets to each place that passes requests on: which port, which host, which path."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,9 +173,8 @@ def _host(names: Sequence[str]) -> str:
 
 def _path_to(location: Block, server: Block) -> str:
     """Return a path for which nginx takes a location; the empty string if none is found."""
-    return next((path for path in _candidates(location) if _chosen(path, server) is location), "") or next(
-        (path for path in _fallbacks(location, server)), ""
-    )
+    direct = (path for path in _candidates(location) if _chosen(path, server) is location)
+    return next(itertools.chain(direct, _fallbacks(location, server)), "")
 
 
 def _candidates(location: Block) -> Iterator[str]:
@@ -189,7 +189,8 @@ def _candidates(location: Block) -> Iterator[str]:
         return
     if not written.startswith("/"):
         return
-    yield written if written.endswith("/") and written != "/" else f"{written.rstrip('/')}/{_LAST}"
+    if written.endswith("/") and written != "/":
+        yield written
     yield f"{written.rstrip('/')}/{_LAST}"
     yield f"{written.rstrip('/')}/{_LAST}/"
     yield written

@@ -23,8 +23,7 @@ class OwnNginx:
 
     Attributes:
         files: Contents by path, as they are.
-        materials: Files that are made, by path: the names of materials that the stand-in's image has, or the empty
-            string for an empty file.
+        materials: Files that are made, by path: the names of materials that the stand-in's image has.
         script: Path of the script that starts nginx, among the files.
         image: Full name of its image; empty for the project's own.
         sockets: How many unix sockets a stand-in makes, at :func:`socket_path`.
