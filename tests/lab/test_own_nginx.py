@@ -58,6 +58,11 @@ SURROUNDINGS: Final[Mapping[str, Case]] = {
         "location / { proxy_pass https://App.Internal; } }\n"
         "server { listen 127.0.0.1:8080; location / { proxy_pass http://localhost:3000; } }"
     ),
+    "names-of-the-lab": whole(
+        "upstream api { server client:3000; keepalive 8; }\n"
+        "server { listen 8080; location / { proxy_pass http://yours; } location /s/ { proxy_pass http://standin:81; }\n"
+        'location /api/ { proxy_pass http://api; proxy_http_version 1.1; proxy_set_header Connection ""; } }'
+    ),
     "names-and-files": whole(
         'resolver 10.0.0.2 valid=10s;\nserver { listen 8080; set $up "api.internal"; root /var/www/app;\n'
         "location / { proxy_pass http://$up:9000; }\n"

@@ -19,6 +19,7 @@ from tuneproof.lab.load.connect_storm import ConnectStorm
 from tuneproof.lab.load.half_open import HalfOpen
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.load.slow_readers import SlowReaders
+from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.load.stall_load import SMALL_PATH, StallLoad
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
@@ -285,7 +286,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
         ),
         backends=(FILES_BACKEND, SLOW_BACKEND),
         warm_up=HttpLoad(concurrency=4, requests=40),
-        neighbours=True,
+        beside=(CLIENT,),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
+from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
@@ -95,7 +96,7 @@ SCENARIO: Final = Scenario(
         ),
     ),
     backends=(),
-    neighbours=True,
+    beside=(CLIENT,),
 )
 
 ADVICE: Final = Advice(

@@ -28,6 +28,7 @@ class Agent:
     def __init__(self, wire: Wire | None, greeting: Mapping[str, Any]) -> None:
         self._wire = wire
         self._capture: Capture | None = None
+        self._street: IO[bytes] | None = None
         # As every interface starts.
         self._segmentation = True
         self._tasks: dict[str, Callable[..., Mapping[str, Any]]] = {
@@ -48,6 +49,7 @@ class Agent:
             "answer_probes": answer_probes,
             "probe_path": probe_path,
             "half_open": self.half_open,
+            "street": self.street,
             "steer_receive": steer_receive,
         }
 
@@ -137,6 +139,18 @@ class Agent:
         ran = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         answer: dict[str, Any] = json.loads(ran.stdout)
         return answer
+
+    def street(self, part: str, address: str) -> dict[str, Any]:
+        """Be a part of the street around a service, and talk to an address, or to nobody; see street.py."""
+        if self._street is None:
+            command = [sys.executable, "-m", "netadmin.street", part]
+            began = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            if began.stdin is None or began.stdout is None or not began.stdout.readline():
+                raise RuntimeError(f"the street's {part} ended with status {began.wait()}")
+            self._street = began.stdin
+        self._street.write(f"{address}\n".encode())
+        self._street.flush()
+        return {"street": part}
 
     def shapers(self) -> dict[str, Any]:
         """Return why this host cannot shape natively, and why not by a wire; empty when it can."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tuneproof.catalogue.recorded import CAPTURE_FILE, Recorded
+from tuneproof.catalogue import recorded
+from tuneproof.catalogue.recorded import BACKENDS_CAPTURE_FILE, CAPTURE_FILE, CLIENTS_CAPTURE_FILE, Recorded, views_of
 from tuneproof.errors import LabError
 from tuneproof.lab.load.base import Load, TrialRecord
 
@@ -49,7 +50,8 @@ class Around:
         did: What was asked of them, in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, filter_: str = "tcp") -> None:
+        self._filter = filter_
         self.did: list[str] = []
         self._drops = iter((100, 400))
         self._logs = iter((LOG_LINE.format("old"), LOG_LINE.format("old") + LOG_LINE.format("new")))
@@ -57,9 +59,17 @@ class Around:
     @property
     def stage(self) -> "Stage":
         """The stage."""
-        agent = types.SimpleNamespace(start_capture=self._start_capture, stop_capture=self._stop_capture)
+
+        def agent(role: str) -> types.SimpleNamespace:
+            return types.SimpleNamespace(
+                start_capture=self._start_capture,
+                stop_capture=self._stop_capture,
+                street=lambda part, address="": self.did.append(f"{role} is {part} for {address or 'nobody'}"),
+            )
+
         stage = types.SimpleNamespace(
-            programs=types.SimpleNamespace(agent=lambda _: agent),
+            programs=types.SimpleNamespace(agent=agent),
+            addresses={"files": "172.18.0.5"},
             witness=types.SimpleNamespace(printed=self._printed),
             subject_name="subject",
             subject=types.SimpleNamespace(fetch=lambda _: next(self._logs).encode()),
@@ -69,7 +79,7 @@ class Around:
         return cast("Stage", stage)
 
     def _start_capture(self, filter_: str, *, snap_bytes: int) -> None:
-        assert filter_ == "tcp"
+        assert filter_ == self._filter
         assert snap_bytes > 0
         self.did.append("start")
 
@@ -131,3 +141,38 @@ def test_after_a_load_that_failed_the_capture_is_ended_all_the_same() -> None:
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection"))).run(around.stage, label="a-b1")
     assert around.did[-2:] == ["load", "stop"]
+
+
+def test_a_street_goes_on_around_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, not only TCP; and it ends with the load."""
+    monkeypatch.setattr(recorded, "_STREET_S", 0.0)
+    around = Around(filter_="")
+    raw = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")
+    assert around.did.count("start") == around.did.count("stop") == 3
+    told = [what for what in around.did if " is " in what or what == "load"]
+    assert told == [
+        "files is provider for nobody",
+        "subject is machine for 172.18.0.5",
+        "client is strangers for 172.18.0.4",
+        "load",
+        "client is strangers for nobody",
+        "subject is machine for nobody",
+    ]
+    assert {CAPTURE_FILE, CLIENTS_CAPTURE_FILE, BACKENDS_CAPTURE_FILE} <= set(raw["files"])
+
+
+def test_a_street_ends_with_a_load_that_failed() -> None:
+    """Or it would be in the next trial."""
+    around = Around(filter_="")
+    with pytest.raises(LabError, match="no connection"):
+        Recorded(load=Inner(around.did, LabError("no connection")), street_to="files").run(around.stage, label="a-b1")
+    assert "client is strangers for nobody" in around.did
+
+
+def test_who_captures_somewhere_has_that_capture_and_everything_else() -> None:
+    """Not what the others captured."""
+    files = {"access.log": b"1", CAPTURE_FILE: b"2", CLIENTS_CAPTURE_FILE: b"3"}
+    assert views_of(files) == {
+        CAPTURE_FILE: {"access.log": b"1", CAPTURE_FILE: b"2"},
+        CLIENTS_CAPTURE_FILE: {"access.log": b"1", CLIENTS_CAPTURE_FILE: b"3"},
+    }

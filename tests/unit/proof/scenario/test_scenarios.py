@@ -27,7 +27,7 @@ def test_a_scenario_that_says_no_more_has_one_backend_and_neither_check_nor_warm
     """What others need, they name."""
     declared = scenario()
     assert declared.backends == (Backend(name="backend", kind="files"),)
-    assert (declared.check, declared.warm_up, declared.neighbours) == (None, None, False)
+    assert (declared.check, declared.warm_up, declared.beside) == (None, None, ())
 
 
 def test_a_name_that_is_used_twice_is_refused() -> None:

@@ -1,0 +1,61 @@
+"""A diagnosis in a street is right when nothing else is found, from wherever it was captured."""
+
+import pytest
+
+from tuneproof.catalogue.diagnosis_in_a_street import ADVICE, DIAGNOSES_IN_A_STREET, is_told, street_scenario
+from tuneproof.catalogue.differential_diagnosis import NINE_IN_TEN
+from tuneproof.catalogue.recorded import Recorded, RecordedObservation
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.proof.inference.tallies import Share, Tally
+
+RIGHT = Share(of=Tally(count=1, of=1))
+WRONG = Share(of=Tally(count=0, of=1))
+
+
+def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedObservation:
+    """Return a trial whose files show these causes, from nginx and from outside."""
+    return RecordedObservation(
+        trial="b1",
+        measuring_s=1.0,
+        found=tuple(cause.value for cause in found),
+        possible=(),
+        found_from_outside=tuple(cause.value for cause in outside),
+    )
+
+
+@pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
+def test_the_cause_alone_is_right_whether_or_not_it_shows_outside_too(arm: str) -> None:
+    """A capture of one leg need not decide it."""
+    causes = DIAGNOSES_IN_A_STREET[arm]
+    claim = street_scenario().claim(f"{arm.replace('-', '_')}_is_told_in_a_street")
+    assert [claim.effect({arm: seen(causes, outside)}) for outside in ((), causes)] == [RIGHT, RIGHT]
+
+
+@pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
+def test_whatever_else_is_found_is_wrong(arm: str) -> None:
+    """Beside the cause, in its place, or from outside only; and to find nothing, where something is wrong."""
+    causes = DIAGNOSES_IN_A_STREET[arm]
+    others = [cause for cause in Cause if (cause,) != causes]
+    wrong = [seen((*causes, other)) for other in others]
+    wrong += [seen((other,)) for other in others]
+    wrong += [seen(causes, (other,)) for other in others]
+    wrong += [seen(())] if causes else []
+    assert {is_told(observation, causes) for observation in wrong} == {WRONG}
+
+
+def test_every_arm_has_a_street_up_to_the_backend_that_its_subject_asks() -> None:
+    """So that the capture there has the other leg."""
+    scenario = street_scenario(NINE_IN_TEN)
+    assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)
+    for arm in scenario.arms:
+        assert isinstance(arm.plan, Recorded)
+        assert arm.subject.config.upstream.startswith((f"{arm.plan.street_to}:",)) or not arm.subject.config.upstream
+        assert arm.plan.street_to in scenario.beside
+
+
+def test_a_full_run_demands_more() -> None:
+    """As of the same diagnoses without a street."""
+    quick, full = street_scenario().claims[0], street_scenario(NINE_IN_TEN).claims[0]
+    assert (quick.threshold, full.threshold) == (0.5, NINE_IN_TEN.right_share)
+    assert full.own_looks == NINE_IN_TEN.looks
+    assert ADVICE.name == "diagnosis_in_a_street"

@@ -1,0 +1,73 @@
+"""What strangers do around a service: only where they are told to, and without ending when nobody answers."""
+
+import asyncio
+import socket
+
+import pytest
+
+from images.netadmin.netadmin import street
+
+
+class NoMoreLooksError(Exception):
+    """Ends a walk that would go on for ever."""
+
+
+def walk(errand: street.Errand, *addresses: str) -> None:
+    """Walk while the address is another one at each look."""
+    looks = iter(addresses)
+
+    def target() -> str:
+        for address in looks:
+            return address
+        raise NoMoreLooksError
+
+    with pytest.raises(NoMoreLooksError):
+        asyncio.run(street._walk(errand, target))
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(street, "_PAUSE_S", 0.0)
+
+
+def test_an_errand_is_run_while_there_is_an_address_and_whatever_it_meets() -> None:
+    """Nobody there, a refusal, an end in the middle: the next errand follows."""
+    met: list[str] = []
+    troubles = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
+
+    async def errand(address: str) -> None:
+        met.append(address)
+        raise troubles[len(met) - 1]
+
+    walk(errand, "", "10.0.0.1", "10.0.0.1", "10.0.0.2", "")
+    assert met == ["10.0.0.1", "10.0.0.1", "10.0.0.2"]
+
+
+def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database() -> None:
+    """On arrival, so that captures on both sides have what was lost."""
+    rules = street.firewall(side="dport")
+    assert "hook input" in rules
+    assert "tcp dport { 23, 3389 } drop" in rules
+    assert "tcp dport 5432 numgen random mod 12 0 drop" in rules
+    assert "tcp sport 5432" in street.firewall(side="sport")
+
+
+def test_services_of_the_machine_answer(monkeypatch: pytest.MonkeyPatch, unused_port: int) -> None:
+    """Line by line as ssh, and rows for each query of a database."""
+
+    async def talk() -> None:
+        monkeypatch.setattr(street, "SSH_PORT", unused_port)
+        async with await asyncio.start_server(street._greet, "127.0.0.1", unused_port):
+            await street._log_in("127.0.0.1")
+        monkeypatch.setattr(street, "DATABASE_PORT", unused_port)
+        async with await asyncio.start_server(street._query, "127.0.0.1", unused_port):
+            await street._look_up("127.0.0.1")
+
+    asyncio.run(asyncio.wait_for(talk(), 20))
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A TCP port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])

@@ -1,0 +1,111 @@
+"""The same causes on a machine that strangers can reach, and two more: refused connections, and clients that leave.
+
+Around each load there are scans, ssh, names, a metadata service, attempts by IPv6, and a database that loses packets:
+what a capture on a real machine holds besides the service in question.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.differential_diagnosis import (
+    DIAGNOSES,
+    FILES_BACKEND,
+    NINE_IN_TEN,
+    SCENARIO,
+    SLOW_BACKEND,
+    Demand,
+    arm,
+)
+from tuneproof.catalogue.recorded import Recorded, RecordedObservation
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.load.impatient_clients import ImpatientClients
+from tuneproof.lab.load.stage import CLIENT
+from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.proof.depths import QUICK
+from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+# A quick run has time for five trials of each, and all of five are more than half.
+_MORE_OFTEN_THAN_NOT: Final = 0.5
+_NOBODY_LISTENS: Final = 9
+
+REFUSED: Final = arm(
+    "refused",
+    Subject(name="dead-upstream", config=SubjectConfig(upstream=f"{FILES_BACKEND.name}:{_NOBODY_LISTENS}")),
+    HttpLoad(concurrency=4, requests=200),
+)
+GONE: Final = arm(
+    "client-gone",
+    Subject(name="slow-backend", config=SubjectConfig(upstream=SLOW_BACKEND.upstream)),
+    ImpatientClients(),
+)
+_SENTENCES: Final[Mapping[str, str]] = {
+    "healthy": "Healthy traffic in a street gives no finding",
+    "event-loop-stall": "A stalled event loop is told from files with a street's traffic in them",
+    "slow-reader": "A slow reader is told from files with a street's traffic in them",
+    "accept-queue-overflow": "A full accept queue is told from files with a street's traffic in them",
+    "syn-queue-drop": "A full SYN queue is told from files with a street's traffic in them",
+    "backend-slow": "A slow backend is told from files with a street's traffic in them",
+    "path-loss": "Loss on the path is told from files with a street's traffic in them",
+    "refused": "An upstream that refuses connections is told from files with a street's traffic in them",
+    "client-gone": "Clients that leave for no reason are told from files with a street's traffic in them",
+}
+DIAGNOSES_IN_A_STREET: Final[Mapping[str, tuple[Cause, ...]]] = {
+    **DIAGNOSES,
+    REFUSED.name: (Cause.REFUSED,),
+    GONE.name: (Cause.CLIENT_GONE,),
+}
+
+
+def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
+    """Return an arm with a street around its load."""
+    if not isinstance(quiet.plan, Recorded):
+        raise TypeError(f"{quiet.name} is not recorded")
+    slow = quiet.subject.config.upstream == SLOW_BACKEND.upstream
+    return replace(quiet, plan=replace(quiet.plan, street_to=(SLOW_BACKEND if slow else FILES_BACKEND).name))
+
+
+def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Share:
+    """Return whether the cause that was built is found, no other one with it, and no other one from outside."""
+    names = [cause.value for cause in causes]
+    right = list(observation.found) == names and set(observation.found_from_outside) <= set(names)
+    return Share(of=Tally.yes(when=right))
+
+
+def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObservation]:
+    return Claim(
+        name=f"{name.replace('-', '_')}_is_told_in_a_street",
+        sentence=sentence,
+        source="nginx under high concurrency drops SYNs (2020): where is it lost?",
+        arms=(name,),
+        effect=lambda block: is_told(block[name], DIAGNOSES_IN_A_STREET[name]),
+        effect_name="right diagnoses, and no wrong one from outside",
+        scale=Scale.SHARE,
+        threshold=demand.right_share if demand else _MORE_OFTEN_THAN_NOT,
+        own_looks=demand.looks if demand else (),
+    )
+
+
+def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservation]:
+    """Return the scenario.
+
+    Args:
+        demand: What is demanded of a diagnosis; that it is right more often than not unless given.
+    """
+    return Scenario(
+        name="diagnosis_in_a_street",
+        arms=tuple(in_a_street(quiet) for quiet in (*SCENARIO.arms, REFUSED, GONE)),
+        claims=tuple(_claim(name, sentence, demand) for name, sentence in _SENTENCES.items()),
+        backends=SCENARIO.backends,
+        warm_up=SCENARIO.warm_up,
+        beside=(CLIENT, *[backend.name for backend in SCENARIO.backends]),
+    )
+
+
+ADVICE: Final = Advice(scenario=lambda run: street_scenario(None if run.depth == QUICK else NINE_IN_TEN))
