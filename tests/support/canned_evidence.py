@@ -274,12 +274,11 @@ def load_run(**values: Any) -> LoadRun:
 
 def evidence(**kinds: Iterable[Any]) -> EvidenceSet:
     """Return an evidence set; every result gets the name of its kind and its number, such as "captures 1"."""
-    return EvidenceSet(
-        **{
-            kind: tuple(Named(name=f"{kind} {number}", content=each) for number, each in enumerate(contents, start=1))
-            for kind, contents in kinds.items()
-        }
-    )
+    named: dict[str, Any] = {
+        kind: tuple(Named(name=f"{kind} {number}", content=each) for number, each in enumerate(contents, start=1))
+        for kind, contents in kinds.items()
+    }
+    return EvidenceSet(**named)
 
 
 def healthy_evidence() -> EvidenceSet:

@@ -15,19 +15,23 @@ from tuneproof.catalogue.differential_diagnosis import (
     NINE_IN_TEN,
     SCENARIO,
     SLOW_BACKEND,
+    STALL,
     Demand,
     arm,
 )
 from tuneproof.catalogue.recorded import Recorded, RecordedObservation
+from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.load.impatient_clients import ImpatientClients
 from tuneproof.lab.load.stage import CLIENT
+from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -40,11 +44,26 @@ REFUSED: Final = arm(
     Subject(name="dead-upstream", config=SubjectConfig(upstream=f"{FILES_BACKEND.name}:{_NOBODY_LISTENS}")),
     HttpLoad(concurrency=4, requests=200),
 )
+# Two more captures cost the CPU of the backend and the client, too: one in Python would soon be as late as nginx.
+PROMPT_BACKEND: Final = Backend(name="prompt", kind=STATIC)
+LONG_STALL: Final = arm(
+    STALL.name,
+    Subject(name="prompt-backend", config=SubjectConfig(upstream=PROMPT_BACKEND.upstream)),
+    StallLoad(
+        bulk_per_worker=(4 * BULK_DOWNLOADS, 4 * BULK_DOWNLOADS),
+        fast_rate_hz=40.0,
+        fast_timeout_s=0.5,
+        settle_s=0.2,
+        measure_s=1.2,
+    ),
+    look_after_s=0.7,
+)
 GONE: Final = arm(
     "client-gone",
     Subject(name="slow-backend", config=SubjectConfig(upstream=SLOW_BACKEND.upstream)),
     ImpatientClients(),
 )
+BACKENDS: Final = (FILES_BACKEND, SLOW_BACKEND, PROMPT_BACKEND)
 _SENTENCES: Final[Mapping[str, str]] = {
     "healthy": "Healthy traffic in a street gives no finding",
     "event-loop-stall": "A stalled event loop is told from files with a street's traffic in them",
@@ -67,8 +86,8 @@ def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
     """Return an arm with a street around its load."""
     if not isinstance(quiet.plan, Recorded):
         raise TypeError(f"{quiet.name} is not recorded")
-    slow = quiet.subject.config.upstream == SLOW_BACKEND.upstream
-    return replace(quiet, plan=replace(quiet.plan, street_to=(SLOW_BACKEND if slow else FILES_BACKEND).name))
+    asked = [backend.name for backend in BACKENDS if backend.upstream == quiet.subject.config.upstream]
+    return replace(quiet, plan=replace(quiet.plan, street_to=asked[0] if asked else FILES_BACKEND.name))
 
 
 def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Share:
@@ -98,13 +117,14 @@ def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservatio
     Args:
         demand: What is demanded of a diagnosis; that it is right more often than not unless given.
     """
+    others = [quiet for quiet in SCENARIO.arms if quiet is not STALL]
     return Scenario(
         name="diagnosis_in_a_street",
-        arms=tuple(in_a_street(quiet) for quiet in (*SCENARIO.arms, REFUSED, GONE)),
+        arms=tuple(map(in_a_street, (*others, LONG_STALL, REFUSED, GONE))),
         claims=tuple(_claim(name, sentence, demand) for name, sentence in _SENTENCES.items()),
-        backends=SCENARIO.backends,
+        backends=BACKENDS,
         warm_up=SCENARIO.warm_up,
-        beside=(CLIENT, *[backend.name for backend in SCENARIO.backends]),
+        beside=(CLIENT, *[backend.name for backend in BACKENDS]),
     )
 
 

@@ -1,9 +1,12 @@
 """Whose service the evidence is about: a capture on a real machine has other people's connections in it.
 
 Scans of other ports, a metadata service, ssh, a monitor's probe: each is a service of its own, with its own refusals
-and losses, which say nothing of nginx. What carries most is in question, and whatever carries a good part of that.
+and losses, which say nothing of nginx. What serves HTTP or TLS is in question, most of all what stands in the capture
+on both sides of nginx, and whatever carries a good part of what the busiest of them does; without any, what is asked
+most often.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,8 +19,8 @@ from tuneproof.wording import count
 
 # A twentieth of the busiest service's connections: a backend behind keepalive has few, but it has requests.
 PART_OF_BUSIEST: Final = 0.05
-# So many requests make a service worth looking at, however many another one has.
-ENOUGH_REQUESTS: Final = 20
+# Fewer requests are a probe's, and fewer tries of which nothing came a scan's, however little there is besides.
+ENOUGH: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,17 +55,17 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
             f"--service {service}: no capture has connections to it",
             remedy=f"one of: {', '.join(_busiest(evidence))}",
         )
-    kept, services, connections = [], 0, 0
+    kept: list[Named[CaptureSummary]] = []
+    others: list[ServiceSummary] = []
     for named in evidence.captures:
         content, left = _narrowed(named.content, service)
         kept.append(Named(name=named.name, content=content))
-        services += len(left)
-        connections += sum(other.flows for other in left)
+        others += left
     said = ""
-    if services:
-        to = count(services, "other service")
+    if others:
+        connections, to = sum(other.flows for other in others), count(len(others), "other service")
         said = f"Left out: {count(connections, 'connection')} to {to} (--service ADDRESS:PORT asks for one of them)."
-    return Narrowed(evidence=replace(evidence, captures=tuple(kept)), left_out=said)
+    return Narrowed(evidence=replace(evidence, captures=tuple(kept), other_services=tuple(others)), left_out=said)
 
 
 def _has(capture: CaptureSummary, service: Endpoint) -> bool:
@@ -87,11 +90,37 @@ def _narrowed(capture: CaptureSummary, service: Endpoint | None) -> tuple[Captur
         wanted = matched if service in matched else {service}
         kept = [known for known in capture.services if known.server in wanted]
     else:
-        least = PART_OF_BUSIEST * max(map(_weight, capture.services))
-        kept = [
-            known
-            for known in capture.services
-            if known.server in matched or known.flows >= least or known.requests >= max(ENOUGH_REQUESTS, least)
-        ]
+        kept = _in_question(capture.services, matched)
     left = [known for known in capture.services if known not in kept]
     return replace(capture, services=tuple(kept)), left
+
+
+def _in_question(services: Sequence[ServiceSummary], matched: Collection[Endpoint]) -> list[ServiceSummary]:
+    """Return the services of a capture that may be nginx's, or its backends'."""
+    web = [known for known in services if known.requests or known.tls_flows or known.server in matched]
+    least = PART_OF_BUSIEST * max(map(_weight, web or services))
+    kept = [
+        known
+        for known in web or services
+        if known.server in matched or known.flows >= least or known.requests >= max(ENOUGH, least)
+    ]
+    tried = [known for known in services if _is_silent(known) and known.flows >= max(ENOUGH, least)]
+    return kept + [known for known in tried if known not in kept and not _is_strangers(known, kept)]
+
+
+def _is_silent(service: ServiceSummary) -> bool:
+    """Tell whether nobody said anything, so that what would have been said is not known."""
+    return not service.from_client.payload_bytes and not service.from_server.payload_bytes
+
+
+def _is_strangers(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
+    """Tell whether a port that nobody answers at is none of nginx's, since a service beside it works.
+
+    It is a closed port of the same machine, or its IPv6 address, which clients try before the one that works
+    (RFC 8305); or the other way round.
+    """
+    if service.refused + service.unanswered < service.flows:
+        return False
+    address = service.server.address
+    beside = {other.server.address for other in others}
+    return address in beside or all((":" in address) != (":" in other) for other in beside)

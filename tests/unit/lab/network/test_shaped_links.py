@@ -27,10 +27,10 @@ def test_the_owner_of_a_link_stands_for_its_role_in_the_network(
     """The upstream is found under its role's name; only a wire needs the device and the memory."""
     client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
     names = (client.name, client.aliases, client.role, client.image)
-    assert names == (owner_name("client"), ("client",), Role.NETADMIN, "netadmin:1")
+    assert names == (owner_name("client"), (owner_name("client"), "client"), Role.NETADMIN, "netadmin:1")
     # A wire starts on all CPUs and goes to these by itself.
     assert (client.cpuset, dict(client.environment)) == (("", {"STAY_ON_CPUS": "1"}) if shaper == "wire" else ("1", {}))
-    assert (backend.name, backend.aliases) == ("netadmin-backend", ("backend",))
+    assert (backend.name, backend.aliases) == ("netadmin-backend", ("netadmin-backend", "backend"))
     assert client.command == ("python3", "-m", "netadmin", command)
     assert (client.devices, bool(client.memory_folders)) == (devices, bool(devices))
     assert client.answers

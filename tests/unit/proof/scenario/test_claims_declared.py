@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.canned_observations import Block, by_arm, takes
-from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY
+from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY, STREET
 from tests.unit.proof.scenario.test_claims_can_hold import TABLE
 from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
 from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
@@ -33,6 +33,7 @@ BLOCKS: Final[Mapping[str, Block]] = {
     **{f"{scenario.name}-{name}": holds[0] for scenario, name, holds, _ in TABLE},
     **{f"{DIAGNOSIS.name}-{name}": holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
     **{f"{DIAGNOSIS.name}-{claim.name}": [told()] for claim in CLAIM_OF.values()},
+    **{f"{STREET.name}-{claim.name}": [told()] for claim in STREET.claims},
 }
 
 

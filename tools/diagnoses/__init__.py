@@ -1,0 +1,1 @@
+"""How often a diagnosis is right on the evidence that a run has recorded, whole and with files missing."""
