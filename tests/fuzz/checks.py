@@ -4,16 +4,14 @@ An answer that contradicts itself, or that could not be shown, is a failure like
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
-from typing import Final
 
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Side
-from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.load_tools.run import figures as load_figures
-
-MOST_FIGURES: Final = 25
 
 
 class ContradictionError(Exception):
@@ -31,8 +29,15 @@ def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion
 
 
 def told(figures: Iterable[Figure]) -> None:
-    """Require that figures can be shown: few, of numbers that are no less than 0, and of text that can be written."""
+    """Require that figures can be shown and looked up.
+
+    They are few, each has a key of its own among those of the same thing, numbers are no less than 0, and texts can be
+    written.
+    """
     known = tuple(figures)
+    keys = Counter((figure.key, figure.of) for figure in known)
+    twice = [key for key, times in keys.items() if times > 1]
+    require(not twice, f"figures with the same key: {twice}")
     require(len(known) <= MOST_FIGURES, f"{len(known)} figures")
     for figure in known:
         figure.name.encode()

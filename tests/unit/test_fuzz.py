@@ -145,25 +145,32 @@ def test_each_change_changes_what_it_can_and_takes_what_is_empty(
 @pytest.mark.parametrize(
     "figure",
     [
-        Figure(name="share", value=float("nan")),
-        Figure(name="rate", value=float("inf")),
-        Figure(name="count", value=-1),
-        Figure(name="text", value="\ud800"),
-        Figure(name="\udfff", value=1),
+        Figure(key="some", name="share", value=float("nan")),
+        Figure(key="some", name="rate", value=float("inf")),
+        Figure(key="some", name="count", value=-1),
+        Figure(key="some", name="text", value="\ud800"),
+        Figure(key="some", name="\udfff", value=1),
     ],
     ids=["nan", "inf", "below 0", "text", "name"],
 )
 def test_figures_that_cannot_be_shown_are_failures(figure: Figure) -> None:
     """JSON has no such numbers, nothing is counted below 0, and no encoding has half of a surrogate pair."""
-    told([Figure(name="sound", value=None)] * 25)
+    told([Figure(key=f"key_{number}", name="sound", value=None) for number in range(40)])
     with pytest.raises((ContradictionError, UnicodeEncodeError)):
         told([figure])
 
 
 def test_more_figures_than_a_person_reads_are_a_failure() -> None:
-    """25 are enough."""
-    with pytest.raises(ContradictionError, match="26 figures"):
-        told([Figure(name="sound", value=1)] * 26)
+    """40 are enough."""
+    with pytest.raises(ContradictionError, match="41 figures"):
+        told([Figure(key=f"key_{number}", name="sound", value=1) for number in range(41)])
+
+
+def test_a_key_that_two_figures_of_the_same_thing_have_is_a_failure() -> None:
+    """A program would take one of them; of two things it is the same key."""
+    told([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "b")])
+    with pytest.raises(ContradictionError, match="same key"):
+        told([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "a")])
 
 
 def test_failures_are_kept_with_their_inputs(tmp_path: Path) -> None:

@@ -68,9 +68,13 @@ def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixtur
         ("other", None, False),
         ("before -> after", "counters (/proc/net)", True),
     ]
-    assert {"name": "dropped for a full accept queue (TcpExt.ListenOverflows)", "value": 900, "unit": ""} in told[
-        "files"
-    ][3]["figures"]
+    assert {
+        "key": "TcpExt.ListenOverflows",
+        "name": "dropped for a full accept queue (TcpExt.ListenOverflows)",
+        "value": 900,
+        "unit": "",
+        "of": "",
+    } in told["files"][3]["figures"]
     assert told["diagnosis"]["found"] == ["accept-queue overflow"]
     assert told["diagnosis"]["healthy"] is False
 

@@ -23,14 +23,16 @@ DIAGNOSIS = to_json(diagnose(EvidenceSet()))
 
 def test_document_has_files_and_diagnosis() -> None:
     """Every field is there, also where it is empty."""
-    found = Found(name="a", kind=Kind.SS, figures=(Figure(name="rtt", value=1.5, unit="ms"),), warnings=("odd",))
+    found = Found(
+        name="a", kind=Kind.SS, figures=(Figure(key="rtt_ms", name="rtt", value=1.5, unit="ms"),), warnings=("odd",)
+    )
     assert document([found, Found(name="b", kind=None, error="not recognised")], DIAGNOSIS) == {
         "schema": 1,
         "files": [
             {
                 "name": "a",
                 "kind": "sockets (ss)",
-                "figures": [{"name": "rtt", "value": 1.5, "unit": "ms"}],
+                "figures": [{"key": "rtt_ms", "name": "rtt", "value": 1.5, "unit": "ms", "of": ""}],
                 "warnings": ["odd"],
                 "error": None,
             },
@@ -43,7 +45,7 @@ def test_document_has_files_and_diagnosis() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_json_has_not_is_refused(value: float) -> None:
     """NaN and infinity are no JSON, though Python would print them."""
-    found = Found(name="a", kind=Kind.SS, figures=(Figure(name="rtt", value=value),))
+    found = Found(name="a", kind=Kind.SS, figures=(Figure(key="some", name="rtt", value=value),))
     with pytest.raises(ValueError, match="not JSON compliant"):
         document([found], DIAGNOSIS)
 

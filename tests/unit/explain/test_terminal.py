@@ -28,14 +28,17 @@ from tuneproof.explain.values import format_value
 )
 def test_value_is_shown_in_the_unit_that_a_person_thinks_in(value: float | str | None, unit: str, shown: str) -> None:
     """Counts in full, times below a second in ms, sizes in their order of magnitude."""
-    assert format_value(Figure(name="x", value=value, unit=unit)) == shown
+    assert format_value(Figure(key="some", name="x", value=value, unit=unit)) == shown
 
 
 FOUND = (
     Found(
         name="a.log",
         kind=Kind.ACCESS_LOG,
-        figures=(Figure(name="requests", value=12), Figure(name="request time, median", value=0.25, unit="s")),
+        figures=(
+            Figure(key="some", name="requests", value=12),
+            Figure(key="some", name="request time, median", value=0.25, unit="s"),
+        ),
         warnings=("2 lines are in no known format",),
     ),
     Found(name="b.bin", kind=None, error="not recognised: first line 'x'"),
@@ -70,9 +73,24 @@ def test_long_sentences_are_wrapped_under_their_beginning() -> None:
     assert " ".join(" ".join(lines).split()) == sentence
 
 
+def test_a_file_shows_its_first_figures_and_all_of_them_on_request() -> None:
+    """The diagnosis comes first; what is left out is said."""
+    figures = tuple(Figure(key=f"key_{number}", name=f"figure {number}", value=number) for number in range(10))
+    found = (Found(name="a", kind=Kind.SS, figures=figures),)
+    short = render_text(found, (), width=60, color=False)
+    assert "figure 7" in short
+    assert "figure 8" not in short
+    assert short.splitlines()[-1] == "  2 figures more with --details"
+    whole = render_text(found, (), width=60, color=False, details=True)
+    assert "figure 9" in whole
+    assert "--details" not in whole
+
+
 def test_a_long_value_is_wrapped_beside_its_name() -> None:
     """The name stays on one line, so that the figures can be looked through."""
-    found = Found(name="a", kind=Kind.NGINX_CONF, figures=(Figure(name="log_format own", value="$status " * 20),))
+    found = Found(
+        name="a", kind=Kind.NGINX_CONF, figures=(Figure(key="some", name="log_format own", value="$status " * 20),)
+    )
     lines = render_text((found,), (), width=60, color=False).splitlines()
     at = lines.index("[1] a: nginx configuration")
     assert lines[at + 1].startswith("  log_format own   $status")
@@ -81,7 +99,7 @@ def test_a_long_value_is_wrapped_beside_its_name() -> None:
 
 def test_an_indented_figure_stays_indented() -> None:
     """It belongs to the one before; the values stand below each other all the same."""
-    figures = (Figure(name="connections", value=7), Figure(name="  refused", value=2))
+    figures = (Figure(key="some", name="connections", value=7), Figure(key="some", name="  refused", value=2))
     found = Found(name="a", kind=Kind.CAPTURE, figures=figures)
     lines = render_text((found,), (), width=60, color=False).splitlines()
     assert lines[-2:] == ["  connections   7", "    refused     2"]

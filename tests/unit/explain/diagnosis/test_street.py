@@ -28,9 +28,12 @@ from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
 from tuneproof.explain.diagnosis.render import lines
+from tuneproof.explain.diagnosis.service_in_question import narrowed
 from tuneproof.explain.diagnosis.shares import lower_limit
+from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
+from tuneproof.explain.parse.sockets.table import SocketAddress
 
 
 def other(port: int, **values: Any) -> ServiceSummary:
@@ -125,6 +128,55 @@ def test_what_other_services_lose_is_not_nginxs() -> None:
     assert causes(diagnosis) == []
     assert told(given)[0] == "No problem found in these files; other evidence may still show one."
     assert told(given)[-1].startswith("Left out: 12 connections to 5 other services")
+
+
+def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary:
+    """Return tries of which nothing came."""
+    said = {"from_client": Side(packets=flows), "from_server": Side(), "requests": 0, "handshakes": {}}
+    return service(Endpoint(address=address, port=port), flows=flows, **{**said, **values})
+
+
+@pytest.mark.parametrize(
+    ("tried", "counts"),
+    [
+        (silent("10.0.0.9", 9000, 100, refused=100), True),
+        (silent("10.0.0.9", 9000, 19, refused=19), False),
+        (silent("10.0.0.2", 23, 100, refused=100), False),
+        (silent("10.0.0.2", 23, 100, refused=60, unanswered=40), False),
+        (silent("2001:db8::2", 80, 100, refused=100), False),
+        (silent("10.0.0.2", 443, 100, half_open=100), True),
+    ],
+    ids=["a-backend", "a-few-tries", "a-closed-port", "a-firewall", "ipv6-before-ipv4", "somebody-listens"],
+)
+def test_tries_of_which_nothing_came_count_where_they_may_be_nginxs(tried: ServiceSummary, *, counts: bool) -> None:
+    """Not those of a closed port beside a service that works, nor of its other address, nor of a scan."""
+    narrow = narrowed(evidence(captures=[capture(service(), tried)]))
+    kept = [each.server for each in narrow.evidence.captures[0].content.services]
+    assert kept == ([FRONT, tried.server] if counts else [FRONT])
+    assert narrow.evidence.other_services == (() if counts else (tried,))
+
+
+def test_what_speaks_tls_is_a_service_of_the_web() -> None:
+    """Its requests cannot be read; a database that is busier is none."""
+    secured = service(requests=0, response_s=None, transfer_s=None, tls_flows=200)
+    database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
+    narrow = narrowed(evidence(captures=[capture(secured, database)]))
+    assert narrow.evidence.captures[0].content.services == (secured,)
+
+
+def test_without_anything_of_the_web_the_busiest_counts() -> None:
+    """A capture of SYNs alone has nothing else to say."""
+    syns = silent("10.0.0.2", 80, 100, half_open=100)
+    narrow = narrowed(evidence(captures=[capture(syns, silent("10.0.0.2", 23, 4, refused=4))]))
+    assert narrow.evidence.captures[0].content.services == (syns,)
+
+
+def test_what_nginxs_host_is_connected_to_is_a_backend() -> None:
+    """Though it listens on the same port itself."""
+    to_backend = replace(established(port=41_000), peer=SocketAddress(host=BACK.address, port=BACK.port))
+    given = evidence(captures=[capture(service(BACK))], sockets=[table(listening(BACK.port), to_backend)])
+    assert [where.leg for where in captured_services(given)] == [Leg.BACK]
+    assert [where.leg for where in captured_services(replace(given, sockets=given.sockets[:0]))] == [Leg.UNKNOWN]
 
 
 def test_the_service_in_question_can_be_given() -> None:

@@ -1,11 +1,26 @@
 """Packets that are lost."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from tests.support.canned_evidence import capture, evidence, grown, lossy, repeated_syns, service, softnet, spread
+from tests.support.canned_evidence import (
+    capture,
+    evidence,
+    grown,
+    listening,
+    lossy,
+    repeated_syns,
+    service,
+    softnet,
+    spread,
+    table,
+)
 from tuneproof.explain.diagnosis.causes.path_loss import assess
 from tuneproof.explain.diagnosis.findings import CauseVerdict
-from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.capture.records import Endpoint, Side
+from tuneproof.explain.parse.sockets.table import SocketAddress
 
 
 def test_data_sent_again_to_receivers_with_holes_proves_it() -> None:
@@ -61,11 +76,47 @@ def test_a_capture_with_every_packet_twice_is_not_judged() -> None:
     assert "twice in the capture" in found.against[0].text
 
 
-def test_retransmissions_without_the_syns_among_them_prove_it() -> None:
+LOST = grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)
+ALONE = table(listening())
+
+
+def test_retransmissions_without_the_syns_among_them_prove_it_where_nothing_else_is_served() -> None:
     """RetransSegs less TCPSynRetrans is data."""
-    found = assess(evidence(counters=[grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)]))
+    found = assess(evidence(counters=[LOST], sockets=[ALONE]))
     assert found.verdict is CauseVerdict.FOUND
     assert "300 segments of 20000 were sent again, SYNs aside (1.5 %" in found.for_[0].text
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ({}, "whether it serves anything else, ss -ltn would tell"),
+        ({"sockets": [table(listening(), listening(5432))]}, "ports 5432 and 8000 are served on it"),
+        ({"sockets": [ALONE], "captures": [capture(service())]}, "nothing that was captured of this service is lost"),
+    ],
+    ids=["not-known", "a-database", "a-capture-without-loss"],
+)
+def test_counters_of_a_host_prove_nothing_of_one_service_of_several(others: dict[str, Any], why: str) -> None:
+    """Somebody loses something there."""
+    found = assess(evidence(counters=[LOST], **others))
+    assert found.verdict is CauseVerdict.POSSIBLE
+    assert why in " ".join(reason.text for reason in found.against)
+
+
+def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:
+    """The counters have no more than that."""
+    database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
+    given = replace(evidence(counters=[LOST], sockets=[ALONE]), other_services=(database,))
+    found = assess(given)
+    assert found.verdict is CauseVerdict.NOT_SEEN
+    assert "the captures have 310 of other services" in found.against[0].text
+
+
+def test_a_resolver_of_the_engine_is_nobody_elses_service() -> None:
+    """It listens on a loopback address, in every container."""
+    resolver = replace(listening(40_841), local=SocketAddress(host="127.0.0.11", port=40_841))
+    found = assess(evidence(counters=[LOST], sockets=[table(listening(), resolver)]))
+    assert found.verdict is CauseVerdict.FOUND
 
 
 def test_retransmitted_syns_are_no_lost_data() -> None:

@@ -61,6 +61,17 @@ def test_502s_that_fail_at_once_fit_it() -> None:
     assert assess(evidence(access_logs=[without])).verdict is CauseVerdict.POSSIBLE
 
 
+def test_502s_and_as_many_failed_attempts_to_connect_prove_it() -> None:
+    """A backend that accepts and closes fails no attempt; and no live upstream is not even tried."""
+    failed = log(status_counts={200: 100, 502: 100}, connect_time_s=None)
+    found = assess(evidence(access_logs=[failed], counters=[grown(AttemptFails=100)]))
+    assert found.verdict is CauseVerdict.FOUND
+    assert found.for_[0].file == "access_logs 1, counters 1"
+    assert "and 100 attempts to connect failed (AttemptFails)" in found.for_[0].text
+    fewer = evidence(access_logs=[failed], counters=[grown(AttemptFails=99)])
+    assert assess(fewer).verdict is CauseVerdict.POSSIBLE
+
+
 def test_502s_after_long_connects_do_not_fit_it() -> None:
     """A refusal takes one round trip."""
     late = log(status_counts={502: 100}, connect_time_s=spread(0.0, 1.0))

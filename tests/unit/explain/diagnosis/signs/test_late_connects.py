@@ -27,6 +27,13 @@ def test_late_connects_stand_out_from_the_fastest() -> None:
     assert late_connects(log(connect_time_s=None)) is None
 
 
+def test_half_of_the_connects_need_not_be_as_late_as_a_tenth() -> None:
+    """A scheduler's gaps hit few of them."""
+    assert late_connects(log(connect_time_s=spread(0.001, 0.01, slow_share=0.51)))
+    assert late_connects(log(connect_time_s=spread(0.001, 0.009, slow_share=0.51))) is None
+    assert late_connects(log(connect_time_s=spread(0.001, 0.01, slow_share=0.49))) is None
+
+
 def test_workers_with_few_connects_are_not_compared() -> None:
     """Neither as slow nor as fast ones."""
     assert len(list(uneven_workers((worker(1, spread(0.001, count=20)), worker(2, spread(0.3, count=20)))))) == 1
