@@ -111,10 +111,12 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
     assert lines[lines.index("Not as expected:") :] == [
         "Not as expected:",
         "  wrong (reuseport_stall, nginx 1.22.1): refuted, expected: holds: 3 of 5",
+        "  Next: its page in the report shows what was measured; to repeat it, add: -k wrong",
         "",
         "Not decided:",
         f"  cure (reuseport_stall, nginx 1.22.1): inconclusive: {long.strip()}",
         "  price (reuseport_stall, nginx 1.22.1, wan): unsupported: no netem: no module",
+        "  Next: more blocks decide most of them; to go on with one, add: --depth full -k cure",
         "",
         "decided: 2 of 4",
     ]
