@@ -89,7 +89,9 @@ SABOTAGES = {
     "backlog-left-short": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
+        # As the next one, and with waits of a second and more.
         claims=("long_backlog_spares_connects",),
+        slow=True,
     ),
     "backlog-made-long": Sabotage(
         scenario=_QUEUES.SCENARIO,
@@ -125,6 +127,7 @@ SABOTAGES = {
         scenario=worker_connections.SCENARIO,
         stand_ins=dict.fromkeys(_SLOTS, _SLOTS[0]),
         claims=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
+        slow=True,
     ),
     "mitigations-left-out": Sabotage(
         scenario=_LEAGUE.League().scenario(),

@@ -14,11 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from tools.docs.cells import run_line
 from tuneproof.catalogue.diagnosis_in_a_street import DIAGNOSES_IN_A_STREET
 from tuneproof.catalogue.recorded import views_of
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import sources
+from tuneproof.report.results.run_file import load
+
+OUTCOMES: Final = ("right", "nothing", "wrong")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,36 +67,52 @@ def found(given: Set) -> tuple[str, ...]:
     return tuple(item.cause.value for item in explanation.diagnosis.found)
 
 
-def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
-    """Yield a table: how often a diagnosis was right, found nothing, or was wrong, and what the wrong ones said."""
-    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    wrong: list[str] = []
+def outcome(given: Set, causes: tuple[str, ...]) -> str:
+    """Return what became of a diagnosis: "right", "nothing" or "wrong"; to find nothing in health is right."""
+    if causes == tuple(cause.value for cause in DIAGNOSES_IN_A_STREET[given.arm]):
+        return "right"
+    return "wrong" if causes else "nothing"
+
+
+def counted(told: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
+    """Return how often a diagnosis was right, found nothing, or was wrong, by cause, place and completeness."""
+    counts: dict[tuple[str, str, bool], Counter[str]] = defaultdict(Counter)
     for given, causes in told.items():
-        right = tuple(cause.value for cause in DIAGNOSES_IN_A_STREET[given.arm])
-        outcome = "right" if causes == right else "nothing" if not causes else "wrong"
-        counts[given.arm, given.view, "a file missing" if given.missing else "whole"][outcome] += 1
-        if outcome == "wrong" or (outcome == "nothing" and not given.missing):
+        counts[given.arm, given.view, not given.missing][outcome(given, causes)] += 1
+    return [
+        {"built": arm, "captured": view, "whole": whole, **{name: outcomes[name] for name in OUTCOMES}}
+        for (arm, view, whole), outcomes in sorted(counts.items())
+    ]
+
+
+def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
+    """Yield the counts as lines, and what was wrong, or missing from whole sets."""
+    yield f"{'built':24}{'captured':18}{'':16}" + "".join(f"{name:>9}" for name in OUTCOMES)
+    for row in counted(told):
+        kind = "whole" if row["whole"] else "a file missing"
+        yield f"{row['built']:24}{row['captured']:18}{kind:16}" + "".join(f"{row[name]:9}" for name in OUTCOMES)
+    for given, causes in told.items():
+        if outcome(given, causes) == "wrong" or (outcome(given, causes) == "nothing" and not given.missing):
             without = f" without {given.missing}" if given.missing else ""
-            wrong.append(f"{given.folder} by {given.view}{without}: {', '.join(causes) or 'nothing'}")
-    yield f"{'built':24}{'captured in':18}{'':16}{'right':>6}{'nothing':>9}{'wrong':>7}"
-    for (arm, view, kind), outcomes in sorted(counts.items()):
-        numbers = [outcomes[name] for name in ("right", "nothing", "wrong")]
-        yield f"{arm:24}{view:18}{kind:16}{numbers[0]:6}{numbers[1]:9}{numbers[2]:7}"
-    yield from wrong
+            yield f"{given.folder} by {given.view}{without}: {', '.join(causes) or 'nothing'}"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Diagnose, and print the table; 1 where a wrong cause was found."""
     parser = argparse.ArgumentParser(prog="python -m tools.diagnoses", description=__doc__)
     parser.add_argument("results", type=Path, metavar="RESULTS")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there, too, as docs/ has them")
     parser.add_argument("--whole", action="store_true", help="leave no file out")
     chosen = parser.parse_args(arguments)
     given = [each for each in sets(chosen.results) if not (chosen.whole and each.missing)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         told = dict(zip(given, pool.map(found, given, chunksize=8), strict=True))
-    lines = list(table(told))
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
+    sys.stdout.write("\n".join(table(told)) + "\n")
+    if chosen.json:
+        results = load(chosen.results)
+        document = {"measured": run_line(results, [cell.id for cell in results.cells]), "sets": counted(told)}
+        chosen.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return int(any(outcome(given, causes) == "wrong" for given, causes in told.items()))
 
 
 if __name__ == "__main__":
