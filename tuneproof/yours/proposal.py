@@ -13,6 +13,7 @@ from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.sources import open_source
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
+from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import OwnNginx
 from tuneproof.proof.scenario.arms import Arm, Subject
@@ -150,7 +151,14 @@ class _Proposer:
             aliases=self._peers.names,
             answers_names=bool(self._peers.resolvers),
         )
-        scenario = Scenario(name=SCENARIO, arms=tuple(arms.values()), claims=tuple(found), backends=(standin,))
+        scenario = Scenario(
+            name=SCENARIO,
+            arms=tuple(arms.values()),
+            claims=tuple(found),
+            backends=(standin,),
+            beside=(CLIENT,),
+            many_clients=True,
+        )
         left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
         left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
         modules = [f"{name}: the image must have this module" for name in self._needs.modules]

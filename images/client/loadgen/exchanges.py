@@ -17,6 +17,7 @@ _TICKS_PER_S: Final = 20
 _BODILESS: Final = (204, 304)
 # In tcp(7) and the kernel's headers; Python's socket module does not name it.
 _TCP_FASTOPEN_CONNECT: Final = 30
+_IP_BIND_ADDRESS_NO_PORT: Final = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,16 @@ class Flow:
         return "\r\n".join(lines).encode("latin-1") + _HEAD_END + bytes(self.body_bytes)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Who is asked, as what, and from where; see :func:`run`."""
+
+    address: str
+    port: int
+    host: str
+    sources: tuple[str, ...]
+
+
 @dataclass(kw_only=True)
 class Answer:
     """One answer, as far as it came; status 0 stands for none."""
@@ -95,7 +106,9 @@ class Connection:
     open_s: float = 0.0
 
 
-def run(*, address: str, port: int, flows: Sequence[Mapping[str, Any]], host: str = "lab") -> dict[str, Any]:
+def run(
+    *, address: str, port: int, flows: Sequence[Mapping[str, Any]], host: str = "lab", sources: Sequence[str] = ()
+) -> dict[str, Any]:
     """Run flows at once, and return for each its ``connections``.
 
     Args:
@@ -103,31 +116,33 @@ def run(*, address: str, port: int, flows: Sequence[Mapping[str, Any]], host: st
         port: Its TCP port.
         flows: The fields of :class:`Flow`, for each.
         host: What is sent as Host.
+        sources: IPv4 addresses of this machine that connections come from, in turn; the kernel's choice without any.
     """
-    done = asyncio.run(_all_flows([Flow(**fields) for fields in flows], (address, port), host))
+    server = Server(address=address, port=port, host=host, sources=tuple(sources))
+    done = asyncio.run(_all_flows([Flow(**fields) for fields in flows], server))
     return {"flows": [[asdict(connection) for connection in connections] for connections in done]}
 
 
-async def _all_flows(flows: list[Flow], address: tuple[str, int], host: str) -> list[list[Connection]]:
-    return list(await asyncio.gather(*(_flow(flow, address, host) for flow in flows)))
+async def _all_flows(flows: list[Flow], server: Server) -> list[list[Connection]]:
+    return list(await asyncio.gather(*(_flow(flow, server) for flow in flows)))
 
 
-async def _flow(flow: Flow, address: tuple[str, int], host: str) -> list[Connection]:
+async def _flow(flow: Flow, server: Server) -> list[Connection]:
     room = asyncio.Semaphore(flow.at_once or flow.connections)
 
     async def one(number: int) -> Connection:
         async with room:
-            return await _connection(flow, address, host, number)
+            return await _connection(flow, server, number)
 
     return list(await asyncio.gather(*(one(number) for number in range(flow.connections))))
 
 
-async def _connection(flow: Flow, address: tuple[str, int], host: str, number: int) -> Connection:
+async def _connection(flow: Flow, server: Server, number: int) -> Connection:
     report = Connection()
     await asyncio.sleep(flow.wait_s)
     began_s = time.monotonic()
     try:
-        await asyncio.wait_for(_talk(flow, address, host, number, report), flow.timeout_s)
+        await asyncio.wait_for(_talk(flow, server, number, report), flow.timeout_s)
     except TimeoutError:
         report.error = "TIMEOUT"
     except (OSError, EOFError, ValueError) as error:
@@ -137,7 +152,7 @@ async def _connection(flow: Flow, address: tuple[str, int], host: str, number: i
     return report
 
 
-async def _talk(flow: Flow, address: tuple[str, int], host: str, number: int, report: Connection) -> None:
+async def _talk(flow: Flow, server: Server, number: int, report: Connection) -> None:
     plain = socket.socket()
     plain.setblocking(False)
     if flow.receive_buffer_bytes:
@@ -146,25 +161,29 @@ async def _talk(flow: Flow, address: tuple[str, int], host: str, number: int, re
     if flow.fast_open:
         plain.setsockopt(socket.IPPROTO_TCP, _TCP_FASTOPEN_CONNECT, 1)
     try:
-        await asyncio.get_running_loop().sock_connect(plain, address)
+        if server.sources:
+            # The port is chosen when it connects: several connections of one address may have the same.
+            plain.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
+            plain.bind((server.sources[number % len(server.sources)], 0))
+        await asyncio.get_running_loop().sock_connect(plain, (server.address, server.port))
     except BaseException:
         plain.close()
         raise
     context = _unchecked() if flow.tls else None
     # What is not read stays with the server: the library takes in twice its limit.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
-    name = flow.headers.get("Host", host).partition(":")[0]
+    name = flow.headers.get("Host", server.host).partition(":")[0]
     reader, writer = await asyncio.open_connection(
         sock=plain, ssl=context, server_hostname=name if context else None, limit=limit
     )
     try:
         if flow.head_bytes:
-            writer.write(flow.request(host, connection=number, number=0)[: flow.head_bytes])
+            writer.write(flow.request(server.host, connection=number, number=0)[: flow.head_bytes])
         else:
             for count in range(flow.requests):
                 answer = Answer()
                 report.answers.append(answer)
-                writer.write(flow.request(host, connection=number, number=count))
+                writer.write(flow.request(server.host, connection=number, number=count))
                 await _receive(reader, answer, flow)
         if flow.hold_s:
             await _hold(reader, report, flow)

@@ -9,6 +9,9 @@ import subprocess
 from collections.abc import Sequence
 from typing import Final
 
+from .links import ROLE_LINK
+from .subnets import interface_network, unused_addresses
+
 _RULES: Final = """\
 table ip tuneproof {{
     chain out {{
@@ -48,6 +51,24 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
         rules.append(f"        tcp dport {int(port)} dnat to {place}:{int(there)}")
     text = _ENTRIES.format(rules="\n".join(rules))
     subprocess.run(["nft", "-f", "-"], input=text.encode(), check=True, stdout=subprocess.DEVNULL)
+
+
+def add_addresses(count: int, used: Sequence[str]) -> list[str]:
+    """Give the role's link further addresses of its subnet, for one machine that stands for many clients.
+
+    Args:
+        count: How many at the most.
+        used: Addresses that are somebody's.
+
+    Raises:
+        ValueError: There is none left.
+        subprocess.CalledProcessError: The kernel refused.
+    """
+    own = interface_network(ROLE_LINK)
+    found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
+    batch = "".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found)
+    subprocess.run(["ip", "-batch", "-"], input=batch.encode(), check=True, stdout=subprocess.DEVNULL)
+    return found
 
 
 def lead(addresses: Sequence[str], to: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any, Final
 
 from . import native_agent
-from .addresses import lead, open_entries
+from .addresses import add_addresses, lead, open_entries
 from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
@@ -38,6 +38,7 @@ class Agent:
             "fix_neighbours": self.fix_neighbours,
             "lead_addresses": self.lead_addresses,
             "open_entries": self.open_entries,
+            "add_addresses": self.add_addresses,
             "status": self.status,
             "revive": self.revive,
             "wire_log": self.wire_log,
@@ -107,6 +108,10 @@ class Agent:
         """Lead ports of the role's link to addresses of its own; see addresses.py."""
         open_entries(entries)
         return {"opened": len(entries)}
+
+    def add_addresses(self, count: int, used: list[str]) -> dict[str, Any]:
+        """Give the role's link further addresses; see addresses.py."""
+        return {"addresses": add_addresses(count, used)}
 
     def status(self) -> dict[str, Any]:
         """Tell whether the link's shaper is alive, and which process it is; a native one is the kernel itself."""

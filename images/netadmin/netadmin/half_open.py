@@ -13,9 +13,7 @@ and the last address that was made up. Or ``error``.
 """
 
 import errno
-import fcntl
 import ipaddress
-import itertools
 import json
 import socket
 import sys
@@ -28,39 +26,14 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether, getmacbyip
 
 from .links import ROLE_LINK
+from .subnets import interface_network, unused_addresses
 
 MOST_SOURCES: Final = 64
 """The server's kernel has one table for the neighbours of all containers, with room for 1024 (arp(7), gc_thresh3)."""
 _FIRST_PORT: Final = 1024
 _PORTS: Final = 65536 - _FIRST_PORT
-# netdevice(7); the address is in the second half of struct ifreq, behind family and port.
-_SIOCGIFADDR: Final = 0x8915
-_SIOCGIFNETMASK: Final = 0x891B
-_IFREQ_BYTES: Final = 40
-_IFREQ_ADDRESS: Final = slice(20, 24)
 _WITHIN_S: Final = 20.0
 _PAUSE_S: Final = 0.001
-
-
-def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
-    """Return addresses of a subnet that nobody has, from its top downwards: the engine gives out the lowest first.
-
-    Args:
-        network: The subnet. Its first address is the gateway's, and never returned.
-        used: Addresses that are somebody's.
-        count: How many at the most; a small subnet has fewer.
-
-    Raises:
-        ValueError: There is none.
-    """
-    taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
-    # By number: a list of all addresses of a large subnet would be long.
-    lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1
-    downwards = (ipaddress.IPv4Address(number) for number in range(highest, lowest - 1, -1))
-    found = [str(address) for address in itertools.islice((item for item in downwards if item not in taken), count)]
-    if not found:
-        raise ValueError(f"{network} has no address left")
-    return found
 
 
 def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, port: int, count: int) -> list[bytes]:
@@ -91,21 +64,6 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
         )
         for number in range(count)
     ]
-
-
-def interface_network(interface: str) -> ipaddress.IPv4Interface:
-    """Return an interface's IPv4 address with its subnet.
-
-    Raises:
-        OSError: There is no such interface, or it has no address.
-    """
-    request = interface.encode().ljust(_IFREQ_BYTES, b"\0")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        address, mask = [
-            socket.inet_ntoa(fcntl.ioctl(asked, what, request)[_IFREQ_ADDRESS])
-            for what in (_SIOCGIFADDR, _SIOCGIFNETMASK)
-        ]
-    return ipaddress.IPv4Interface(f"{address}/{mask}")
 
 
 def flood(address: str, *, port: int, count: int) -> dict[str, Any]:

@@ -80,6 +80,19 @@ def test_every_request_of_a_connection_is_told() -> None:
     assert (connection["error"], connection["closed_by_server"]) == ("", False)
 
 
+def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> None:
+    """So that one machine can stand for many clients."""
+    seen: list[str] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(writer.get_extra_info("peername")[0])
+        await answering(OK)(reader, writer)
+
+    with server(handle) as port:
+        exchanges.run(address="127.0.0.1", port=port, flows=[{"connections": 3}], sources=["127.0.0.2", "127.0.0.3"])
+    assert sorted(seen) == ["127.0.0.2", "127.0.0.2", "127.0.0.3"]
+
+
 def test_an_answer_that_ends_early_is_told_as_far_as_it_came() -> None:
     """The status is there, the whole body is not."""
     (connection,) = run(answering(OK[:-2]))

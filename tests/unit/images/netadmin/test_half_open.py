@@ -12,7 +12,8 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from images.netadmin.netadmin import half_open
-from images.netadmin.netadmin.half_open import flood, interface_network, main, syn_frames, unused_addresses
+from images.netadmin.netadmin.half_open import flood, main, syn_frames
+from images.netadmin.netadmin.subnets import interface_network, unused_addresses
 
 NETWORK = ipaddress.IPv4Network("172.18.0.0/16")
 OWN_MAC, SERVER_MAC = "02:74:70:01:01:01", "02:74:70:02:02:02"

@@ -1,8 +1,9 @@
 """Trials that count: what surrounds a script, and what a script can ask for."""
 
+import itertools
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -60,6 +61,8 @@ class Around:
             "exchanges": {"flows": [[CONNECTION]]},
             "http2": {"statuses": [200, 503]},
         }
+        self.clients: Iterator[str] = iter(())
+        self.sources: list[list[str]] = []
         self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
 
     @property
@@ -88,6 +91,7 @@ class Around:
             address="172.18.0.4",
             port=8000,
             job=self._job,
+            clients=self.clients,
         )
         return cast("Stage", stage)
 
@@ -101,6 +105,7 @@ class Around:
 
     def _job(self, name: str, **arguments: Any) -> dict[str, Any]:
         self.did.append((name, arguments["port"]))
+        self.sources.append(arguments.get("sources", []))
         return self.jobs[name]
 
 
@@ -163,6 +168,19 @@ def test_flows_come_back_as_values() -> None:
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
     assert around.did == [("exchanges", 8443)]
     assert rig(around).http2(2, port=8002) == [200, 503]
+
+
+def test_connections_of_many_clients_come_from_the_next_addresses_in_turn() -> None:
+    """One for each connection, and 64 at most; without many clients the kernel chooses."""
+    around = Around()
+    around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
+    for connections in (2, 3, 70):
+        rig(around).flow(Flow(connections=connections))
+    assert around.sources[:2] == [["10.0.0.0", "10.0.0.1"], ["10.0.0.2", "10.0.0.3", "10.0.0.4"]]
+    assert len(around.sources[2]) == 64
+    alone = Around()
+    rig(alone).flow(Flow(connections=2))
+    assert alone.sources == [[]]
 
 
 def test_calls_are_those_that_were_made_meanwhile() -> None:

@@ -1,0 +1,40 @@
+"""Addresses that one machine has for many clients."""
+
+import ipaddress
+import types
+from collections.abc import Sequence
+
+import pytest
+
+from images.netadmin.netadmin import addresses
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
+    """What is run, with its input, on a role whose link has 172.18.0.9/24."""
+    done: list[tuple[Sequence[str], bytes]] = []
+
+    def run(command: Sequence[str], *, input: bytes, check: bool, stdout: object) -> None:  # noqa: A002 - as in subprocess
+        assert check
+        del stdout
+        done.append((command, input))
+
+    monkeypatch.setattr(addresses, "subprocess", types.SimpleNamespace(run=run, DEVNULL=None))
+    own = ipaddress.IPv4Interface("172.18.0.9/24")
+    monkeypatch.setattr(addresses, "interface_network", lambda _link: own)
+    return done
+
+
+def test_addresses_that_nobody_has_are_added_to_the_link(ran: list[tuple[Sequence[str], bytes]]) -> None:
+    """From the top of the subnet, at once."""
+    found = addresses.add_addresses(3, ["172.18.0.254"])
+    assert found == ["172.18.0.253", "172.18.0.252", "172.18.0.251"]
+    ((command, told),) = ran
+    assert command == ["ip", "-batch", "-"]
+    assert told.decode().splitlines()[0] == "address replace 172.18.0.253/32 dev eth0"
+
+
+def test_a_small_subnet_has_fewer(ran: list[tuple[Sequence[str], bytes]]) -> None:
+    """All but its own, the gateway's, and those that somebody has."""
+    assert len(addresses.add_addresses(1000, ["172.18.0.2"])) == 254 - 3
+    assert len(ran) == 1
