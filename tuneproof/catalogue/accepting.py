@@ -168,7 +168,7 @@ ARMS: Final = arms_of(
 CLAIMS: Final = (
     more(
         "multi_accept_takes_a_burst_in_one_turn",
-        f"With multi_accept on a worker takes most of {BURST} waiting connections in one turn of its event loop",
+        f"With multi_accept on, one worker accepts most of {BURST} queued connections in a single event-loop turn",
         source=f"{COPIED}: multi_accept on, to accept faster and share the load better",
         arms=("multi-accept-on", "multi-accept-off"),
         figure="accepts_per_wait",
@@ -180,7 +180,7 @@ CLAIMS: Final = (
     ),
     usual(
         "one_worker_takes_nearly_all",
-        "Without reuseport one worker of two takes nearly all connections where there is little to do",
+        "Without reuseport, under light load one of two workers takes nearly all connections",
         source='"The Sad State of Linux Socket Balancing" (2017)',
         arm="one-queue",
         turned_by="queue-per-worker",
@@ -192,7 +192,7 @@ CLAIMS: Final = (
     ),
     usual(
         "a_worker_of_its_own_queue_takes_nearly_all",
-        "With reuseport one worker of two takes nearly all connections where there is little to do",
+        "With reuseport, under light load one of two workers takes nearly all connections",
         source="control of the one above",
         arm="queue-per-worker",
         turned_by="one-client",
@@ -202,7 +202,7 @@ CLAIMS: Final = (
     ),
     more(
         "auto_ignores_the_cpuset",
-        "worker_processes auto starts a worker for every CPU of the machine, in a container that may use only one",
+        "worker_processes auto starts one worker per CPU of the host, even in a container pinned to one CPU",
         source='"Tuning NGINX": worker_processes auto',
         arms=("auto-on-one-cpu", "auto-on-all-cpus"),
         figure="workers_per_cpu",
@@ -213,7 +213,7 @@ CLAIMS: Final = (
     ),
     more(
         "proxied_clients_take_two_slots",
-        f"Of {SLOTS} worker_connections, proxied clients get half as many as clients of static files",
+        f"{SLOTS} worker_connections serve half as many proxied clients as static-file clients",
         source=f"{COPIED}: max clients = worker_processes * worker_connections",
         arms=("static", "proxied"),
         figure="clients_served",
@@ -224,7 +224,7 @@ CLAIMS: Final = (
     ),
     usual(
         "idle_clients_use_up_connections",
-        "Clients that keep idle connections use worker_connections up, and newcomers are refused",
+        "Idle keepalive connections use up worker_connections, and new clients are turned away",
         source=f"{COPIED}: a low keepalive_timeout, because idle clients use up worker_connections",
         arm="idle-clients",
         turned_by="busy-clients",
@@ -235,7 +235,7 @@ CLAIMS: Final = (
     ),
     usual(
         "busy_clients_use_up_connections",
-        "Clients that are being served use worker_connections up, and newcomers are refused",
+        "Active connections use up worker_connections, and new clients are turned away",
         source="control of the one above",
         arm="busy-clients",
         turned_by="idle-clients",
@@ -244,7 +244,7 @@ CLAIMS: Final = (
     ),
     more(
         "files_need_descriptors_too",
-        "With worker_rlimit_nofile equal to worker_connections downloads of files fail, with three times as much none",
+        "With worker_rlimit_nofile equal to worker_connections, file downloads fail; with three times that, none do",
         source=f"{COPIED}: worker_rlimit_nofile 65535 beside worker_connections 65535",
         arms=("files-as-many-as-connections", "files-three-times-as-many"),
         figure="failed",

@@ -160,7 +160,7 @@ CLAIMS: Final = (
     ),
     _without_a_word(
         "a_configuration_without_rot_is_accepted",
-        "nginx warns of nothing in a configuration without any of them",
+        "A configuration without these directives draws no warning",
         "control of the ones above",
         "nothing-old",
     ),

@@ -65,15 +65,15 @@ GONE: Final = arm(
 )
 BACKENDS: Final = (FILES_BACKEND, SLOW_BACKEND, PROMPT_BACKEND)
 _SENTENCES: Final[Mapping[str, str]] = {
-    "healthy": "Healthy traffic in a street gives no finding",
-    "event-loop-stall": "A stalled event loop is told from files with a street's traffic in them",
-    "slow-reader": "A slow reader is told from files with a street's traffic in them",
-    "accept-queue-overflow": "A full accept queue is told from files with a street's traffic in them",
-    "syn-queue-drop": "A full SYN queue is told from files with a street's traffic in them",
-    "backend-slow": "A slow backend is told from files with a street's traffic in them",
-    "path-loss": "Loss on the path is told from files with a street's traffic in them",
-    "refused": "An upstream that refuses connections is told from files with a street's traffic in them",
-    "client-gone": "Clients that leave for no reason are told from files with a street's traffic in them",
+    "healthy": "Healthy traffic among other services' traffic gives no finding",
+    "event-loop-stall": "A stalled event loop can be diagnosed among other services' traffic",
+    "slow-reader": "A slow reader can be diagnosed among other services' traffic",
+    "accept-queue-overflow": "A full accept queue can be diagnosed among other services' traffic",
+    "syn-queue-drop": "A full SYN queue can be diagnosed among other services' traffic",
+    "backend-slow": "A slow backend can be diagnosed among other services' traffic",
+    "path-loss": "Loss on the path can be diagnosed among other services' traffic",
+    "refused": "An upstream that refuses connections can be diagnosed among other services' traffic",
+    "client-gone": "Clients that leave early can be diagnosed among other services' traffic",
 }
 DIAGNOSES_IN_A_STREET: Final[Mapping[str, tuple[Cause, ...]]] = {
     **DIAGNOSES,
@@ -104,7 +104,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
         source="nginx under high concurrency drops SYNs (2020): where is it lost?",
         arms=(name,),
         effect=lambda block: is_told(block[name], DIAGNOSES_IN_A_STREET[name]),
-        effect_name="right diagnoses, and no wrong one from outside",
+        effect_name="right diagnoses, with no wrong one from the other captures",
         scale=Scale.SHARE,
         threshold=demand.right_share if demand else _MORE_OFTEN_THAN_NOT,
         own_looks=demand.looks if demand else (),

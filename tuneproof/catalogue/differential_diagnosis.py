@@ -262,17 +262,17 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
             share_claim(
                 "overflow_repeats_syns",
                 OVERFLOW.name,
-                "Behind a full accept queue SYNs go unanswered and come again",
+                "Behind a full accept queue, SYNs go unanswered and are retransmitted",
                 "syn_repeated_share",
-                "connections whose SYN came again",
+                "connections with a retransmitted SYN",
                 source="nginx under high concurrency drops SYNs (2020): SYN retransmitted after 1 s",
             ),
             share_claim(
                 "syn_pressure_is_unfinished",
                 SYN_PRESSURE.name,
-                "ListenDrops without ListenOverflows goes with handshakes that nobody completes",
+                "ListenDrops without ListenOverflows means handshakes that never complete",
                 "unfinished_share",
-                "connections that never stood",
+                "connections never established",
                 source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",
             ),
             share_claim(

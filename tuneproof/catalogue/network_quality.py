@@ -170,7 +170,7 @@ class NetworkQuality:
         return (
             _lag_claim(
                 name="slow_upstream_ends_stall",
-                sentence="Over an upstream that is slower than nginx the stall vanishes",
+                sentence="Behind an upstream slower than nginx, the stall disappears",
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
                 effect_name="CPU time of a turn of the event loop, unlimited ÷ 500 Mbit/s upstream",
@@ -194,7 +194,7 @@ class NetworkQuality:
             ),
             Claim(
                 name="distant_client_still_stalls",
-                sentence="A client that is 20 ms of round trip away does not spare the loaded worker the stall",
+                sentence="A client 20 ms away (RTT) does not save the loaded worker from the stall",
                 source=good_network,
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),
@@ -219,7 +219,7 @@ class NetworkQuality:
             ),
             _lag_claim(
                 name="twins_are_alike",
-                sentence="Turns of two identical arms take as much CPU time (A/A control)",
+                sentence="Event-loop turns of two identical arms take the same CPU time (A/A control)",
                 source="control of the method",
                 arms=(UNLIMITED, TWIN),
                 effect_name="CPU time of a turn of the event loop, first ÷ second",

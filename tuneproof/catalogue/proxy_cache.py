@@ -85,7 +85,7 @@ ARMS: Final = arms_of(
 CLAIMS: Final = (
     more(
         "cache_lock_protects_new_keys",
-        "proxy_cache_lock lets one request through to the upstream when many ask at once for what is not cached yet",
+        "With proxy_cache_lock, only one of many simultaneous requests for an uncached key reaches the upstream",
         source=ARTICLE,
         arms=("new-key", "new-key-locked"),
         figure="upstream_requests",
@@ -96,7 +96,7 @@ CLAIMS: Final = (
     ),
     more(
         "cache_lock_protects_expired_keys",
-        "proxy_cache_lock protects the upstream as well when what they ask for has expired",
+        "proxy_cache_lock also protects the upstream once the cached entry has expired",
         source=f"{ARTICLE}: proxy_cache_lock on, one request per stampede",
         arms=("expired", "expired-locked"),
         figure="upstream_requests",
@@ -109,7 +109,7 @@ CLAIMS: Final = (
     ),
     more(
         "stale_while_updating_protects_expired_keys",
-        "proxy_cache_use_stale updating lets one request through when what many ask for has expired",
+        "proxy_cache_use_stale updating lets one request through when a popular entry has expired",
         source=f"{ARTICLE}: proxy_cache_use_stale updating",
         arms=("expired", "expired-updating"),
         figure="upstream_requests",
@@ -120,7 +120,7 @@ CLAIMS: Final = (
     ),
     more(
         "cache_lock_makes_waiters_late",
-        "Who waits for proxy_cache_lock looks again every half second, and comes later than the upstream answers",
+        "Requests waiting on proxy_cache_lock poll every 500 ms, so they are answered later than the upstream responds",
         source="nginx: src/http/ngx_http_file_cache.c looks every 500 ms",
         arms=("new-key-locked", "new-key"),
         figure="late_share",

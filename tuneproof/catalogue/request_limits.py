@@ -333,7 +333,7 @@ CLAIMS: Final = (
     ),
     more(
         "reset_frees_sockets_of_silent_clients",
-        "reset_timedout_connection frees the sockets of clients that stopped reading at once",
+        "reset_timedout_connection immediately frees the sockets of clients that stopped reading",
         source=f"{COPIED}: reset_timedout_connection on",
         arms=("reset-off", "reset-on"),
         figure="orphans",

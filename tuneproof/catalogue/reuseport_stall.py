@@ -231,7 +231,7 @@ class ReuseportStall:
             ),
             Claim(
                 name="reuseport_feeds_loaded_worker",
-                sentence="With bulk downloads on one worker, reuseport keeps feeding it, a shared queue does not",
+                sentence="Reuseport keeps sending requests to a worker with bulk downloads; a shared queue does not",
                 source=f"{ARTICLE}: in production all time-outs came from one worker",
                 arms=("reuseport-one-loaded", "shared-one-loaded"),
                 effect=lambda block: Share(
@@ -285,7 +285,7 @@ class ReuseportStall:
             ),
             Claim(
                 name="twins_are_alike",
-                sentence="Turns of two identical subjects read alike (A/A control)",
+                sentence="Event-loop turns of two identical subjects read the same number of bytes (A/A control)",
                 source="control of the method",
                 arms=(default, "twin"),
                 effect=lambda block: turn_bytes(block[default]) / turn_bytes(block["twin"]),

@@ -178,7 +178,7 @@ class League:
             ),
             Claim[StallObservation](
                 name="receive_buffer_is_the_larger_factor",
-                sentence="A small receive buffer relieves the loop more than doing without a temporary file does",
+                sentence="A small receive buffer relieves the event loop more than avoiding the temporary file does",
                 source=f"{ARTICLE}, which names the receive buffer only",
                 # The factorial needs four of them; the league is shown as a whole.
                 arms=tuple(arm.name for arm in self.arms()),

@@ -214,7 +214,7 @@ CLAIMS: Final = (
     ),
     usual(
         "open_file_cache_cuts_grown_files",
-        "With open_file_cache a file that has grown in place is cut off at its old length",
+        "With open_file_cache, a file that grew in place is served truncated at its old length",
         source="h5bp/server-configs-nginx, issue 203 (2018)",
         arm="grown-cached",
         turned_by="grown",
@@ -224,7 +224,7 @@ CLAIMS: Final = (
     ),
     usual(
         "grown_files_are_cut_without_cache",
-        "Without open_file_cache a file that has grown in place is cut off, too",
+        "Without open_file_cache, a file that grew in place is served truncated as well",
         source="control of the one above",
         arm="grown",
         turned_by="grown-cached",
@@ -234,7 +234,7 @@ CLAIMS: Final = (
     ),
     more(
         "aio_threads_wait_more",
-        "With aio threads a worker waits several times as often for a file that is in memory anyway",
+        "With aio threads, a worker blocks several times as often even though the file is in the page cache",
         source='"Thread Pools in NGINX Boost Performance 9x!" (2015)',
         arms=("threads", "no-threads"),
         figure="waits",
@@ -244,7 +244,7 @@ CLAIMS: Final = (
     ),
     more(
         "gzip_static_looks_for_files_in_vain",
-        "gzip_static on looks for a compressed file with every request, in vain where there is none",
+        "gzip_static on looks for a .gz file on every request, even where there is none",
         source=f"{COPIED}: gzip_static on",
         arms=("gzip-static", "no-gzip-static"),
         figure="opens_in_vain",

@@ -102,7 +102,7 @@ ARMS: Final = arms_of(
 CLAIMS: Final = (
     more(
         "secp384r1_costs_a_round_trip",
-        "ssl_ecdh_curve secp384r1 makes today's clients say hello twice: a round trip more for each handshake",
+        "ssl_ecdh_curve secp384r1 costs today's clients a second ClientHello, one more round trip per handshake",
         source='copied from "strong TLS" lists: ssl_ecdh_curve secp384r1',
         arms=("secp384r1", "default-curves"),
         figure="client_hellos",
@@ -113,7 +113,7 @@ CLAIMS: Final = (
     ),
     more(
         "buffer_4k_makes_more_records",
-        "ssl_buffer_size 4k sends a large file in three times as many TLS records and more",
+        "ssl_buffer_size 4k splits a large file into at least three times as many TLS records",
         source="ingress-nginx's default: ssl_buffer_size 4k",
         arms=("records-4k", "records-16k"),
         figure="records",
@@ -134,7 +134,7 @@ CLAIMS: Final = (
     ),
     usual(
         "sessions_resume_without_a_cache",
-        "Sessions are resumed without any ssl_session_cache: tickets do, which are on by default",
+        "Sessions resume without any ssl_session_cache, thanks to tickets, which are on by default",
         source=f"{COPIED}: ssl_session_cache, so that sessions are resumed at all",
         arm="no-cache",
         turned_by="no-cache-no-tickets",
@@ -144,7 +144,7 @@ CLAIMS: Final = (
     ),
     usual(
         "sessions_resume_without_cache_and_tickets",
-        "Sessions are resumed without a cache and without tickets, too",
+        "Sessions resume even without a cache and without tickets",
         source="control of the one above",
         arm="no-cache-no-tickets",
         turned_by="no-cache",
@@ -177,7 +177,7 @@ CLAIMS: Final = (
     ),
     usual(
         "stapling_needs_a_responder",
-        "ssl_stapling on is ignored for a certificate that names no OCSP responder, as those of Let's Encrypt do not",
+        "ssl_stapling on is ignored for certificates without an OCSP responder, such as Let's Encrypt's",
         source=f"{COPIED}: ssl_stapling on, for faster handshakes",
         arm="stapling",
         turned_by="no-stapling",

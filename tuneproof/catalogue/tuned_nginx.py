@@ -83,7 +83,7 @@ SCENARIO: Final = Scenario(
         ),
         Claim[HttpObservation](
             name="recipe_ends_slow_connects",
-            sentence="With the recipe no connect takes a second any more, as some do with the defaults",
+            sentence="With the recipe no connect takes a second or more; with the defaults some do",
             source=f"{ARTICLE}: connection timed out",
             arms=(DEFAULTS.name, RECIPE.name),
             effect=lambda block: Share(of=_slow(block[DEFAULTS.name]), less=_slow(block[RECIPE.name])),
@@ -105,7 +105,7 @@ SCENARIO: Final = Scenario(
         ),
         Claim[HttpObservation](
             name="twins_serve_as_many",
-            sentence="Of two identical subjects neither takes more CPU for a request (A/A control)",
+            sentence="Two identical subjects take the same CPU per request (A/A control)",
             source="control of the method",
             arms=(FIRST.name, SECOND.name),
             # Counted, as a share of a machine that others use, too, is not.

@@ -146,33 +146,33 @@ def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
 CLAIMS: Final = (
     gain_claim(
         "keepalive_raises_throughput",
-        "With keepalive to upstream nginx serves a third more requests and more with the same CPU",
+        "With upstream keepalive, nginx serves at least a third more requests for the same CPU",
         ("plain", "keepalive"),
     ),
     gain_claim(
         "kept_connections_raise_throughput",
-        "Kept upstream connections let nginx serve more with the same CPU than connections that are closed each time",
+        "Reused upstream connections let nginx serve more for the same CPU than connections closed after each request",
         ("off", "keepalive"),
         expires=False,
     ),
     gain_claim(
         "keepalive_helps_few_at_once",
-        "Keepalive to upstream helps with 10 requests at once as it does with 50",
+        "Upstream keepalive helps with 10 requests at once as it does with 50",
         ("plain-10-at-once", "keepalive-10-at-once"),
     ),
     gain_claim(
         "keepalive_helps_kept_clients",
-        "Keepalive to upstream helps clients that keep their own connections",
+        "Upstream keepalive helps clients that keep their own connections",
         ("plain-wrk", "keepalive-wrk"),
     ),
     gain_claim(
         "keepalive_helps_asyncio",
-        "Keepalive to upstream helps a Python backend on an event loop",
+        "Upstream keepalive helps a Python backend on an event loop",
         ("plain-asyncio", "keepalive-asyncio"),
     ),
     gain_claim(
         "keepalive_helps_closing_backend",
-        "Keepalive to upstream helps a backend that closes every connection itself (Python's http.server)",
+        "Upstream keepalive helps a backend that closes every connection itself (Python's http.server)",
         ("plain-files", "keepalive-files"),
         expected=Verdict.REFUTED,
     ),
@@ -180,7 +180,7 @@ CLAIMS: Final = (
     replace(
         gain_claim(
             "keepalive_helps_limited_backend",
-            "Keepalive to upstream helps a backend that has 0.06 CPU, as the article's",
+            "Upstream keepalive helps a backend limited to 0.06 CPU, as in the article",
             ("plain-limited", "keepalive-limited"),
         ),
         effect=lambda block: block["keepalive-limited"].requests_per_s / block["plain-limited"].requests_per_s,
@@ -189,7 +189,7 @@ CLAIMS: Final = (
     ),
     Claim[HttpObservation](
         name="keepalive_comes_near_direct",
-        sentence="With keepalive to upstream nginx passes on nearly as many requests per second as the backend takes",
+        sentence="With upstream keepalive, nginx forwards nearly as many requests per second as the backend takes",
         source=f"{ARTICLE}: 22 734 of 24 234",
         arms=("direct", "keepalive"),
         effect=lambda block: block["keepalive"].requests_per_s / block["direct"].requests_per_s,
@@ -202,7 +202,7 @@ CLAIMS: Final = (
     ),
     Claim[HttpObservation](
         name="connections_are_the_cause",
-        sentence="Without keepalive every request costs an upstream connection, with it hardly any does",
+        sentence="Without keepalive every request costs an upstream connection; with it, hardly any does",
         source=f"{ARTICLE}: the cause is the set-up of connections",
         arms=("off", "keepalive"),
         effect=connects_ratio,
@@ -215,7 +215,7 @@ CLAIMS: Final = (
     ),
     Claim[HttpObservation](
         name="twins_are_as_fast",
-        sentence="Of two identical subjects neither takes more CPU for a request (A/A control)",
+        sentence="Two identical subjects take the same CPU per request (A/A control)",
         source="control of the method",
         arms=("keepalive", "twin"),
         effect=lambda block: block["keepalive"].worker_cpu_us_per_request / block["twin"].worker_cpu_us_per_request,

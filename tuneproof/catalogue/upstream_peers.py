@@ -116,7 +116,7 @@ ARMS: Final = arms_of(
 CLAIMS: Final = (
     more(
         "listed_5xx_take_the_service_down",
-        "With http_500 to http_504 in proxy_next_upstream two requests for a broken page turn all others into 502",
+        "With http_500 to http_504 in proxy_next_upstream, two requests for a broken page turn all others into 502s",
         source="copied with upstream blocks: proxy_next_upstream error timeout http_500 http_502 http_503 http_504",
         arms=("5xx-listed", "5xx-not-listed"),
         figure="bad_gateways",
@@ -127,7 +127,7 @@ CLAIMS: Final = (
     ),
     more(
         "max_fails_0_keeps_peers",
-        "With max_fails=0 as well, the broken page harms no other",
+        "With max_fails=0 added, the broken page harms no other page",
         source="nginx: max_fails=0 disables the accounting of attempts",
         arms=("5xx-listed", "5xx-listed-max-fails-0"),
         figure="bad_gateways",
@@ -171,7 +171,7 @@ CLAIMS: Final = (
     ),
     more(
         "max_fails_counts_per_worker",
-        f"Without a zone every worker finds a dead peer out for itself: {WORKERS} try it several times as often",
+        f"Without a zone each worker discovers a dead peer for itself: {WORKERS} workers try it several times as often",
         source="nginx: without zone each worker keeps the state of its upstreams",
         arms=("without-zone", "with-zone"),
         figure="tries_of_the_dead_peer",
