@@ -50,7 +50,7 @@ def connects(name: str, way: Way, arm: str) -> OwnClaim:
         source=_where(way),
         arms=(arm,),
         effect=lambda block: _connecting_share(block[arm], way),
-        effect_name="new connections to the upstream per answer that came from it",
+        effect_name="trials in which more than half of the answers from the upstream took a new connection",
         scale=Scale.SHARE,
         threshold=_USUALLY,
         expected=None,
@@ -209,7 +209,7 @@ def _saves(  # noqa: PLR0913 - keyword-only; each is one part of a claim
 def _connecting_share(seen: CountedObservation, way: Way) -> Share:
     answered = _answered(seen, way)
     # Requests of one trial share connections, or do not, together: one unit.
-    return Share(of=Tally(count=min(1.0, seen["upstream_connects"] / answered), of=1))
+    return Share(of=Tally.yes(when=seen["upstream_connects"] > answered / 2))
 
 
 def _answered(seen: CountedObservation, way: Way) -> float:

@@ -37,10 +37,12 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
 
 
 def test_connects_are_counted_for_each_fresh_answer(way: Way) -> None:
-    """Never more than all; answers from a cache cost none."""
+    """As one yes or no for each trial, since its requests share connections together; a cache's answers cost none."""
     claim = claims.connects("root", way, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
-    assert float(claim.effect({"yours": asked(4)})) == 4 / 32
+    assert float(claim.effect({"yours": asked(4)})) == 0
+    assert float(claim.effect({"yours": asked(16)})) == 0
+    assert float(claim.effect({"yours": asked(17)})) == 1
     assert float(claim.effect({"yours": asked(8, from_cache=24)})) == 1
 
 
