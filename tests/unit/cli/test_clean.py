@@ -14,7 +14,9 @@ def test_clean_tells_what_it_removed(monkeypatch: pytest.MonkeyPatch, capsys: py
     """Each kind with its number, and the connection is closed."""
     closed: list[bool] = []
     client = SimpleNamespace(close=lambda: closed.append(True))
-    monkeypatch.setattr(clean, "connect", lambda *, timeout_s: client if timeout_s else None)
+    monkeypatch.setattr(
+        clean, "connect", lambda *, timeout_s, environment: client if timeout_s and environment else None
+    )
     monkeypatch.setattr(clean, "remove_everything", lambda _: Removed(containers=3, images=2))
     assert main(["clean"]) == 0
     assert capsys.readouterr().out == "removed: 3 containers, 0 networks, 0 volumes, 2 images\n"
@@ -26,7 +28,8 @@ def test_clean_without_an_engine_is_one_message(
 ) -> None:
     """Nothing is started only to be cleaned."""
 
-    def connect(*, timeout_s: int) -> None:
+    def connect(*, timeout_s: int, environment: object) -> None:
+        del environment
         raise EngineUnavailableError(f"No engine after {timeout_s} s.")
 
     monkeypatch.setattr(clean, "connect", connect)

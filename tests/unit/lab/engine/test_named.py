@@ -1,0 +1,130 @@
+"""Engines by name: contexts, addresses, and what ssh forwards."""
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError, EngineUnavailableError
+from tuneproof.lab.engine import named
+from tuneproof.lab.engine.named import environment_of, look
+
+AROUND = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME": "/root"}
+# Makes what ssh would listen on, as its -L says, and waits to be ended.
+FORWARDS = """\
+#!/bin/sh
+while [ "$1" != "-L" ]; do shift; done
+: >"${2%%:*}"
+shift 2
+echo "$@" >"$SEEN"
+exec sleep 60
+"""
+REFUSES = "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n"
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that puts a program in the place of ssh, and returns where it writes its arguments to."""
+
+    def put(script: str) -> Path:
+        (tmp_path / "ssh").write_text(script)
+        (tmp_path / "ssh").chmod(stat.S_IRWXU)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+        return tmp_path / "seen"
+
+    return put
+
+
+def test_an_address_takes_the_place_of_whatever_named_an_engine() -> None:
+    """Or the other would win."""
+    with environment_of("tcp://10.0.0.5:2376", AROUND) as environment:
+        assert environment == {"DOCKER_HOST": "tcp://10.0.0.5:2376", "HOME": "/root"}
+
+
+def context(folder: Path, name: str, host: str, *, certificates: bool = False, **endpoint: object) -> dict[str, str]:
+    """Write a context as `docker context create` does; return an environment that has it."""
+    own = hashlib.sha256(name.encode()).hexdigest()
+    meta = folder / "contexts" / "meta" / own / "meta.json"
+    meta.parent.mkdir(parents=True)
+    meta.write_text(json.dumps({"Name": name, "Endpoints": {"docker": {"Host": host, **endpoint}}}))
+    if certificates:
+        (folder / "contexts" / "tls" / own / "docker").mkdir(parents=True)
+    return {**AROUND, "DOCKER_CONFIG": str(folder)}
+
+
+def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
+    """With its certificates, where it has some; and nothing of the engine that was named besides."""
+    around = context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
+    with environment_of("big", {**around, "DOCKER_CERT_PATH": "/other"}) as environment:
+        folder = environment.pop("DOCKER_CERT_PATH")
+        assert (Path(folder).name, Path(folder).is_dir()) == ("docker", True)
+        assert environment == {
+            "DOCKER_HOST": "tcp://10.0.0.5:2376",
+            "DOCKER_TLS_VERIFY": "1",
+            "HOME": "/root",
+            "DOCKER_CONFIG": str(tmp_path),
+        }
+
+
+def test_a_context_may_lead_through_ssh(tmp_path: Path, ssh: Any) -> None:
+    """As an address may."""
+    ssh(FORWARDS)
+    with environment_of("far", context(tmp_path, "far", "ssh://machine")) as environment:
+        assert environment["DOCKER_HOST"].startswith("unix:///")
+
+
+def test_contexts_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
+    """With the file."""
+    around = context(tmp_path, "big", "tcp://10.0.0.5:2376")
+    (meta,) = tmp_path.glob("contexts/meta/*/meta.json")
+    meta.write_text("{")
+    with pytest.raises(BadInputError, match="contexts cannot be read") as caught, environment_of("big", around):
+        pass
+    assert caught.value.where == str(meta)
+
+
+@pytest.mark.parametrize("name", ["nobody", "ftp://10.0.0.5"])
+def test_what_is_neither_is_bad_input(name: str) -> None:
+    """With what there is."""
+    with pytest.raises(BadInputError, match=f"--engine {name}"), environment_of(name, AROUND):
+        pass
+
+
+def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> None:
+    """By the system's own client, with user and port; nothing is left of it."""
+    seen = ssh(FORWARDS)
+    with environment_of("ssh://me@machine:2222", AROUND) as environment:
+        socket_path = Path(environment["DOCKER_HOST"].removeprefix("unix://"))
+        assert socket_path.exists()
+    assert not socket_path.parent.exists()
+    assert seen.read_text() == "-p 2222 -- me@machine\n"
+
+
+def test_what_ssh_says_is_told(ssh: Any) -> None:
+    """Nobody is asked for a password."""
+    ssh(REFUSES)
+    with (
+        pytest.raises(EngineUnavailableError, match=r"Permission denied \(publickey\)"),
+        environment_of("ssh://machine", AROUND),
+    ):
+        pass
+
+
+def engine(api: str) -> SimpleNamespace:
+    """Return a client of an engine."""
+    info = {"Architecture": "x86_64", "NCPU": 2, "ServerVersion": "19.03.1"}
+    return SimpleNamespace(info=lambda: info, version=lambda: {"ApiVersion": api}, close=lambda: None)
+
+
+def test_an_engine_that_is_too_old_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its API, which is what counts."""
+    monkeypatch.setattr(named, "connect", lambda *, environment: engine(environment["api"]))
+    assert look("a", {"api": "1.41"}).cpus == 2
+    with pytest.raises(EngineUnavailableError, match=r"Engine a is Docker 19\.03\.1"):
+        look("a", {"api": "1.40"})

@@ -1,0 +1,160 @@
+"""Engines by name: a Docker context, or an address such as tcp://10.0.0.5:2376 or ssh://user@machine.
+
+An engine behind ssh is reached as docker's command line does it, by the system's own ssh client: here its socket is
+forwarded to one of this machine's (ssh(1), -L), so that keys, agents and jump hosts are those of ~/.ssh/config.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from tuneproof.errors import BadInputError, EngineUnavailableError
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.reach import connect
+
+_SCHEMES: Final = ("unix", "tcp", "http", "https", "ssh")
+_CERTIFICATES: Final = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+_NAMES_ENGINE: Final = ("DOCKER_HOST", "DOCKER_CONTEXT", *_CERTIFICATES)
+_REMOTE_SOCKET: Final = "/var/run/docker.sock"
+_FORWARDED_WITHIN_S: Final = 20.0
+_POLL_S: Final = 0.05
+# Docker 20.10: https://docs.docker.com/reference/api/engine/#api-version-matrix
+_OLDEST_API: Final = (1, 41)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineFacts:
+    """What decides whether engines can share a run out.
+
+    Attributes:
+        name: What the user calls it.
+        architecture: As the engine tells it, such as "x86_64".
+        cpus: Number of its CPUs.
+        version: The engine's version.
+    """
+
+    name: str
+    architecture: str
+    cpus: int
+    version: str
+
+
+@contextlib.contextmanager
+def environment_of(name: str, environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, str]]:
+    """Return the environment in which everything talks to an engine; one behind ssh is forwarded meanwhile.
+
+    Args:
+        name: A Docker context, or an address.
+        environment: What else there is in it.
+
+    Raises:
+        BadInputError: There is no such context, and it is no address.
+        EngineUnavailableError: ssh does not get there.
+    """
+    others = {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
+    if "://" not in name:
+        found = _of_context(name, environment)
+    elif urlsplit(name).scheme in _SCHEMES:
+        # Certificates for addresses are named as usual.
+        found = {key: environment[key] for key in _CERTIFICATES if key in environment} | {"DOCKER_HOST": name}
+    else:
+        raise BadInputError(f"--engine {name}: no address", remedy=f"one that begins with {'://, '.join(_SCHEMES)}://")
+    address = found.get("DOCKER_HOST", "")
+    if not address.startswith("ssh://"):
+        yield {**others, **found}
+        return
+    with _forwarded(address) as socket_path:
+        yield {**others, "DOCKER_HOST": f"unix://{socket_path}"}
+
+
+def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
+    """Return the facts of an engine.
+
+    Raises:
+        EngineUnavailableError: It does not answer, or is too old.
+    """
+    client = connect(environment=environment)
+    with engine_errors(f"asking engine {name}"):
+        told, version = client.info(), client.version()
+    client.close()
+    api = tuple(int(part) for part in str(version["ApiVersion"]).split("."))
+    if api < _OLDEST_API:
+        raise EngineUnavailableError(
+            f"Engine {name} is Docker {told['ServerVersion']}.", remedy="Docker 20.10 or later is needed"
+        )
+    return EngineFacts(
+        name=name, architecture=told["Architecture"], cpus=told["NCPU"], version=str(told["ServerVersion"])
+    )
+
+
+def _of_context(name: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what names the engine of a context, as every client of Docker's understands it.
+
+    Read from Docker's own store, since its library looks for that beside a config.json, which need not be there:
+    https://docs.docker.com/engine/manage-resources/contexts/
+    """
+    store = Path(environment.get("DOCKER_CONFIG") or Path.home() / ".docker") / "contexts"
+    known = {}
+    for path in sorted(store.glob("meta/*/meta.json")):
+        try:
+            meta = json.loads(path.read_text(encoding="utf-8"))
+            known[meta["Name"]] = meta["Endpoints"]["docker"], store / "tls" / path.parent.name / "docker"
+        except (OSError, ValueError, KeyError) as error:
+            raise BadInputError(f"--engine {name}: Docker's contexts cannot be read", where=str(path)) from error
+    if name == "default":
+        return {}
+    if name not in known:
+        raise BadInputError(
+            f"--engine {name}: there is no such Docker context",
+            remedy=f"one of {', '.join(['default', *known])}, or an address such as tcp://HOST:2376 or ssh://USER@HOST",
+        )
+    endpoint, certificates = known[name]
+    found = {"DOCKER_HOST": str(endpoint["Host"])}
+    if certificates.is_dir():
+        found["DOCKER_CERT_PATH"] = str(certificates)
+        found["DOCKER_TLS_VERIFY"] = "" if endpoint.get("SkipTLSVerify") else "1"
+    return found
+
+
+@contextlib.contextmanager
+def _forwarded(address: str) -> Iterator[Path]:
+    """Forward an engine's socket to a local one, by ssh, for as long as the context lasts."""
+    place = urlsplit(address)
+    who = f"{place.username}@{place.hostname}" if place.username else f"{place.hostname}"
+    port = ("-p", str(place.port)) if place.port else ()
+    remote = place.path if place.path not in {"", "/"} else _REMOTE_SOCKET
+    with tempfile.TemporaryDirectory(prefix="tuneproof-ssh-") as folder:
+        local = Path(folder) / "docker.sock"
+        options = ("-nNT", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes", "-L", f"{local}:{remote}")
+        try:
+            ssh = subprocess.Popen(["ssh", *options, *port, "--", who], stderr=subprocess.PIPE)
+        except FileNotFoundError as error:
+            raise EngineUnavailableError("There is no ssh client.", remedy="install OpenSSH's client") from error
+        with ssh:
+            try:
+                _wait_for(local, ssh, address)
+                yield local
+            finally:
+                ssh.terminate()
+
+
+def _wait_for(local: Path, ssh: "subprocess.Popen[bytes]", address: str) -> None:
+    deadline_s = time.monotonic() + _FORWARDED_WITHIN_S
+    while not local.exists():
+        if ssh.poll() is not None or time.monotonic() > deadline_s:
+            ssh.terminate()
+            said = [] if ssh.stderr is None else ssh.stderr.read().decode("utf-8", errors="replace").splitlines()
+            raise EngineUnavailableError(
+                f"The Docker engine does not answer: {said[-1] if said else 'ssh did not connect in time'}.",
+                where=address,
+                remedy="log in there by ssh once, without being asked anything, and look that Docker runs there",
+            )
+        time.sleep(_POLL_S)
