@@ -139,7 +139,9 @@ def test_the_text_tells_the_primary_finding_first_and_what_follows_from_it() -> 
     """With every figure and its file."""
     logs = evidence(access_logs=[log(client_closed_499=40)]).access_logs
     given = replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs)
-    text = list(lines(diagnose(given), given))
+    paragraph, *text = lines(diagnose(given), given)
+    assert "Clients leave, which follows from it." in paragraph
+    assert "Still possible" not in paragraph
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
     assert text[1].endswith("(captures 1)")

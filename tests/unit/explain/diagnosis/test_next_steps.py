@@ -7,7 +7,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.diagnosis.next_steps import NEXT_STEPS
-from tuneproof.explain.diagnosis.render import lines, to_json
+from tuneproof.explain.diagnosis.render import lines, summary, to_json
 
 
 def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
@@ -18,14 +18,29 @@ def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
     assert all((CHECKOUT / page).is_file() for page in pages)
 
 
-def test_the_next_step_follows_the_reasons_of_what_was_found() -> None:
-    """One for each cause; in JSON it is empty with the others."""
+def test_what_was_found_begins_with_a_paragraph_for_others_to_read() -> None:
+    """Cause and figure, what else it may be or is not, and what to do next; in JSON, too."""
     given = both_legs(lossy(0.03))
     diagnosis = diagnose(given)
-    told = [line for line in lines(diagnosis, given) if "Next:" in line]
-    assert told == [f"  Next: {NEXT_STEPS[Cause.PATH_LOSS]}"]
+    paragraph, *others = lines(diagnosis, given)
+    assert paragraph.startswith("Packets are lost: 186 data segments of 10.0.0.2:8000 were sent again (3 %)")
+    assert "Ruled out: refused, " in paragraph
+    assert paragraph.endswith(f"Next: {NEXT_STEPS[Cause.PATH_LOSS]}")
+    assert "\n" not in paragraph
+    assert not any("Next:" in line for line in others)
+    assert to_json(diagnosis)["summary"] == summary(diagnosis) == paragraph
+
+
+def test_each_further_cause_has_its_own_next_step() -> None:
+    """Behind its reasons; in JSON it is empty with what was not found."""
+    given = both_legs(lossy(0.03), request_s=spread(0.05, 0.4))
+    diagnosis = diagnose(given)
+    assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
+    told = list(lines(diagnosis, given))
+    assert "nginx's event loop stalls, too: " in told[0]
+    assert f"  Next: {NEXT_STEPS[Cause.EVENT_LOOP_STALL]}" in told
     steps = {each["cause"]: each["next"] for each in to_json(diagnosis)["assessments"]}
-    assert [cause for cause, step in steps.items() if step] == ["path loss"]
+    assert [cause for cause, step in steps.items() if step] == ["path loss", "event-loop stall"]
 
 
 def test_what_is_only_possible_has_commands_that_decide_and_no_next_step() -> None:
