@@ -93,7 +93,7 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
         again = sum(side.retransmitted_segments for side in sides)
         sent = sum(side.data_segments for side in sides)
         if again >= REPEATED_SEGMENTS and again >= REPEATED_SHARE * sent:
-            text = f"{again} of {sent} segments with data stand in the capture more than once ({share(again / sent)})"
+            text = f"{again} of {sent} segments with data appear in the capture more than once ({share(again / sent)})"
             yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", file=where.file)
         answer, handshake = service.response_s, service.handshake_s
         if answer is None or answer.maximum < SLOW_S:

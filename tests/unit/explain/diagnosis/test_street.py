@@ -242,7 +242,10 @@ REPEATED = service(
             "wrk: half of the requests take 29 s or longer.",
         ),
         (evidence(load_runs=[load_run(errors={"timeout": 3})]), "ab counted errors: timeout 3."),
-        (evidence(captures=[capture(REPEATED)]), "5000 of 6200 segments with data stand in the capture more than once"),
+        (
+            evidence(captures=[capture(REPEATED)]),
+            "5000 of 6200 segments with data appear in the capture more than once",
+        ),
         (
             evidence(
                 captures=[capture(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035)))]

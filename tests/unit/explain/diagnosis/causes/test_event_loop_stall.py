@@ -87,7 +87,7 @@ def test_a_worker_that_has_its_cpu_is_told_as_well() -> None:
     given = replace(evidence(processes=[scheduled((98.0, 2.0))]), captures=both_legs(request_s=spread(0.1)).captures)
     found = assess(given)
     assert found.verdict is CauseVerdict.FOUND
-    assert "not for want of a CPU" in found.for_[-1].text
+    assert "not short of CPU" in found.for_[-1].text
 
 
 def test_late_connects_of_one_worker_prove_it() -> None:
