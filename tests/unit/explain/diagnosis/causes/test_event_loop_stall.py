@@ -78,7 +78,7 @@ def test_a_worker_that_waits_for_a_cpu_is_no_proof(kind: str) -> None:
     }[kind]
     found = assess(replace(starved, captures=both_legs(request_s=spread(0.1)).captures))
     assert found.verdict is CauseVerdict.POSSIBLE
-    assert "lacks CPU" in found.against[0].text
+    assert "short of CPU" in found.against[0].text
     assert "(50 %)" in found.against[0].text
 
 
