@@ -36,6 +36,7 @@ _PARTS_PER_ENGINE: Final = 4
 _NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results")
 _SEEDS: Final = 1 << 31
 _FAILED: Final = 1
+_INTERRUPTED: Final = 2
 _OPEN: Final = 3
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -66,7 +67,8 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         results: Folder below which the run's folder is made.
 
     Returns:
-        0; 1 if a cell contradicts its expectation, or a part failed; 3 if cells are left that no engine decided.
+        0; 1 if a cell contradicts its expectation, or a part failed; 2 if it was interrupted; 3 if cells are left that
+        no engine decided.
 
     Raises:
         BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for
@@ -145,8 +147,15 @@ def _share_out(plan: Plan) -> tuple[list[int], tuple[str, ...]]:
             statuses.append(max(status, _FAILED))
 
     with ThreadPoolExecutor(max_workers=len(plan.environments)) as pool:
-        for done in [pool.submit(work, engine) for engine in plan.environments]:
-            done.result()
+        working = [pool.submit(work, engine) for engine in plan.environments]
+        try:
+            for done in working:
+                done.result()
+        except KeyboardInterrupt:
+            # A terminal has told every part's own pytest as well; what they have measured by then is kept.
+            statuses.append(_INTERRUPTED)
+            for engine in plan.environments:
+                pile.give_back(engine)
     return statuses, pile.open_parts
 
 
@@ -220,8 +229,10 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
         say(f"{missing} files of evidence are missing")
     _write_pages(merged)
     if open_parts:
-        say(f"no engine was left for {', '.join(open_parts)} of the run; what was decided stands above")
-        return _OPEN
+        interrupted = _INTERRUPTED in statuses
+        why = "the run was interrupted before" if interrupted else "no engine was left for"
+        say(f"{why} {', '.join(open_parts)} of the run; what was decided stands above")
+        return _INTERRUPTED if interrupted else _OPEN
     return _FAILED if any(statuses) else 0
 
 

@@ -98,6 +98,22 @@ def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_who
     assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in capsys.readouterr().err
 
 
+def test_an_interrupted_run_tells_what_was_decided(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And takes up no further part."""
+
+    def until_the_third(plan: Plan, engine: str, part: str, lock: object) -> int:
+        if part == "3/4":
+            raise KeyboardInterrupt
+        return farm.run_part(plan, engine, part, lock)
+
+    monkeypatch.setattr(engines, "_run_part", until_the_third)
+    assert run_on(["a"], []) == 2
+    assert len(load(Path("results/latest")).cells) == 4
+    assert "the run was interrupted before 3/4, 4/4 of the run" in capsys.readouterr().err
+
+
 def test_a_cell_that_contradicts_fails_the_run(farm: Farm) -> None:
     """As it fails pytest on its engine."""
     farm.status = 1

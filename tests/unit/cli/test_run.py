@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tuneproof.cli import engines as several
 from tuneproof.cli import run, suite
 
 
@@ -53,3 +54,32 @@ def test_all_else_is_passed_on_unread(handed: list[list[str]], monkeypatch: pyte
     monkeypatch.setattr("sys.stdin", stdin)
     run.main(["-k", "-", "--nginx", "1.22"])
     assert handed[0][-4:] == ["-k", "-", "--nginx", "1.22"]
+
+
+def test_one_engine_is_named_to_everything_that_pytest_starts(
+    handed: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever named another one before."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
+    monkeypatch.setenv("DOCKER_CONTEXT", "other")
+    run.main(["--engine", "tcp://10.0.0.5:2375", "-k", "stall"])
+    assert os.environ["DOCKER_HOST"] == "tcp://10.0.0.5:2375"
+    assert "DOCKER_CONTEXT" not in os.environ
+    assert handed[0][-2:] == ["-k", "stall"]
+
+
+@pytest.mark.parametrize("words", [["--engine", "a", "--engine=b"], ["--engine=ssh://machine"]])
+def test_several_engines_or_one_behind_ssh_are_watched_from_here(
+    handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """What leads to them must be there as long as the run."""
+    shared: list[tuple[list[str], list[str]]] = []
+
+    def run_on(engines: list[str], others: list[str]) -> int:
+        shared.append((engines, others))
+        return 0
+
+    monkeypatch.setattr(several, "run_on", run_on)
+    assert run.main([*words, "-k", "stall"]) == 0
+    assert shared == [(["a", "b"] if len(words) > 1 else ["ssh://machine"], ["-k", "stall"])]
+    assert handed == []
