@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from tuneproof.audit.texts import lines_of
+
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 
@@ -20,7 +22,7 @@ def applied(diff: str, texts: dict[str, str]) -> dict[str, str]:
 
 
 def _patched(text: str, hunks: str) -> str:
-    before = text.splitlines(keepends=True)
+    before = lines_of(text)
     after: list[str] = []
     at = 0
     lines = hunks.replace(f"\n{_NO_NEWLINE}", "\0\n").split("\n")[:-1]

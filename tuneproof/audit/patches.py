@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tuneproof.audit.layout import Span, spans
 from tuneproof.audit.statements import Statement
+from tuneproof.audit.texts import lines_of
 from tuneproof.audit.tree import Block
 from tuneproof.audit.unified_diff import Change, changed, unified
 
@@ -136,7 +137,7 @@ def _indent_behind(span: Span, text: str) -> str:
     own = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     if span.closing is None:
         return own
-    for line in text[span.end : span.closing].splitlines()[1:]:
+    for line in lines_of(text[span.end : span.closing])[1:]:
         if line.strip():
             return line[: len(line) - len(line.lstrip())]
     return f"{own}    "

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tuneproof.audit.texts import decode, without_terminal
+from tuneproof.audit.texts import decode, lines_of, without_terminal
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"
@@ -156,7 +156,7 @@ def dumped_files(text: str) -> dict[str, str]:
     files: dict[str, str] = {}
     for mark, end in zip(marks, ends, strict=True):
         body = _SAID.sub("", text[mark.end() + 1 : end])
-        lines = body.splitlines(keepends=True)
+        lines = lines_of(body)
         while lines and (not lines[-1].strip() or _PROMPT.match(lines[-1])):
             lines.pop()
         # A file that several others include is dumped once only by newer versions; it is the same text each time.

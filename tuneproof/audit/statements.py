@@ -11,11 +11,13 @@ from crossplane.errors import NgxParserBaseException
 
 from tuneproof.audit.layout import spans
 from tuneproof.audit.lua import without_lua
+from tuneproof.audit.texts import lines_of
 
 # crossplane's table of arguments is older than these: since nginx 1.29.7 keepalive takes "local" as well.
 _NEWER_SYNTAX: Final = ("keepalive",)
 _ARGUMENTS: Final = re.compile(r'^invalid number of arguments in "(\w+)"')
 _MAX_REPAIRS: Final = 20
+_LONE_RETURN: Final = re.compile(r"\r(?!\n)")
 # The one directive that is a block in one place and none in another.
 _OF_UPSTREAM: Final = {'directive "server" has no opening "{"': 'directive "server" is not terminated by ";"'}
 
@@ -75,7 +77,8 @@ def parse_file(name: str, text: str, *, around: Sequence[str] = ()) -> ParsedFil
         text: Its text.
         around: The blocks that it is included in, outermost first, such as ("http", "server").
     """
-    balanced, lax, problems = _balanced(name, without_lua(text))
+    # A carriage return by itself is white space to nginx, and the end of a line to crossplane.
+    balanced, lax, problems = _balanced(name, _LONE_RETURN.sub(" ", without_lua(text)))
     # On the same line, so that no line gets another number.
     opened = "".join(f"{block} {{ " for block in _as_blocks(around))
     strict = _crossplane(f"{opened}{balanced}\n{'}' * len(around)}", check_args=True)
@@ -130,14 +133,17 @@ def _closed(text: str) -> str:
 
 
 def _without_brace(text: str, line: int) -> str:
-    lines = text.splitlines(keepends=True)
-    at = lines[line - 1].rfind("}")
+    """Return a text without the last closing brace of a line; nothing where there is none."""
+    lines = lines_of(text)
+    at = lines[line - 1].rfind("}") if line <= len(lines) else -1
+    if at < 0:
+        return ""
     lines[line - 1] = f"{lines[line - 1][:at]} {lines[line - 1][at + 1 :]}"
     return "".join(lines)
 
 
 def _last_line(text: str) -> int:
-    return max(1, len(text.splitlines()))
+    return max(1, len(lines_of(text)))
 
 
 def _crossplane(text: str, *, check_args: bool) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from tuneproof.audit.lua import without_lua
+from tuneproof.audit.texts import lines_of
 from tuneproof.errors import BadInputError
 
 # Jinja, Helm, Go, Mustache, Ansible; ERB and EJS; envsubst and the shell, whose variables are written in capitals.
@@ -23,7 +24,7 @@ def refuse_template(name: str, text: str) -> None:
     Raises:
         BadInputError: It has such places; the first one is named.
     """
-    for number, line in enumerate(without_lua(text).splitlines(), start=1):
+    for number, line in enumerate(lines_of(without_lua(text)), start=1):
         code = line.lstrip()
         if code.startswith("#") or _CONTENT.match(line):
             continue

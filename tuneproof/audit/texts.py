@@ -1,6 +1,7 @@
 """Bytes of a configuration, as editors, terminals and other systems leave them, as text."""
 
 import codecs
+import re
 from typing import Final
 
 from tuneproof.wording import without_escapes
@@ -10,6 +11,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 # What `script` and some pagers leave besides.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
@@ -37,3 +39,11 @@ def decode(raw: bytes) -> str:
 def without_terminal(text: str) -> str:
     """Return a text without the control sequences that a terminal puts around it."""
     return without_escapes(text).translate(_NOISE)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return a text's lines with their ends, as nginx counts them: by line feeds alone.
+
+    ``str.splitlines`` also cuts at form feeds and at what other encodings put into comments, such as U+0085.
+    """
+    return _LINE.findall(text)

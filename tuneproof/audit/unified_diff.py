@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from tuneproof.audit.texts import lines_of
+
 Change = tuple[int, int, str]
 """Offsets between which a text is replaced, and what by."""
 _CONTEXT: Final = 3
@@ -19,7 +21,7 @@ def changed(text: str, changes: Sequence[Change]) -> str:
 
 def unified(name: str, text: str, changes: Sequence[Change]) -> str:
     """Return the changes of one file in the form that patch(1) reads; the empty string if they change nothing."""
-    before = text.splitlines(keepends=True)
+    before = lines_of(text)
     blocks = [_trimmed(block, before) for block in _blocks(text, changes) if block[2] != before[block[0] : block[1]]]
     shown = name.lstrip("/")
     hunks = list(_hunks(before, blocks))
@@ -47,8 +49,8 @@ def _blocks(text: str, changes: Sequence[Change]) -> list[_Block]:
         line += text.count("\n", counted, first)
         counted = first
         new = changed(text[first:last], [(start - first, end - first, with_) for start, end, with_ in group])
-        number = len(text[first:last].splitlines())
-        blocks.append((line, line + number, new.splitlines(keepends=True)))
+        number = len(lines_of(text[first:last]))
+        blocks.append((line, line + number, lines_of(new)))
     return blocks
 
 
