@@ -17,6 +17,9 @@ from tuneproof.audit.texts import lines_of
 _NEWER_SYNTAX: Final = ("keepalive",)
 _ARGUMENTS: Final = re.compile(r'^invalid number of arguments in "(\w+)"')
 _MAX_REPAIRS: Final = 20
+# No configuration comes near it, and parsers call themselves for each block.
+_DEEPEST: Final = 100
+_BRACE: Final = re.compile(r"[{}]")
 _LONE_RETURN: Final = re.compile(r"\r(?!\n)")
 # The one directive that is a block in one place and none in another.
 _OF_UPSTREAM: Final = {'directive "server" has no opening "{"': 'directive "server" is not terminated by ";"'}
@@ -77,6 +80,10 @@ def parse_file(name: str, text: str, *, around: Sequence[str] = ()) -> ParsedFil
         text: Its text.
         around: The blocks that it is included in, outermost first, such as ("http", "server").
     """
+    if _depth(text) > _DEEPEST:
+        return ParsedFile(
+            statements=(), problems=(Problem(file=name, line=1, message=f"more than {_DEEPEST} nested blocks"),)
+        )
     # A carriage return by itself is white space to nginx, and the end of a line to crossplane.
     balanced, lax, problems = _balanced(name, _LONE_RETURN.sub(" ", without_lua(text)))
     # On the same line, so that no line gets another number.
@@ -89,6 +96,15 @@ def parse_file(name: str, text: str, *, around: Sequence[str] = ()) -> ParsedFil
     for _ in around if torn else ():
         inner = inner[0]["block"] if inner else []
     return ParsedFile(statements=tuple(_statements(name, inner)), problems=(*problems, *found))
+
+
+def _depth(text: str) -> int:
+    """Return how deep braces are nested, those in strings among them."""
+    deepest = depth = 0
+    for brace in _BRACE.findall(text):
+        depth = max(0, depth + (1 if brace == "{" else -1))
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _as_blocks(around: Sequence[str]) -> Iterator[str]:

@@ -21,7 +21,6 @@ _CHECKED: Final = frozenset({"http", "server", "location", "upstream", "stream",
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
 )
-_MAX_DEPTH: Final = 20
 _ONLY_IN_MAIN: Final = frozenset({"events", "http", "stream", "mail", "worker_processes", "pid", "load_module", "user"})
 _ONLY_IN_HTTP: Final = frozenset({"server", "upstream", "map", "geo", "split_clients", "log_format", "limit_req_zone"})
 _ONLY_IN_SERVER: Final = frozenset({"location", "listen", "server_name"})
@@ -167,7 +166,7 @@ class _Reader:
                 known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
                 block.blocks.append(known)
             block = known
-        self._add(block, self._parse(name, block.path), depth=0)
+        self._add(block, self._parse(name, block.path), chain=(name,))
         return bool(path)
 
     def _parse(self, name: str, path: tuple[str, ...]) -> tuple[Statement, ...]:
@@ -190,10 +189,10 @@ class _Reader:
             self._parsed[key] = parse_file(name, self.texts[name], around=around)
         return self._parsed[key]
 
-    def _add(self, block: Block, statements: Sequence[Statement], *, depth: int) -> None:
+    def _add(self, block: Block, statements: Sequence[Statement], *, chain: tuple[str, ...]) -> None:
         for statement in statements:
             if statement.name == "include" and statement.args:
-                self._include(block, statement, depth=depth)
+                self._include(block, statement, chain=chain)
             elif statement.block is None:
                 block.own.append(statement)
             else:
@@ -201,19 +200,20 @@ class _Reader:
                     name=statement.name, args=statement.args, file=statement.file, line=statement.line, parent=block
                 )
                 block.blocks.append(inner)
-                self._add(inner, statement.block, depth=depth)
+                self._add(inner, statement.block, chain=chain)
 
-    def _include(self, block: Block, statement: Statement, *, depth: int) -> None:
+    def _include(self, block: Block, statement: Statement, *, chain: tuple[str, ...]) -> None:
+        """Read what is included, by the files of ``chain``, the outermost first."""
         pattern = statement.value
         names = self._source.included(pattern)
-        if depth == _MAX_DEPTH:
-            self.problems.append(
-                Problem(file=statement.file, line=statement.line, message=f'include "{pattern}" leads to itself')
-            )
-            return
         for name in names:
+            if name in chain:
+                self.problems.append(
+                    Problem(file=statement.file, line=statement.line, message=f'include "{pattern}" leads to itself')
+                )
+                continue
             self.includes.setdefault(name, pattern)
-            self._add(block, self._parse(name, block.path), depth=depth + 1)
+            self._add(block, self._parse(name, block.path), chain=(*chain, name))
         if names or posixpath.basename(pattern) in _TABLES:
             return
         has_star = any(character in pattern for character in "*?[")

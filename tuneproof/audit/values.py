@@ -3,7 +3,9 @@
 import re
 from typing import Final
 
-_SIZE: Final = re.compile(r"(\d+)([kKmMgG]?)$")
+# More digits than any number of nginx's has.
+_MOST_DIGITS: Final = 18
+_SIZE: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})([kKmMgG]?)$")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -15,7 +17,7 @@ def size_bytes(text: str) -> int | None:
 
 def whole_number(text: str) -> int | None:
     """Return a number; None if it is none, such as "auto"."""
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def format_bytes(number: int) -> str:

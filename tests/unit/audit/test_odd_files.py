@@ -1,4 +1,4 @@
-"""Lines are those that nginx counts: what other programs take for a line's end, in a comment, moves nothing."""
+"""Odd files are answered: lines as nginx counts them, braces, includes of itself, depths and numbers beyond reason."""
 
 from typing import Any
 
@@ -6,11 +6,13 @@ import pytest
 
 from tests.support.unified_diffs import applied
 from tuneproof.audit import statements
-from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import diff
 from tuneproof.audit.sources import Dump
 from tuneproof.audit.statements import parse_file
 from tuneproof.audit.texts import lines_of
+from tuneproof.audit.values import size_bytes, whole_number
+from tuneproof.errors import BadInputError
 
 # Form feed, file separator, next line (an ellipsis of Windows-1252 read as Latin-1), line separator.
 NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
@@ -60,3 +62,29 @@ def test_braces_that_do_not_match_are_answered_with_little_work(text: str, monke
     assert parse_file("nginx.conf", text).problems
     assert max(tried) <= len(text) + 10
     assert len(tried) <= 30
+
+
+def audited(text: str) -> Audit:
+    """Return the audit of one file."""
+    return audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.22")
+
+
+def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
+    """Each include doubles the work otherwise."""
+    found = audited("events { }\n" + "include *.conf;\n" * 12 + "http { server { listen 80; } }\n")
+    assert len(found.facts.servers) == 1
+    told = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]
+    assert [problem.line for problem in told] == list(range(2, 14))
+
+
+def test_more_blocks_than_anybody_nests_are_one_problem() -> None:
+    """Parsers call themselves for each."""
+    with pytest.raises(BadInputError, match="more than 100 nested blocks"):
+        audited("http { " * 3000 + "}" * 3000)
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 5000, "\u0663"], ids=["beyond-64-bits", "thousands", "arabic"])
+def test_a_number_that_is_none_of_nginxs_is_not_known(number: str) -> None:
+    """Never guessed, and no error of ours."""
+    assert (whole_number(number), size_bytes(f"{number}k")) == (None, None)
+    assert (whole_number("65536"), size_bytes("8K")) == (65536, 8192)
