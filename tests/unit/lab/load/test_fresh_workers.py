@@ -35,7 +35,7 @@ def test_workers_that_stay_are_an_error_with_nginxs_last_words(fake: FakeStage) 
         start_fresh_workers(fake.stage)
     assert caught.value.what == "subject subject did not replace its workers"
     assert caught.value.tail == "the subject's last words"
-    assert 30 < fake.clock.now_s - began_s < 30.1
+    assert 75 < fake.clock.now_s - began_s < 75.1
 
 
 def test_one_new_worker_less_is_an_error_as_well(fake: FakeStage) -> None:
