@@ -5,7 +5,8 @@ import pytest
 from tuneproof.audit.auditing import NEWEST, Audit, audit_source
 from tuneproof.audit.patches import apply
 from tuneproof.audit.recorded import recorded_of
-from tuneproof.audit.rules.copied_lines import LINES, Line
+from tuneproof.audit.rules.copied_lines import LINES
+from tuneproof.audit.rules.copied_lines.line import Line
 from tuneproof.audit.sources import Dump
 from tuneproof.catalogue import every_advice
 
