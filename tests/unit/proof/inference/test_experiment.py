@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -153,6 +153,18 @@ def test_too_many_void_blocks_make_a_question_unsupported() -> None:
     assert answer.assessment is None
     assert (answer.blocks, answer.void_blocks) == (3, 4)
     assert answer.reason == "4 of 7 blocks were void, at most 3 may be: idle: late"
+
+
+def test_effects_that_never_vary_make_a_question_without_a_resolution_unsupported() -> None:
+    """The other questions go on as if nothing had been."""
+    bench = _Bench(lambda arm, block: {"loaded": 20.0, "idle": 1.0}.get(arm, _levels("loaded", block)))
+    still = replace(_ratio("still", "loaded", "idle"), resolution=0.0)
+    experiment = bench.experiment(still, _ratio("stall", "even", "idle"))
+    answer = experiment.answer("still")
+    assert (answer.verdict, answer.assessment, answer.blocks) == (Verdict.UNSUPPORTED, None, 9)
+    assert answer.reason.startswith("all 9 blocks have the same effect, 20, and the claim declares no resolution")
+    assert bench.progress[-1].states["still"].verdict is Verdict.UNSUPPORTED
+    assert experiment.answer("stall").verdict is Verdict.HOLDS
 
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
