@@ -10,6 +10,7 @@ from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Remedy
+from tuneproof.wording import size
 from tuneproof.yours.trials import MIB
 from tuneproof.yours.ways import Way
 
@@ -78,11 +79,11 @@ def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> Ow
     most = held_bytes * _BOUND_MARGIN + besides
     return OwnClaim(
         name=f"{name}_slow_reader_is_bounded",
-        sentence=f"One slow reader of {way.shown} makes a worker hold {_size(held_bytes)} of buffers, and not more",
+        sentence=f"One slow reader of {way.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
         source=_where(way),
         arms=(arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
-        effect_name=f"that x {_BOUND_MARGIN} and {_size(besides)} ÷ growth of the workers' memory for each reader",
+        effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         scale=Scale.RATIO,
         threshold=1.0,
         resolution=_PAGE_BYTES / most,
@@ -140,7 +141,7 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
     """Return the claim that worker_connections cost memory before anybody connects."""
     return OwnClaim(
         name="worker_connections_cost_memory_at_start",
-        sentence=f"worker_connections {connections} take {_size(size_bytes)} of every worker before anybody connects",
+        sentence=f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
         source=SOURCE,
         arms=(arm,),
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
@@ -258,10 +259,6 @@ def _refused(figures: Mapping[str, Metric], way: Way) -> str:
 def _where(way: Way) -> str:
     said = way.proxied.target.statement
     return f"{SOURCE}, {said.file}:{said.line}"
-
-
-def _size(number: int) -> str:
-    return f"{number / MIB:.3g} MiB" if number >= MIB else f"{number / 1024:.3g} KiB"
 
 
 def _of_output_bytes(way: Way) -> int:

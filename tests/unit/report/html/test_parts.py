@@ -30,14 +30,6 @@ def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
     assert wording.duration(seconds) == said
 
 
-@pytest.mark.parametrize(
-    ("count", "said"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (10 << 20, "10 MiB"), (3000 << 30, "3000 GiB")]
-)
-def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
-    """The largest unit is GiB: evidence is no larger."""
-    assert wording.size(count) == said
-
-
 def test_figures_have_the_form_of_the_terminals_table() -> None:
     """Effect with interval, threshold in the effect's unit, and nothing where nothing was measured."""
     share = Cell.from_json(cell("a", effect=effect(0.125, -0.02, 0.27, "share"), threshold=0.1))
