@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from tuneproof.audit.values import size_bytes, whole_number
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.proof.inference.intervals import Scale
@@ -30,7 +29,6 @@ _ONE_CONNECT: Final = 1 / 511
 # its records of 16 KiB in both directions and ssl_buffer_size among it.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
-_OUTPUT_BUFFERS: Final = ("2", "32k")
 # Turns are counted in classes an eighth apart.
 _TURN_CLASS: Final = 0.125
 # https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on: who may have refused a request.
@@ -75,7 +73,7 @@ def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy
 
 def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> OwnClaim:
     """Return the claim that a slow reader holds what the directives add up to, and not more."""
-    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0) + _of_output_bytes(way)
+    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0)
     most = held_bytes * _BOUND_MARGIN + besides
     return OwnClaim(
         name=f"{name}_slow_reader_is_bounded",
@@ -259,19 +257,6 @@ def _refused(figures: Mapping[str, Metric], way: Way) -> str:
 def _where(way: Way) -> str:
     said = way.proxied.target.statement
     return f"{SOURCE}, {said.file}:{said.line}"
-
-
-def _of_output_bytes(way: Way) -> int:
-    """Return what nginx reads a temporary file into where it cannot be sent by sendfile(2).
-
-    https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers; without buffering there is no such file.
-    """
-    block = way.proxied.target.block
-    sendfile, said = block.setting("sendfile"), block.setting("output_buffers")
-    if not way.proxied.is_buffered or (sendfile is not None and sendfile.value == "on" and not way.tls):
-        return 0
-    number, size = said.args[:2] if said is not None and len(said.args) > 1 else _OUTPUT_BUFFERS
-    return (whole_number(number) or 0) * (size_bytes(size) or 0)
 
 
 def unique(names: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
         if held >= LARGE_BYTES:
             why = (
                 f"one slow reader can make a worker hold {size(held)} "
-                f"({target.kind}_buffer_size and all of {target.kind}_buffers), {_READERS} of them "
+                f"({_what_it_holds(proxied)}), {_READERS} of them "
                 f"{size(held * _READERS)}"
             )
             edits = _remedy(proxied)
@@ -38,6 +38,11 @@ def advise(facts: Facts) -> Iterator[Advised]:
             why = f"one slow reader holds {size(held)} of a worker, and its backend until it has read all"
             claim = "buffering_off_is_bounded"
             yield Advised(name=NAME, claim=claim, state=State.IN_EFFECT, at=target.statement, why=why)
+
+
+def _what_it_holds(proxied: Proxied) -> str:
+    first, others = f"{proxied.target.kind}_buffer_size", f"all of {proxied.target.kind}_buffers"
+    return f"{first}, {others} and output_buffers" if proxied.output_bytes else f"{first} and {others}"
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:

@@ -40,9 +40,3 @@ class Line:
 def said_as(*args: str) -> Callable[[Statement, Block, Facts], bool]:
     """Return the condition that a directive has just these arguments."""
     return lambda said, _block, _facts: said.args == args
-
-
-def is_on(block: Block, name: str) -> bool:
-    """Tell whether a directive is on in a block, inherited or not."""
-    said = block.setting(name)
-    return said is not None and said.value == "on"

@@ -5,7 +5,7 @@ from typing import Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.rules.copied_lines.line import Line, is_on, said_as
+from tuneproof.audit.rules.copied_lines.line import Line, said_as
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.values import size_bytes
@@ -34,14 +34,9 @@ def _few_connections(said: Statement, _block: Block, _facts: Facts) -> bool:
 
 
 def _with_http2(said: Statement, block: Block, facts: Facts) -> bool:
-    if not _few_connections(said, block, facts):
-        return False
-    servers = [block.around("server")] if block.around("server") else list(block.all("server"))
-    return any(_has_http2(server) for server in servers if server is not None)
-
-
-def _has_http2(server: Block) -> bool:
-    return is_on(server, "http2") or any("http2" in listen.args for listen in server.local("listen"))
+    return _few_connections(said, block, facts) and any(
+        server.is_on("http2") or server.listens_with("http2") for server in block.servers()
+    )
 
 
 LINES: Final[Mapping[str, Sequence[Line]]] = {

@@ -4,22 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tuneproof.audit.advice import State
-from tuneproof.audit.rules.copied_lines.line import Line, is_on
+from tuneproof.audit.rules.copied_lines.line import Line
 from tuneproof.audit.tree import Block
 
 _SCENARIO: Final = "serving_files"
 
 
 def _all_tls(block: Block) -> bool:
-    """Tell whether all servers that a directive of this block reaches speak TLS only."""
-    servers = [block] if block.around("server") else list(block.all("server"))
-    listening = [server for server in servers if server.around("server")]
-    return bool(listening) and all(_speaks_tls(server) for server in listening)
-
-
-def _speaks_tls(block: Block) -> bool:
-    server = block.around("server")
-    return server is not None and any("ssl" in listen.args for listen in server.local("listen"))
+    """Tell whether all servers that a directive of this block is for speak TLS."""
+    servers = block.servers()
+    return bool(servers) and all(server.listens_with("ssl") for server in servers)
 
 
 LINES: Final[Mapping[str, Sequence[Line]]] = {
@@ -45,14 +39,14 @@ LINES: Final[Mapping[str, Sequence[Line]]] = {
             claim="sendfile_splits_small_answers",
             state=State.IN_EFFECT,
             why="with sendfile on, the head and the body of a small file go out in one segment",
-            when=lambda said, block, _facts: said.value == "on" and is_on(block, "sendfile"),
+            when=lambda said, block, _facts: said.value == "on" and block.is_on("sendfile"),
         ),
         Line(
             scenario=_SCENARIO,
             claim="small_answers_without_sendfile_are_split",
             state=State.WITHOUT_EFFECT,
             why="it is about sendfile, which is not on here",
-            when=lambda said, block, _facts: said.value == "on" and not is_on(block, "sendfile"),
+            when=lambda said, block, _facts: said.value == "on" and not block.is_on("sendfile"),
             leave_out=True,
         ),
     ),
