@@ -13,6 +13,7 @@ import pytest
 
 from fixtures.measurements import Measure, decide
 from fixtures.run_state import RunState
+from tests.support.turned import with_arms_like
 from tuneproof.catalogue import (
     differential_diagnosis,
     listen_queue,
@@ -160,9 +161,9 @@ SABOTAGES = {
 def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, measure: Measure) -> None:
     """Whatever else it gets then, refuted for most, it is not the verdict that it is expected to have."""
     sabotage = SABOTAGES[name]
-    scenario = sabotage.scenario.with_arms_like(sabotage.stand_ins)
+    scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # It takes many right answers to show a claim that rests on counted trials, and few wrong ones to refute it.
-    claims = [replace(scenario.claim(name).expecting(Verdict.REFUTED), own_looks=()) for name in sabotage.claims]
+    claims = [replace(scenario.claim(name), expected=Verdict.REFUTED, own_looks=()) for name in sabotage.claims]
     counted = {claim.name for claim in claims if scenario.claim(claim.name).own_looks}
     place = CellPlace(scenario=f"{scenario.name} with {name}", nginx=nginx, network=BARE)
     with measure(place, scenario, claims) as measures:
@@ -178,7 +179,7 @@ def test_without_bulk_downloads_no_worker_stalls(
 ) -> None:
     """The pathology is taken away: claim 1 is refuted."""
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM), bulk=False).scenario()
-    claim = scenario.claim("loaded_worker_stalls").expecting(Verdict.REFUTED)
+    claim = replace(scenario.claim("loaded_worker_stalls"), expected=Verdict.REFUTED)
     place = CellPlace(scenario=f"{SCENARIO} without bulk downloads", nginx=nginx, network=BARE)
     with measure(place, scenario, [claim]) as measures:
         cell = decide(claim, measures, run_state)
@@ -190,7 +191,7 @@ def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
 ) -> None:
     """The remedy is taken away, the stall is there: claim 2 is refuted."""
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM), remedy=False).scenario()
-    claim = scenario.claim("small_rmem_restores_loop").expecting(Verdict.REFUTED)
+    claim = replace(scenario.claim("small_rmem_restores_loop"), expected=Verdict.REFUTED)
     place = CellPlace(scenario=f"{SCENARIO} with tcp_rmem left alone", nginx=nginx, network=BARE)
     with measure(place, scenario, [claim]) as measures:
         cell = decide(claim, measures, run_state)
