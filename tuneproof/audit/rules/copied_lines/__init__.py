@@ -3,7 +3,7 @@
 Each is told by its directive and arguments; the figures are those of the catalogue's claims.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised
@@ -16,19 +16,18 @@ from tuneproof.audit.rules.copied_lines import (
     tls_settings,
     upstreams,
 )
-from tuneproof.audit.rules.copied_lines.line import Line
 
 NAME: Final = "copied_lines"
 RANK: Final = 8
 
-LINES: Final[Mapping[str, Sequence[Line]]] = {
-    **accepting.LINES,
-    **config_rot.LINES,
-    **serving_files.LINES,
-    **request_limits.LINES,
-    **upstreams.LINES,
-    **tls_settings.LINES,
-}
+LINES: Final = (
+    *accepting.LINES,
+    *config_rot.LINES,
+    *serving_files.LINES,
+    *request_limits.LINES,
+    *upstreams.LINES,
+    *tls_settings.LINES,
+)
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
@@ -36,8 +35,8 @@ def advise(facts: Facts) -> Iterator[Advised]:
     for said, block in facts.configuration.main.everything():
         if block.path[:1] == ("stream",):
             continue
-        for line in LINES.get(said.name, ()):
-            if line.when(said, block, facts):
+        for line in LINES:
+            if line.directive == said.name and line.when(said, block, facts):
                 yield Advised(
                     name=line.scenario,
                     claim=line.claim,

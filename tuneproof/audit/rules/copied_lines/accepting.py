@@ -1,6 +1,5 @@
 """Workers, their connections, and how they take new ones."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tuneproof.audit.advice import State
@@ -27,44 +26,40 @@ def _files_limit(said: Statement, block: Block, facts: Facts) -> bool:
     )
 
 
-LINES: Final[Mapping[str, Sequence[Line]]] = {
-    "multi_accept": (
-        Line(
-            scenario=_SCENARIO,
-            claim="multi_accept_takes_a_burst_in_one_turn",
-            state=State.HARMFUL,
-            why="the worker that wakes first takes every connection that waits, in one turn of its event loop",
-            when=said_as("on"),
-            leave_out=True,
-        ),
+LINES: Final = (
+    Line(
+        directive="multi_accept",
+        scenario=_SCENARIO,
+        claim="multi_accept_takes_a_burst_in_one_turn",
+        state=State.HARMFUL,
+        why="the worker that wakes first takes every connection that waits, in one turn of its event loop",
+        when=said_as("on"),
+        leave_out=True,
     ),
-    "worker_processes": (
-        Line(
-            scenario=_SCENARIO,
-            claim="auto_ignores_the_cpuset",
-            state=State.CANNOT_TELL,
-            why="in a container that may use a part of the machine's CPUs only, it starts a worker for each of them "
-            "all the same",
-            when=said_as("auto"),
-        ),
+    Line(
+        directive="worker_processes",
+        scenario=_SCENARIO,
+        claim="auto_ignores_the_cpuset",
+        state=State.CANNOT_TELL,
+        why="in a container that may use a part of the machine's CPUs only, it starts a worker for each of them "
+        "all the same",
+        when=said_as("auto"),
     ),
-    "keepalive_timeout": (
-        Line(
-            scenario=_SCENARIO,
-            claim="idle_clients_use_up_connections",
-            state=State.WITHOUT_EFFECT,
-            why="on room for others: nginx closes idle connections by itself when worker_connections run out, and "
-            "clients that come again have to connect again",
-            when=_short_keepalive,
-        ),
+    Line(
+        directive="keepalive_timeout",
+        scenario=_SCENARIO,
+        claim="idle_clients_use_up_connections",
+        state=State.WITHOUT_EFFECT,
+        why="on room for others: nginx closes idle connections by itself when worker_connections run out, and "
+        "clients that come again have to connect again",
+        when=_short_keepalive,
     ),
-    "worker_rlimit_nofile": (
-        Line(
-            scenario=_SCENARIO,
-            claim="files_need_descriptors_too",
-            state=State.HARMFUL,
-            why="files and upstream connections take descriptors, too: at least twice worker_connections are needed",
-            when=_files_limit,
-        ),
+    Line(
+        directive="worker_rlimit_nofile",
+        scenario=_SCENARIO,
+        claim="files_need_descriptors_too",
+        state=State.HARMFUL,
+        why="files and upstream connections take descriptors, too: at least twice worker_connections are needed",
+        when=_files_limit,
     ),
-}
+)

@@ -1,6 +1,5 @@
 """What repeats a default, and what nginx has left behind."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tuneproof.audit.advice import State
@@ -16,8 +15,9 @@ def _removed(_said: Statement, _block: Block, facts: Facts) -> bool:
     return facts.version_numbers >= (1, 25, 1)
 
 
-def _default(*args: str) -> Line:
+def _default(directive: str, *args: str) -> Line:
     return Line(
+        directive=directive,
         scenario=_SCENARIO,
         claim="copied_defaults_change_nothing",
         state=State.WITHOUT_EFFECT,
@@ -27,48 +27,44 @@ def _default(*args: str) -> Line:
     )
 
 
-LINES: Final[Mapping[str, Sequence[Line]]] = {
-    "use": (_default("epoll"),),
-    "tcp_nodelay": (_default("on"),),
-    "postpone_output": (_default("1460"),),
-    "gzip_disable": (
-        Line(
-            scenario=_SCENARIO,
-            claim="copied_defaults_change_nothing",
-            state=State.WITHOUT_EFFECT,
-            why="no browser of today is meant by it",
-            when=lambda said, _block, _facts: "msie6" in said.args,
-            leave_out=True,
-        ),
+LINES: Final = (
+    _default("use", "epoll"),
+    _default("tcp_nodelay", "on"),
+    _default("postpone_output", "1460"),
+    Line(
+        directive="gzip_disable",
+        scenario=_SCENARIO,
+        claim="copied_defaults_change_nothing",
+        state=State.WITHOUT_EFFECT,
+        why="no browser of today is meant by it",
+        when=lambda said, _block, _facts: "msie6" in said.args,
+        leave_out=True,
     ),
-    "output_buffers": (
-        Line(
-            scenario=_SCENARIO,
-            claim="one_output_buffer_reads_as_often",
-            state=State.WITHOUT_EFFECT,
-            why="a file is read in the same steps as with the default, which is two buffers since nginx 1.9.5",
-            when=said_as("1", "32k"),
-            leave_out=True,
-        ),
+    Line(
+        directive="output_buffers",
+        scenario=_SCENARIO,
+        claim="one_output_buffer_reads_as_often",
+        state=State.WITHOUT_EFFECT,
+        why="a file is read in the same steps as with the default, which is two buffers since nginx 1.9.5",
+        when=said_as("1", "32k"),
+        leave_out=True,
     ),
-    "ssl": (
-        Line(
-            scenario=_SCENARIO,
-            claim="ssl_on_starts",
-            state=State.EXPIRED,
-            why="nginx does not start with it since 1.25.1: listen … ssl has taken its place",
-            when=_removed,
-            leave_out=True,
-        ),
+    Line(
+        directive="ssl",
+        scenario=_SCENARIO,
+        claim="ssl_on_starts",
+        state=State.EXPIRED,
+        why="nginx does not start with it since 1.25.1: listen … ssl has taken its place",
+        when=_removed,
+        leave_out=True,
     ),
-    "http2_push_preload": (
-        Line(
-            scenario=_SCENARIO,
-            claim="http2_push_is_there",
-            state=State.EXPIRED,
-            why="server push was removed in 1.25.1, and the directive is ignored",
-            when=_removed,
-            leave_out=True,
-        ),
+    Line(
+        directive="http2_push_preload",
+        scenario=_SCENARIO,
+        claim="http2_push_is_there",
+        state=State.EXPIRED,
+        why="server push was removed in 1.25.1, and the directive is ignored",
+        when=_removed,
+        leave_out=True,
     ),
-}
+)

@@ -15,6 +15,7 @@ class Line:
     """What there is to say of one directive.
 
     Attributes:
+        directive: Its name.
         scenario: The scenario whose claim it rests on.
         claim: The claim.
         state: How it stands.
@@ -24,6 +25,7 @@ class Line:
         instead: What the patch puts in its place; empty for nothing.
     """
 
+    directive: str
     scenario: str
     claim: str
     state: State

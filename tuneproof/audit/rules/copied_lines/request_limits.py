@@ -1,6 +1,5 @@
 """Limits, buffers and timeouts of requests."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tuneproof.audit.advice import State
@@ -39,80 +38,74 @@ def _with_http2(said: Statement, block: Block, facts: Facts) -> bool:
     )
 
 
-LINES: Final[Mapping[str, Sequence[Line]]] = {
-    "client_header_buffer_size": (
-        Line(
-            scenario=_SCENARIO,
-            claim="large_header_buffers_feed_attackers",
-            state=State.HARMFUL,
-            why="whoever never finishes a header may fill so much memory for each connection",
-            when=lambda said, _block, _facts: _size_bytes(said, 0) >= _LARGE_HEADER_BYTES,
-            leave_out=True,
-        ),
+LINES: Final = (
+    Line(
+        directive="client_header_buffer_size",
+        scenario=_SCENARIO,
+        claim="large_header_buffers_feed_attackers",
+        state=State.HARMFUL,
+        why="whoever never finishes a header may fill so much memory for each connection",
+        when=lambda said, _block, _facts: _size_bytes(said, 0) >= _LARGE_HEADER_BYTES,
+        leave_out=True,
     ),
-    "large_client_header_buffers": (
-        Line(
-            scenario=_SCENARIO,
-            claim="header_buffers_of_1k_reject_cookies",
-            state=State.HARMFUL,
-            why="a header line, such as a cookie, that is longer than one of them is answered by 400",
-            when=lambda said, _block, _facts: 0 < _size_bytes(said, 1) < _SMALL_HEADER_BYTES,
-            leave_out=True,
-        ),
-        Line(
-            scenario=_SCENARIO,
-            claim="large_header_buffers_feed_attackers",
-            state=State.HARMFUL,
-            why="whoever never finishes a header may fill so much memory for each connection",
-            when=lambda said, _block, _facts: _size_bytes(said, 1) >= _LARGE_HEADER_BYTES,
-            leave_out=True,
-        ),
+    Line(
+        directive="large_client_header_buffers",
+        scenario=_SCENARIO,
+        claim="header_buffers_of_1k_reject_cookies",
+        state=State.HARMFUL,
+        why="a header line, such as a cookie, that is longer than one of them is answered by 400",
+        when=lambda said, _block, _facts: 0 < _size_bytes(said, 1) < _SMALL_HEADER_BYTES,
+        leave_out=True,
     ),
-    "client_body_buffer_size": (
-        Line(
-            scenario=_SCENARIO,
-            claim="body_buffer_128k_saves_files",
-            state=State.IN_EFFECT,
-            why="bodies up to this size are not written to a file",
-            when=lambda said, _block, _facts: _size_bytes(said, 0) > _BODY_BYTES,
-        ),
+    Line(
+        directive="large_client_header_buffers",
+        scenario=_SCENARIO,
+        claim="large_header_buffers_feed_attackers",
+        state=State.HARMFUL,
+        why="whoever never finishes a header may fill so much memory for each connection",
+        when=lambda said, _block, _facts: _size_bytes(said, 1) >= _LARGE_HEADER_BYTES,
+        leave_out=True,
     ),
-    "send_timeout": (
-        Line(
-            scenario=_SCENARIO,
-            claim="send_timeout_2_ends_steady_downloads",
-            state=State.HARMFUL,
-            why="downloads that go on, but slowly, are cut off: nginx hears of room only once a third of what it has "
-            "written is gone",
-            when=_short_send,
-            leave_out=True,
-        ),
+    Line(
+        directive="client_body_buffer_size",
+        scenario=_SCENARIO,
+        claim="body_buffer_128k_saves_files",
+        state=State.IN_EFFECT,
+        why="bodies up to this size are not written to a file",
+        when=lambda said, _block, _facts: _size_bytes(said, 0) > _BODY_BYTES,
     ),
-    "reset_timedout_connection": (
-        Line(
-            scenario=_SCENARIO,
-            claim="reset_frees_sockets_of_silent_clients",
-            state=State.IN_EFFECT,
-            why="sockets of clients that stopped reading are freed at once",
-            when=said_as("on"),
-        ),
+    Line(
+        directive="send_timeout",
+        scenario=_SCENARIO,
+        claim="send_timeout_2_ends_steady_downloads",
+        state=State.HARMFUL,
+        why="downloads that go on, but slowly, are cut off: nginx hears of room only once a third of what it has "
+        "written is gone",
+        when=_short_send,
+        leave_out=True,
     ),
-    "limit_conn": (
-        Line(
-            scenario=_SCENARIO,
-            claim="limit_conn_counts_http2_requests",
-            state=State.HARMFUL,
-            why="in HTTP/2 every request at once counts: pages of more objects are answered by 503",
-            when=_with_http2,
-        ),
-        Line(
-            scenario=_SCENARIO,
-            claim="limit_conn_stops_half_headers",
-            state=State.WITHOUT_EFFECT,
-            why="against connections that never finish their header: it counts those whose header has been read",
-            when=lambda said, block, facts: (
-                _few_connections(said, block, facts) and not _with_http2(said, block, facts)
-            ),
-        ),
+    Line(
+        directive="reset_timedout_connection",
+        scenario=_SCENARIO,
+        claim="reset_frees_sockets_of_silent_clients",
+        state=State.IN_EFFECT,
+        why="sockets of clients that stopped reading are freed at once",
+        when=said_as("on"),
     ),
-}
+    Line(
+        directive="limit_conn",
+        scenario=_SCENARIO,
+        claim="limit_conn_counts_http2_requests",
+        state=State.HARMFUL,
+        why="in HTTP/2 every request at once counts: pages of more objects are answered by 503",
+        when=_with_http2,
+    ),
+    Line(
+        directive="limit_conn",
+        scenario=_SCENARIO,
+        claim="limit_conn_stops_half_headers",
+        state=State.WITHOUT_EFFECT,
+        why="against connections that never finish their header: it counts those whose header has been read",
+        when=lambda said, block, facts: _few_connections(said, block, facts) and not _with_http2(said, block, facts),
+    ),
+)

@@ -1,6 +1,5 @@
 """Peers that fail, and caches in front of them."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tuneproof.audit.advice import State
@@ -19,25 +18,23 @@ def _locked_without_stale(said: Statement, block: Block, _facts: Facts) -> bool:
     return said.value == "on" and (stale is None or "updating" not in stale.args)
 
 
-LINES: Final[Mapping[str, Sequence[Line]]] = {
-    "proxy_next_upstream": (
-        Line(
-            scenario="upstream_peers",
-            claim="listed_5xx_take_the_service_down",
-            state=State.HARMFUL,
-            why="an answer that is listed counts as a failure of its peer: requests for one broken page eject all of "
-            "them, and every page is answered by 502",
-            when=_listed_5xx,
-            instead="proxy_next_upstream error timeout;",
-        ),
+LINES: Final = (
+    Line(
+        directive="proxy_next_upstream",
+        scenario="upstream_peers",
+        claim="listed_5xx_take_the_service_down",
+        state=State.HARMFUL,
+        why="an answer that is listed counts as a failure of its peer: requests for one broken page eject all of "
+        "them, and every page is answered by 502",
+        when=_listed_5xx,
+        instead="proxy_next_upstream error timeout;",
     ),
-    "proxy_cache_lock": (
-        Line(
-            scenario="proxy_cache",
-            claim="cache_lock_protects_expired_keys",
-            state=State.WITHOUT_EFFECT,
-            why="for pages that have expired: all requests go to the upstream without proxy_cache_use_stale updating",
-            when=_locked_without_stale,
-        ),
+    Line(
+        directive="proxy_cache_lock",
+        scenario="proxy_cache",
+        claim="cache_lock_protects_expired_keys",
+        state=State.WITHOUT_EFFECT,
+        why="for pages that have expired: all requests go to the upstream without proxy_cache_use_stale updating",
+        when=_locked_without_stale,
     ),
-}
+)
