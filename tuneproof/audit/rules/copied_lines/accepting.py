@@ -4,7 +4,7 @@ from typing import Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.rules.copied_lines.line import Line, said_as
+from tuneproof.audit.rules.copied_lines.line import CopiedLine, said_as
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 
@@ -27,7 +27,7 @@ def _files_limit(said: Statement, block: Block, facts: Facts) -> bool:
 
 
 LINES: Final = (
-    Line(
+    CopiedLine(
         directive="multi_accept",
         scenario=_SCENARIO,
         claim="multi_accept_takes_a_burst_in_one_turn",
@@ -36,7 +36,7 @@ LINES: Final = (
         when=said_as("on"),
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="worker_processes",
         scenario=_SCENARIO,
         claim="auto_ignores_the_cpuset",
@@ -45,7 +45,7 @@ LINES: Final = (
         "all the same",
         when=said_as("auto"),
     ),
-    Line(
+    CopiedLine(
         directive="keepalive_timeout",
         scenario=_SCENARIO,
         claim="idle_clients_use_up_connections",
@@ -54,7 +54,7 @@ LINES: Final = (
         "clients that come again have to connect again",
         when=_short_keepalive,
     ),
-    Line(
+    CopiedLine(
         directive="worker_rlimit_nofile",
         scenario=_SCENARIO,
         claim="files_need_descriptors_too",

@@ -4,7 +4,7 @@ from typing import Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.rules.copied_lines.line import Line, said_as
+from tuneproof.audit.rules.copied_lines.line import CopiedLine, said_as
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 
@@ -15,8 +15,8 @@ def _removed(_said: Statement, _block: Block, facts: Facts) -> bool:
     return facts.version_numbers >= (1, 25, 1)
 
 
-def _default(directive: str, *args: str) -> Line:
-    return Line(
+def _default(directive: str, *args: str) -> CopiedLine:
+    return CopiedLine(
         directive=directive,
         scenario=_SCENARIO,
         claim="copied_defaults_change_nothing",
@@ -31,7 +31,7 @@ LINES: Final = (
     _default("use", "epoll"),
     _default("tcp_nodelay", "on"),
     _default("postpone_output", "1460"),
-    Line(
+    CopiedLine(
         directive="gzip_disable",
         scenario=_SCENARIO,
         claim="copied_defaults_change_nothing",
@@ -40,7 +40,7 @@ LINES: Final = (
         when=lambda said, _block, _facts: "msie6" in said.args,
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="output_buffers",
         scenario=_SCENARIO,
         claim="one_output_buffer_reads_as_often",
@@ -49,7 +49,7 @@ LINES: Final = (
         when=said_as("1", "32k"),
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="ssl",
         scenario=_SCENARIO,
         claim="ssl_on_starts",
@@ -58,7 +58,7 @@ LINES: Final = (
         when=_removed,
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="http2_push_preload",
         scenario=_SCENARIO,
         claim="http2_push_is_there",

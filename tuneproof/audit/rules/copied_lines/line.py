@@ -11,7 +11,7 @@ from tuneproof.audit.tree import Block
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class CopiedLine:
     """What there is to say of one directive.
 
     Attributes:

@@ -4,7 +4,7 @@ from typing import Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.rules.copied_lines.line import Line, said_as
+from tuneproof.audit.rules.copied_lines.line import CopiedLine, said_as
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.values import size_bytes
@@ -39,7 +39,7 @@ def _with_http2(said: Statement, block: Block, facts: Facts) -> bool:
 
 
 LINES: Final = (
-    Line(
+    CopiedLine(
         directive="client_header_buffer_size",
         scenario=_SCENARIO,
         claim="large_header_buffers_feed_attackers",
@@ -48,7 +48,7 @@ LINES: Final = (
         when=lambda said, _block, _facts: _size_bytes(said, 0) >= _LARGE_HEADER_BYTES,
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="large_client_header_buffers",
         scenario=_SCENARIO,
         claim="header_buffers_of_1k_reject_cookies",
@@ -57,7 +57,7 @@ LINES: Final = (
         when=lambda said, _block, _facts: 0 < _size_bytes(said, 1) < _SMALL_HEADER_BYTES,
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="large_client_header_buffers",
         scenario=_SCENARIO,
         claim="large_header_buffers_feed_attackers",
@@ -66,7 +66,7 @@ LINES: Final = (
         when=lambda said, _block, _facts: _size_bytes(said, 1) >= _LARGE_HEADER_BYTES,
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="client_body_buffer_size",
         scenario=_SCENARIO,
         claim="body_buffer_128k_saves_files",
@@ -74,7 +74,7 @@ LINES: Final = (
         why="bodies up to this size are not written to a file",
         when=lambda said, _block, _facts: _size_bytes(said, 0) > _BODY_BYTES,
     ),
-    Line(
+    CopiedLine(
         directive="send_timeout",
         scenario=_SCENARIO,
         claim="send_timeout_2_ends_steady_downloads",
@@ -84,7 +84,7 @@ LINES: Final = (
         when=_short_send,
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="reset_timedout_connection",
         scenario=_SCENARIO,
         claim="reset_frees_sockets_of_silent_clients",
@@ -92,7 +92,7 @@ LINES: Final = (
         why="sockets of clients that stopped reading are freed at once",
         when=said_as("on"),
     ),
-    Line(
+    CopiedLine(
         directive="limit_conn",
         scenario=_SCENARIO,
         claim="limit_conn_counts_http2_requests",
@@ -100,7 +100,7 @@ LINES: Final = (
         why="in HTTP/2 every request at once counts: pages of more objects are answered by 503",
         when=_with_http2,
     ),
-    Line(
+    CopiedLine(
         directive="limit_conn",
         scenario=_SCENARIO,
         claim="limit_conn_stops_half_headers",

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tuneproof.audit.advice import State
-from tuneproof.audit.rules.copied_lines.line import Line
+from tuneproof.audit.rules.copied_lines.line import CopiedLine
 from tuneproof.audit.tree import Block
 
 _SCENARIO: Final = "serving_files"
@@ -16,7 +16,7 @@ def _all_tls(block: Block) -> bool:
 
 
 LINES: Final = (
-    Line(
+    CopiedLine(
         directive="sendfile",
         scenario=_SCENARIO,
         claim="sendfile_serves_https",
@@ -24,7 +24,7 @@ LINES: Final = (
         why="what goes out over TLS is read and encrypted by nginx, never sent by sendfile(2)",
         when=lambda said, block, _facts: said.value == "on" and _all_tls(block),
     ),
-    Line(
+    CopiedLine(
         directive="sendfile",
         scenario=_SCENARIO,
         claim="sendfile_serves_plain_files",
@@ -32,7 +32,7 @@ LINES: Final = (
         why="for plain files; not for TLS, for what is compressed, or for what comes from an upstream",
         when=lambda said, block, _facts: said.value == "on" and not _all_tls(block),
     ),
-    Line(
+    CopiedLine(
         directive="tcp_nopush",
         scenario=_SCENARIO,
         claim="sendfile_splits_small_answers",
@@ -40,7 +40,7 @@ LINES: Final = (
         why="with sendfile on, the head and the body of a small file go out in one segment",
         when=lambda said, block, _facts: said.value == "on" and block.is_on("sendfile"),
     ),
-    Line(
+    CopiedLine(
         directive="tcp_nopush",
         scenario=_SCENARIO,
         claim="small_answers_without_sendfile_are_split",
@@ -49,7 +49,7 @@ LINES: Final = (
         when=lambda said, block, _facts: said.value == "on" and not block.is_on("sendfile"),
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="open_file_cache",
         scenario=_SCENARIO,
         claim="open_file_cache_cuts_grown_files",
@@ -58,7 +58,7 @@ LINES: Final = (
         "renaming new ones over them",
         when=lambda said, _block, _facts: said.value != "off",
     ),
-    Line(
+    CopiedLine(
         directive="access_log",
         scenario=_SCENARIO,
         claim="log_with_variable_opens_each_time",
@@ -66,7 +66,7 @@ LINES: Final = (
         why="a variable in its path makes nginx open and close the file for every request",
         when=lambda said, block, _facts: "$" in said.value and block.setting("open_log_file_cache") is None,
     ),
-    Line(
+    CopiedLine(
         directive="access_log",
         scenario=_SCENARIO,
         claim="log_buffer_saves_writes",
@@ -74,7 +74,7 @@ LINES: Final = (
         why="lines are collected before they are written",
         when=lambda said, _block, _facts: any(arg.startswith("buffer=") for arg in said.args),
     ),
-    Line(
+    CopiedLine(
         directive="gzip_comp_level",
         scenario=_SCENARIO,
         claim="gzip_9_is_much_smaller",

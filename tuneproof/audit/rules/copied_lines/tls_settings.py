@@ -3,12 +3,12 @@
 from typing import Final
 
 from tuneproof.audit.advice import State
-from tuneproof.audit.rules.copied_lines.line import Line, said_as
+from tuneproof.audit.rules.copied_lines.line import CopiedLine, said_as
 
 _SCENARIO: Final = "tls_settings"
 
 LINES: Final = (
-    Line(
+    CopiedLine(
         directive="ssl_ecdh_curve",
         scenario=_SCENARIO,
         claim="secp384r1_costs_a_round_trip",
@@ -17,7 +17,7 @@ LINES: Final = (
         when=said_as("secp384r1"),
         leave_out=True,
     ),
-    Line(
+    CopiedLine(
         directive="ssl_session_tickets",
         scenario=_SCENARIO,
         claim="tickets_are_lost_in_a_reload_with_a_shared_cache",
@@ -25,7 +25,7 @@ LINES: Final = (
         why="since 1.23.2 the keys of tickets are rotated, and survive a reload, where ssl_session_cache is shared",
         when=lambda said, _block, facts: said.value == "off" and facts.version_numbers >= (1, 23, 2),
     ),
-    Line(
+    CopiedLine(
         directive="ssl_stapling",
         scenario=_SCENARIO,
         claim="stapling_needs_a_responder",

@@ -4,7 +4,7 @@ from typing import Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.rules.copied_lines.line import Line
+from tuneproof.audit.rules.copied_lines.line import CopiedLine
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 
@@ -19,7 +19,7 @@ def _locked_without_stale(said: Statement, block: Block, _facts: Facts) -> bool:
 
 
 LINES: Final = (
-    Line(
+    CopiedLine(
         directive="proxy_next_upstream",
         scenario="upstream_peers",
         claim="listed_5xx_take_the_service_down",
@@ -29,7 +29,7 @@ LINES: Final = (
         when=_listed_5xx,
         instead="proxy_next_upstream error timeout;",
     ),
-    Line(
+    CopiedLine(
         directive="proxy_cache_lock",
         scenario="proxy_cache",
         claim="cache_lock_protects_expired_keys",
