@@ -9,7 +9,6 @@ import pytest
 from tuneproof.proof.inference.blocks import block_order
 from tuneproof.proof.inference.experiment import Experiment
 from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.ledger import Ledger
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.questions import Progress, Question, Trial
 from tuneproof.proof.inference.tallies import Share, Tally
@@ -288,46 +287,3 @@ def test_an_experiment_refuses_what_it_cannot_run() -> None:
         bench.experiment(stall, max_void_share=-0.1)
     with pytest.raises(ValueError, match="seed"):
         Experiment(run_trial=bench.run_trial, questions=[stall], seed=-1, progress=bench.progress.append)
-
-
-@pytest.mark.parametrize(
-    ("name", "arms", "threshold", "named"),
-    [
-        pytest.param("", ("a",), 1.0, "name", id="no-name"),
-        pytest.param("q", (), 1.0, "arms", id="no-arms"),
-        pytest.param("q", ("a", "a"), 1.0, "arms", id="arm-twice"),
-        pytest.param("q", ("a",), 0.0, "threshold", id="zero-ratio"),
-        pytest.param("q", ("a",), math.inf, "threshold", id="infinite"),
-    ],
-)
-def test_an_impossible_question_is_refused_by_field(
-    name: str, arms: tuple[str, ...], threshold: float, named: str
-) -> None:
-    """The error begins with the field."""
-    with pytest.raises(ValueError, match=f"^{named} must"):
-        Question[float](
-            name=name,
-            arms=arms,
-            effect=lambda observations: observations["a"],
-            scale=Scale.RATIO,
-            threshold=threshold,
-            looks=Looks(blocks=(6,)),
-        )
-
-
-def test_an_effect_that_divides_by_nothing_makes_its_block_void() -> None:
-    """As one that says so by itself."""
-    dividing = Question[float](
-        name="stall",
-        arms=("loaded", "idle"),
-        effect=lambda block: block["loaded"] / block["idle"],
-        scale=Scale.RATIO,
-        threshold=10.0,
-        looks=Looks(blocks=(5,)),
-    )
-    ledger: Ledger[float] = Ledger(dividing, seed=1, max_void_share=0.5)
-    trials = {
-        arm: Trial(arm=arm, block=1, observation=value, void_reasons=(), seconds=1.0, measuring_seconds=1.0)
-        for arm, value in (("loaded", 2.0), ("idle", 0.0))
-    }
-    assert ledger.judge(trials).void_reasons == ("float division by zero",)
