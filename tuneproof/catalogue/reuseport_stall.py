@@ -91,22 +91,15 @@ class ReuseportStall:
 
     Attributes:
         default_rmem: tcp_rmem of a new network namespace on this host: minimum, default, maximum in bytes.
-        bulk: Whether the bulk downloads run; without them the pathology is taken away, and claim 1 must fall.
-        remedy: Whether tcp_rmem is made small; without it the remedy is taken away, and claim 2 must fall.
         upstream: Host and port of the backend.
     """
 
     default_rmem: tuple[int, int, int]
-    bulk: bool = True
-    remedy: bool = True
     upstream: str = "backend:8000"
 
     @property
     def _reuseport(self) -> SubjectConfig:
         return SubjectConfig(upstream=self.upstream, reuseport=True)
-
-    def _arm(self, name: str, subject: Subject, plan: StallLoad, doses: tuple[Dose, ...] = ()) -> Arm[StallObservation]:
-        return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk(), doses=doses)
 
     def _dose_subject(self, max_bytes: int) -> Subject:
         low, default, _ = self.default_rmem
@@ -116,8 +109,6 @@ class ReuseportStall:
             if max_bytes == SMALLEST_RMEM_BYTES
             else (min(low, max_bytes), min(default, max_bytes), max_bytes)
         )
-        if not self.remedy:
-            triple = self.default_rmem
         return Subject(
             name=f"rmem-{max_bytes}",
             config=self._reuseport,
@@ -132,7 +123,7 @@ class ReuseportStall:
     def _dose_arm(self, max_bytes: int) -> Arm[StallObservation]:
         subject = self._dose_subject(max_bytes)
         dose = Dose(of="largest receive buffer, tcp_rmem", unit="bytes", amount=max_bytes)
-        return self._arm(subject.name, subject, ONE_LOADED, (dose,))
+        return Arm(name=subject.name, subject=subject, plan=ONE_LOADED, doses=(dose,))
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""
@@ -145,13 +136,13 @@ class ReuseportStall:
         twin = Subject(name="twin", config=self._reuseport, records_turns=True)
         return (
             *doses,
-            self._arm("unloaded-default", doses[0].subject, UNLOADED),
-            self._arm("unloaded-small", doses[-1].subject, UNLOADED),
-            self._arm("twin", twin, ONE_LOADED),
-            self._arm("reuseport-one-loaded", reuseport, ONE_LOADED_WITH_FAST),
-            self._arm("shared-one-loaded", shared, ONE_LOADED_WITH_FAST),
-            self._arm("reuseport-all-loaded", reuseport, ALL_LOADED_WITH_FAST),
-            self._arm("shared-all-loaded", shared, ALL_LOADED_WITH_FAST),
+            Arm(name="unloaded-default", subject=doses[0].subject, plan=UNLOADED),
+            Arm(name="unloaded-small", subject=doses[-1].subject, plan=UNLOADED),
+            Arm(name="twin", subject=twin, plan=ONE_LOADED),
+            Arm(name="reuseport-one-loaded", subject=reuseport, plan=ONE_LOADED_WITH_FAST),
+            Arm(name="shared-one-loaded", subject=shared, plan=ONE_LOADED_WITH_FAST),
+            Arm(name="reuseport-all-loaded", subject=reuseport, plan=ALL_LOADED_WITH_FAST),
+            Arm(name="shared-all-loaded", subject=shared, plan=ALL_LOADED_WITH_FAST),
         )
 
     def scenario(self) -> Scenario[StallObservation]:
