@@ -8,10 +8,9 @@ _ASCII_FORMS: Final = str.maketrans(
 )
 _FIRST_LONG_NUMBER: Final = 1_000
 _FIRST_EXPONENT: Final = 1_000_000
-_MIB: Final = 1 << 20
+_SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 # Control sequences: ECMA-48, and xterm's for window titles.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_KIB: Final = 1 << 10
 
 
 def format_number(value: float, *, digits: int = 3) -> str:
@@ -35,13 +34,10 @@ def share(value: float) -> str:
     return f"{format_number(100 * value)} %"
 
 
-def volume(value_bytes: float) -> str:
-    """Return a number of bytes, from 1 MiB up in MiB, else in KiB."""
-    return (
-        f"{format_number(value_bytes / _MIB)} MiB"
-        if value_bytes >= _MIB
-        else f"{format_number(value_bytes / _KIB)} KiB"
-    )
+def size(value_bytes: float) -> str:
+    """Return a number of bytes in the largest unit, up to GiB, that leaves at least one."""
+    scale, unit = next((found for found in _SIZES if abs(value_bytes) >= found[0]), (1, "B"))
+    return f"{format_number(value_bytes / scale, digits=3 if scale > 1 else 4)} {unit}"
 
 
 def count(number: int, one: str, many: str = "") -> str:

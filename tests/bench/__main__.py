@@ -23,7 +23,7 @@ from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import DEFAULT_VERSION, SUITES
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
-from tuneproof.proof.scenario.bench import BenchImages
+from tuneproof.proof.scenario.containers import BenchImages
 from tuneproof.report.results.run_file import load
 
 _PAIRS: Final = 5

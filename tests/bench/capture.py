@@ -26,7 +26,7 @@ from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.inference.intervals import Scale, effect_interval
 from tuneproof.proof.scenario.backends import FILES, READY, STATIC, Backend
-from tuneproof.proof.scenario.bench import BenchImages
+from tuneproof.proof.scenario.containers import BenchImages
 
 PAIRS: Final = 7
 _PACKETS: Final = 1_000_000

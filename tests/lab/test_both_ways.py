@@ -13,6 +13,7 @@ import pytest
 
 from fixtures.measurements import Measure, decide
 from fixtures.run_state import RunState
+from tests.support.turned import with_arms_like
 from tuneproof.catalogue import (
     differential_diagnosis,
     listen_queue,
@@ -27,9 +28,12 @@ from tuneproof.catalogue import (
 )
 from tuneproof.catalogue.reuseport_stall import DOSES as _DOSES
 from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
+from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.snapshot import Snapshot
 from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -160,9 +164,9 @@ SABOTAGES = {
 def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, measure: Measure) -> None:
     """Whatever else it gets then, refuted for most, it is not the verdict that it is expected to have."""
     sabotage = SABOTAGES[name]
-    scenario = sabotage.scenario.with_arms_like(sabotage.stand_ins)
+    scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # It takes many right answers to show a claim that rests on counted trials, and few wrong ones to refute it.
-    claims = [replace(scenario.claim(name).expecting(Verdict.REFUTED), own_looks=()) for name in sabotage.claims]
+    claims = [replace(scenario.claim(name), expected=Verdict.REFUTED, own_looks=()) for name in sabotage.claims]
     counted = {claim.name for claim in claims if scenario.claim(claim.name).own_looks}
     place = CellPlace(scenario=f"{scenario.name} with {name}", nginx=nginx, network=BARE)
     with measure(place, scenario, claims) as measures:
@@ -173,12 +177,18 @@ def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, m
     assert {verdicts[name] for name in counted} <= {Verdict.REFUTED}, verdicts
 
 
+def _without_bulk(arm: Arm[StallObservation]) -> Arm[StallObservation]:
+    assert isinstance(arm.plan, StallLoad)
+    return replace(arm, plan=arm.plan.without_bulk())
+
+
 def test_without_bulk_downloads_no_worker_stalls(
     nginx: str, host_snapshot: Snapshot, measure: Measure, run_state: RunState
 ) -> None:
     """The pathology is taken away: claim 1 is refuted."""
-    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM), bulk=False).scenario()
-    claim = scenario.claim("loaded_worker_stalls").expecting(Verdict.REFUTED)
+    whole = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
+    scenario = replace(whole, arms=tuple(map(_without_bulk, whole.arms)))
+    claim = replace(scenario.claim("loaded_worker_stalls"), expected=Verdict.REFUTED)
     place = CellPlace(scenario=f"{SCENARIO} without bulk downloads", nginx=nginx, network=BARE)
     with measure(place, scenario, [claim]) as measures:
         cell = decide(claim, measures, run_state)
@@ -189,8 +199,10 @@ def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
     nginx: str, host_snapshot: Snapshot, measure: Measure, run_state: RunState
 ) -> None:
     """The remedy is taken away, the stall is there: claim 2 is refuted."""
-    scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM), remedy=False).scenario()
-    claim = scenario.claim("small_rmem_restores_loop").expecting(Verdict.REFUTED)
+    stall = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
+    default, *smaller = [arm.name for arm in stall.dose_arms()]
+    scenario = with_arms_like(stall.scenario(), dict.fromkeys(smaller, default))
+    claim = replace(scenario.claim("small_rmem_restores_loop"), expected=Verdict.REFUTED)
     place = CellPlace(scenario=f"{SCENARIO} with tcp_rmem left alone", nginx=nginx, network=BARE)
     with measure(place, scenario, [claim]) as measures:
         cell = decide(claim, measures, run_state)

@@ -10,6 +10,7 @@ import pytest
 
 from fixtures.measurements import Measure
 from tests.support.every_scenario import EVERY_SCENARIO
+from tests.support.turned import turned
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -34,8 +35,8 @@ def test_a_claim_comes_out_the_other_way_with_another_arm(
     scenario: Scenario[Any], nginx: str, measure: Measure
 ) -> None:
     """Each by the arm that it names itself."""
-    turned = scenario.turned()
+    other_way = turned(scenario)
     place = CellPlace(scenario=f"{scenario.name} turned", nginx=nginx, network=BARE)
-    with measure(place, turned, turned.claims) as measures:
-        verdicts = {claim.name: measures.decide(claim).verdict for claim in turned.claims}
-    assert verdicts == {claim.name: claim.expected for claim in turned.claims}
+    with measure(place, other_way, other_way.claims) as measures:
+        verdicts = {claim.name: measures.decide(claim).verdict for claim in other_way.claims}
+    assert verdicts == {claim.name: claim.expected for claim in other_way.claims}

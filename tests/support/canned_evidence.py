@@ -45,10 +45,8 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
         "synack_to_ack_s": spread(0.00005),
         "from_client": Side(packets=4000, data_segments=_REQUESTS, duplicate_acks=3, fins=_REQUESTS, resets=10),
         "from_server": Side(packets=8000, data_segments=6000, retransmitted_segments=2, out_of_order_segments=5),
-        "resets_by_client": 10,
         "requests": _REQUESTS,
         "response_s": spread(0.004, 0.03),
-        "transfer_s": spread(0.01),
     }
     return ServiceSummary(**{**healthy, **values})
 
@@ -227,7 +225,6 @@ def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
             rss_bytes=(each << 20) + 4096,
             rss_anon_bytes=each << 20,
             rss_file_bytes=4096,
-            rss_shmem_bytes=0,
             rss_peak_bytes=None,
             swap_bytes=0,
             threads=1,

@@ -7,7 +7,8 @@ from typing import Any, Final
 MAIN: Final = "nginx.conf"
 # What most of them begin with.
 HEAD: Final = "user www-data;\nworker_processes auto;\nevents { worker_connections 1024; }\n"
-DEFAULT_BYTES: Final = 36864  # 4k and 8 4k
+OUTPUT_BYTES: Final = 65536  # output_buffers 2 32k, without sendfile
+DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # 4k and 8 4k
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +196,7 @@ CASES: Final[Mapping[str, Case]] = {
         "fastcgi_buffer_size 32k; }\n"
         "location ~ \\.php5$ { fastcgi_pass php; fastcgi_buffering off; } }",
         proxied=(
-            place("~ \\.php$", "yes", held=(32 + 256) << 10),
+            place("~ \\.php$", "yes", held=((32 + 256) << 10) + OUTPUT_BYTES),
             place("~ \\.php5$", "no", buffering=False, held=4096),
         ),
     ),
@@ -225,12 +226,15 @@ CASES: Final[Mapping[str, Case]] = {
     "nested-locations": whole(
         f"{APP}server {{ {BOTH} location / {{ proxy_pass http://app; proxy_buffering off;\n"
         "location ~ \\.iso$ { proxy_pass http://app; proxy_buffering on; proxy_buffers 4 1m; } } }",
-        proxied=(place("/", "yes", buffering=False, held=4096), place("~ \\.iso$", "yes", held=4096 + (4 << 20))),
+        proxied=(
+            place("/", "yes", buffering=False, held=4096),
+            place("~ \\.iso$", "yes", held=4096 + (4 << 20) + OUTPUT_BYTES),
+        ),
     ),
     "huge-buffers": whole(
         "proxy_buffer_size 64m; proxy_buffers 64 16m; proxy_busy_buffers_size 256m;\n"
         "server { location / { proxy_pass http://10.1.1.1; } }",
-        proxied=(place("/", "no", held=1088 << 20),),
+        proxied=(place("/", "no", held=(1088 << 20) + OUTPUT_BYTES),),
     ),
     "buffers-that-cannot-be-read": whole(
         "server { location / { proxy_pass http://10.1.1.1; proxy_buffers eight 4k; } }",
@@ -344,7 +348,7 @@ CASES: Final[Mapping[str, Case]] = {
     ),
     "inner-fragment": Case(
         files={"proxy.conf": "proxy_pass http://10.0.0.5:9000;\nproxy_buffers 8 8k;\n"},
-        proxied=(place("/", "no", held=4096 + (64 << 10)),),
+        proxied=(place("/", "no", held=4096 + (64 << 10) + OUTPUT_BYTES),),
     ),
     "stream-fragment": Case(
         files={"tcp.conf": "upstream db { server 10.0.0.1:5432; }\nserver { listen 5432; proxy_pass db; }\n"},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from tests.support.canned_trials import raw_trial
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 PLACE = CellPlace(scenario="stall", nginx="1.22", network=BARE)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
+# What makes a trial meaningless: it did not put the load on the subject that it should have.
+SPOILT = raw_trial(bulk=(10, 0), ended_early=2)
 
 Canned = Callable[[str, int], dict[str, Any]]
 
@@ -159,3 +162,13 @@ def measuring(
         setup_s=setup_s,
         patience=Patience(),
     )
+
+
+def stalled(_arm: str, number: int) -> dict[str, Any]:
+    """Worker 1 lags about 20 times as much as worker 2."""
+    return raw_trial(lags_ms=([20.0 + number % 3], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0])
+
+
+def calm(_arm: str, number: int) -> dict[str, Any]:
+    """Both workers answer alike."""
+    return raw_trial(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from tuneproof.report.html.wording import expired_since
+from tuneproof.report.html.filters import expired_since
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line

@@ -17,6 +17,10 @@ _DEFAULT_KEEPALIVE: Final = 32
 # "8 4k|8k": a page of memory, which has 4 KiB wherever nothing else is said.
 _DEFAULT_BUFFERS: Final = ("8", "4k")
 _DEFAULT_BUFFER_SIZE: Final = "4k"
+# https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers: a second one since 1.9.5.
+_DEFAULT_OUTPUT_BUFFERS: Final = ("2", "32k")
+_OLD_OUTPUT_BUFFERS: Final = ("1", "32k")
+_SECOND_OUTPUT_BUFFER_SINCE: Final = (1, 9, 5)
 # gRPC and memcached pass each part on as it comes.
 _NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
 
@@ -45,12 +49,14 @@ class Proxied:
         reuse: Whether connections to the upstream are used again.
         is_buffered: Whether nginx reads ahead of its client.
         reader_bytes: What one slow reader makes a worker hold at most; None if the configuration does not say.
+        output_bytes: As much of that is what a temporary file is read into; 0 where sendfile(2) does without.
     """
 
     target: Target
     reuse: Judgement
     is_buffered: bool
     reader_bytes: int | None
+    output_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +114,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         servers=tuple(map(_server, servers)),
         upstreams=upstreams,
         proxied=tuple(
-            Proxied(
-                target=target,
-                reuse=judge(target, upstreams, numbers, is_whole=configuration.is_whole),
-                is_buffered=_is_buffered(target),
-                reader_bytes=_reader_bytes(target),
-            )
+            _proxied(target, judge(target, upstreams, numbers, is_whole=configuration.is_whole), numbers)
             for target in targets
         ),
         workers=_number(main.setting("worker_processes"), default=1, known=not configuration.is_fragment),
@@ -122,7 +123,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
             default=DEFAULT_WORKER_CONNECTIONS,
             known=not configuration.is_fragment,
         ),
-        multi_accept=None if configuration.is_fragment else _is_on(events.setting("multi_accept") if events else None),
+        multi_accept=None if configuration.is_fragment else events is not None and events.is_on("multi_accept"),
         reuseport=any("reuseport" in listen.args for listen in listens),
         stream_servers=sum("stream" in block.path for block in main.all("server")),
     )
@@ -143,10 +144,6 @@ def _number(statement: Statement | None, *, default: int, known: bool) -> int | 
     return whole_number(statement.value)
 
 
-def _is_on(statement: Statement | None) -> bool:
-    return statement is not None and statement.value == "on"
-
-
 def _is_buffered(target: Target) -> bool:
     if target.kind in _NEVER_BUFFERED:
         return False
@@ -154,13 +151,39 @@ def _is_buffered(target: Target) -> bool:
     return said is None or said.value != "off"
 
 
-def _reader_bytes(target: Target) -> int | None:
-    """Return the bound that proxy_buffering's scenario measures: the first buffer, and with buffering all others."""
-    first_said = target.block.setting(f"{target.kind}_buffer_size")
-    first = size_bytes(first_said.value if first_said else _DEFAULT_BUFFER_SIZE)
-    if not _is_buffered(target):
-        return first
-    said = target.block.setting(f"{target.kind}_buffers")
-    number, size = said.args[:2] if said and len(said.args) > 1 else _DEFAULT_BUFFERS
+def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Proxied:
+    """Return what a place holds: as proxy_buffering's scenario measures it, and what a temporary file is read into."""
+    block, kind = target.block, target.kind
+    is_buffered = _is_buffered(target)
+    first = block.setting(f"{kind}_buffer_size")
+    parts = [size_bytes(first.value if first else _DEFAULT_BUFFER_SIZE)]
+    output_bytes = None
+    if is_buffered:
+        parts.append(_buffers_bytes(block.setting(f"{kind}_buffers"), _DEFAULT_BUFFERS))
+        if _reads_files(target):
+            default = _DEFAULT_OUTPUT_BUFFERS if version >= _SECOND_OUTPUT_BUFFER_SINCE else _OLD_OUTPUT_BUFFERS
+            output_bytes = _buffers_bytes(block.setting("output_buffers"), default)
+            parts.append(output_bytes)
+    known = [part for part in parts if part is not None]
+    return Proxied(
+        target=target,
+        reuse=reuse,
+        is_buffered=is_buffered,
+        reader_bytes=sum(known) if len(known) == len(parts) else None,
+        output_bytes=output_bytes or 0,
+    )
+
+
+def _reads_files(target: Target) -> bool:
+    """Tell whether nginx reads temporary files, if it writes any: TLS cannot be spoken by sendfile(2)."""
+    block = target.block
+    most = block.setting(f"{target.kind}_max_temp_file_size")
+    is_sent = block.is_on("sendfile") and not any(server.listens_with("ssl") for server in block.servers())
+    return not is_sent and (most is None or size_bytes(most.value) != 0)
+
+
+def _buffers_bytes(said: Statement | None, default: tuple[str, str]) -> int | None:
+    """Return number times size; None if either cannot be read."""
+    number, size = said.args[:2] if said and len(said.args) > 1 else default
     count, each = whole_number(number), size_bytes(size)
-    return None if first is None or count is None or each is None else first + count * each
+    return None if count is None or each is None else count * each

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tuneproof.audit.file_text import lines_of
 from tuneproof.audit.layout import Span, spans
 from tuneproof.audit.statements import Statement
-from tuneproof.audit.texts import lines_of
 from tuneproof.audit.tree import Block
 from tuneproof.audit.unified_diff import Change, changed, unified
 

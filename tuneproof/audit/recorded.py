@@ -13,7 +13,7 @@ FILE: Final = "recorded.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class RecordedVerdict:
     """A recorded verdict.
 
     Attributes:
@@ -31,7 +31,7 @@ class Recorded:
     page: str
 
 
-def recorded_of(scenario: str, claim: str, version: str) -> Recorded | None:
+def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:
     """Return what was recorded of a claim on a version of nginx; None if nothing was.
 
     Of the versions that were measured it is the newest that is not newer; before all of them, the oldest.
@@ -42,7 +42,7 @@ def recorded_of(scenario: str, claim: str, version: str) -> Recorded | None:
     measured = sorted(found["versions"], key=as_numbers)
     not_newer = [each for each in measured if as_numbers(each) <= as_numbers(version)]
     nginx = (not_newer or measured)[-1 if not_newer else 0]
-    return Recorded(claim=found["claim"], page=found["page"], nginx=nginx, **found["versions"][nginx])
+    return RecordedVerdict(claim=found["claim"], page=found["page"], nginx=nginx, **found["versions"][nginx])
 
 
 def machine() -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tuneproof.audit.texts import decode, lines_of, without_terminal
+from tuneproof.audit.file_text import decode, lines_of, without_terminal
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"

@@ -9,9 +9,9 @@ from typing import Any, Final
 import crossplane
 from crossplane.errors import NgxParserBaseException
 
+from tuneproof.audit.file_text import lines_of
 from tuneproof.audit.layout import spans
 from tuneproof.audit.lua import without_lua
-from tuneproof.audit.texts import lines_of
 
 # crossplane's table of arguments is older than these: since nginx 1.29.7 keepalive takes "local" as well.
 _NEWER_SYNTAX: Final = ("keepalive",)

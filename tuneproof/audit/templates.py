@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
+from tuneproof.audit.file_text import lines_of
 from tuneproof.audit.lua import without_lua
-from tuneproof.audit.texts import lines_of
 from tuneproof.errors import BadInputError
 
 # Jinja, Helm, Go, Mustache, Ansible; ERB and EJS; envsubst and the shell, whose variables are written in capitals.

@@ -97,6 +97,20 @@ class Block:
         found = self.in_effect(name)
         return found[-1] if found else None
 
+    def is_on(self, name: str) -> bool:
+        """Tell whether a directive that is on or off is on here."""
+        said = self.setting(name)
+        return said is not None and said.value == "on"
+
+    def servers(self) -> list["Block"]:
+        """Return the servers that a directive of this block is for."""
+        server = self.around("server")
+        return [server] if server else list(self.all("server"))
+
+    def listens_with(self, parameter: str) -> bool:
+        """Tell whether a server has a ``listen`` with some parameter, such as "ssl"."""
+        return any(parameter in listen.args for listen in self.local("listen"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tuneproof.audit.texts import lines_of
+from tuneproof.audit.file_text import lines_of
 
 Change = tuple[int, int, str]
 """Offsets between which a text is replaced, and what by."""

@@ -20,7 +20,7 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
-def format_bytes(number: int) -> str:
+def nginx_size(number: int) -> str:
     """Return a size as nginx would write it, in the largest unit that leaves no fraction."""
     for unit, factor in (("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)):
         if number >= factor and number % factor == 0:

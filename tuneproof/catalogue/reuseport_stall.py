@@ -4,14 +4,14 @@ Sources: "Nginx reuseport causes occasional stalls" (plantegg, 2023), with its r
 one CPU, runs four bulk downloads through them, and fetches a small file 100 times with ``curl --max-time 1``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall_effects import (
     concordance,
     fed_to_loaded,
-    loaded_turns,
+    largest_turn_bytes,
     median_total_ms,
     monotone,
     slow,
@@ -47,8 +47,9 @@ CONCORDANCE_THRESHOLD: Final = 0.75
 FED_THRESHOLD: Final = 0.1
 # Twins that differ by as much as the remedy is said to do would make it worthless.
 TWIN_MARGIN: Final = RELIEF_THRESHOLD
-# A connection's receive buffer is emptied at every visit, and may be filled once more while it is.
-BUFFERS_PER_VISIT: Final = 2
+# What one turn may read from all bulk downloads of a worker whose receive buffers are the smallest: each is emptied at
+# every visit, and may be filled once more while it is.
+TURN_BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * SMALLEST_RMEM_BYTES
 # Bytes per turn are counted in buckets, eight per power of two.
 BUCKET: Final = 1 / 8
 CURE_THRESHOLD: Final = 0.25
@@ -64,9 +65,7 @@ UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
 ONE_LOADED_WITH_FAST: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
 )
-ALL_LOADED_WITH_FAST: Final = StallLoad(
-    bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
-)
+ALL_LOADED_WITH_FAST: Final = replace(ONE_LOADED_WITH_FAST, bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS))
 
 
 def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
@@ -92,22 +91,15 @@ class ReuseportStall:
 
     Attributes:
         default_rmem: tcp_rmem of a new network namespace on this host: minimum, default, maximum in bytes.
-        bulk: Whether the bulk downloads run; without them the pathology is taken away, and claim 1 must fall.
-        remedy: Whether tcp_rmem is made small; without it the remedy is taken away, and claim 2 must fall.
         upstream: Host and port of the backend.
     """
 
     default_rmem: tuple[int, int, int]
-    bulk: bool = True
-    remedy: bool = True
     upstream: str = "backend:8000"
 
     @property
     def _reuseport(self) -> SubjectConfig:
         return SubjectConfig(upstream=self.upstream, reuseport=True)
-
-    def _arm(self, name: str, subject: Subject, plan: StallLoad, doses: tuple[Dose, ...] = ()) -> Arm[StallObservation]:
-        return Arm(name=name, subject=subject, plan=plan if self.bulk else plan.without_bulk(), doses=doses)
 
     def _dose_subject(self, max_bytes: int) -> Subject:
         low, default, _ = self.default_rmem
@@ -117,8 +109,6 @@ class ReuseportStall:
             if max_bytes == SMALLEST_RMEM_BYTES
             else (min(low, max_bytes), min(default, max_bytes), max_bytes)
         )
-        if not self.remedy:
-            triple = self.default_rmem
         return Subject(
             name=f"rmem-{max_bytes}",
             config=self._reuseport,
@@ -133,7 +123,7 @@ class ReuseportStall:
     def _dose_arm(self, max_bytes: int) -> Arm[StallObservation]:
         subject = self._dose_subject(max_bytes)
         dose = Dose(of="largest receive buffer, tcp_rmem", unit="bytes", amount=max_bytes)
-        return self._arm(subject.name, subject, ONE_LOADED, (dose,))
+        return Arm(name=subject.name, subject=subject, plan=ONE_LOADED, doses=(dose,))
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""
@@ -146,51 +136,44 @@ class ReuseportStall:
         twin = Subject(name="twin", config=self._reuseport, records_turns=True)
         return (
             *doses,
-            self._arm("unloaded-default", doses[0].subject, UNLOADED),
-            self._arm("unloaded-small", doses[-1].subject, UNLOADED),
-            self._arm("twin", twin, ONE_LOADED),
-            self._arm("reuseport-one-loaded", reuseport, ONE_LOADED_WITH_FAST),
-            self._arm("shared-one-loaded", shared, ONE_LOADED_WITH_FAST),
-            self._arm("reuseport-all-loaded", reuseport, ALL_LOADED_WITH_FAST),
-            self._arm("shared-all-loaded", shared, ALL_LOADED_WITH_FAST),
+            Arm(name="unloaded-default", subject=doses[0].subject, plan=UNLOADED),
+            Arm(name="unloaded-small", subject=doses[-1].subject, plan=UNLOADED),
+            Arm(name="twin", subject=twin, plan=ONE_LOADED),
+            Arm(name="reuseport-one-loaded", subject=reuseport, plan=ONE_LOADED_WITH_FAST),
+            Arm(name="shared-one-loaded", subject=shared, plan=ONE_LOADED_WITH_FAST),
+            Arm(name="reuseport-all-loaded", subject=reuseport, plan=ALL_LOADED_WITH_FAST),
+            Arm(name="shared-all-loaded", subject=shared, plan=ALL_LOADED_WITH_FAST),
         )
 
     def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario."""
         return Scenario(
-            name=SCENARIO,
-            arms=self.arms(),
-            claims=self.claims(),
-            warm_up=STALL_WARM_UP,
-            check=check_loop_probe,
+            name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP, check=check_loop_probe
         )
 
     def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""
         doses = [arm.name for arm in self.dose_arms()]
         default, smallest = doses[0], doses[-1]
-
-        control = Claim[StallObservation](
-            name="stall_is_there",
-            sentence="the default arm's loaded worker stalls",
-            source=ARTICLE,
+        stalls = Claim[StallObservation](
+            name="loaded_worker_stalls",
+            sentence="A worker that carries bulk downloads stalls, while the idle worker beside it does not",
+            source=f"{ARTICLE}: fast requests jump between 38 ms and 1010 ms",
             arms=(default,),
             effect=lambda block: stall(block[default]),
             effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
             scale=Scale.RATIO,
+            threshold=STALL_THRESHOLD,
+        )
+        control = replace(
+            stalls,
+            name="stall_is_there",
+            sentence="the default arm's loaded worker stalls",
+            source=ARTICLE,
             threshold=CONTROL_THRESHOLD,
         )
         return (
-            Claim(
-                name="loaded_worker_stalls",
-                sentence="A worker that carries bulk downloads stalls, while the idle worker beside it does not",
-                source=f"{ARTICLE}: fast requests jump between 38 ms and 1010 ms",
-                arms=(default,),
-                effect=lambda block: stall(block[default]),
-                effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
-                scale=Scale.RATIO,
-                threshold=STALL_THRESHOLD,
-            ),
+            stalls,
             Claim(
                 name="small_rmem_restores_loop",
                 sentence="tcp_rmem = 40960 restores the event loop of a worker that carries bulk downloads",
@@ -209,7 +192,7 @@ class ReuseportStall:
                 sentence="With tcp_rmem = 40960 no turn of the event loop reads more than two buffers per connection",
                 source="nginx: ngx_event_pipe_read_upstream() reads until the socket is empty",
                 arms=(smallest,),
-                effect=lambda block: bound_bytes() / largest_turn_bytes(block[smallest]),
+                effect=lambda block: TURN_BOUND_BYTES / largest_turn_bytes(block[smallest]),
                 effect_name="two receive buffers of all connections ÷ what the largest turn reads",
                 scale=Scale.RATIO,
                 threshold=1.0,
@@ -298,23 +281,6 @@ class ReuseportStall:
                 everywhere=True,
             ),
         )
-
-
-def bound_bytes() -> int:
-    """Return what one turn may read from all bulk downloads of a worker whose receive buffers are the smallest."""
-    return BULK_DOWNLOADS * BUFFERS_PER_VISIT * SMALLEST_RMEM_BYTES
-
-
-def largest_turn_bytes(observation: StallObservation) -> float:
-    """Return what the largest turn of worker 1 read at most.
-
-    Raises:
-        ValueError: Its turns were not recorded, or there were none.
-    """
-    largest = loaded_turns(observation).largest_turn_bytes
-    if not largest:
-        raise ValueError("worker 1 has read nothing")
-    return largest
 
 
 ADVICE: Final = Advice(

@@ -123,3 +123,15 @@ def _known(figure: float | None, otherwise: str) -> float:
     if figure is None:
         raise ValueError(otherwise)
     return figure
+
+
+def largest_turn_bytes(observation: StallObservation) -> float:
+    """Return what the largest turn of worker 1 read at most.
+
+    Raises:
+        ValueError: Its turns were not recorded, or there were none.
+    """
+    largest = loaded_turns(observation).largest_turn_bytes
+    if not largest:
+        raise ValueError("worker 1 has read nothing")
+    return largest

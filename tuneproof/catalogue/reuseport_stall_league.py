@@ -17,7 +17,7 @@ from tuneproof.catalogue.reuseport_stall import (
     SMALLEST_RMEM_BYTES,
     STALL_WARM_UP,
     TCP_RMEM,
-    bound_bytes,
+    TURN_BOUND_BYTES,
 )
 from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_cpu_ms
 from tuneproof.lab.load.base import Metric
@@ -114,7 +114,7 @@ class League:
             source=ARTICLE,
             arms=(DEFAULT,),
             # The other worker is no measure here: it serves the small requests.
-            effect=lambda block: turn_bytes(block[DEFAULT]) / bound_bytes(),
+            effect=lambda block: turn_bytes(block[DEFAULT]) / TURN_BOUND_BYTES,
             effect_name="bytes that a turn of the event loop reads, default ÷ two small buffers of each connection",
             scale=Scale.RATIO,
             threshold=HALVED_THRESHOLD,

@@ -8,83 +8,20 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, CountedClaim, Setting, arms_of, more, usual
+from tuneproof.catalogue.serving_files_scripts import REQUESTS, SMALL, calls_of, compressed, grow, segments, switches
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
+from tuneproof.lab.load.exchanges import Flow
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.scenarios import Scenario
 
-REQUESTS: Final = 20
-SMALL: Final = "/1000.bin"
-LARGE: Final = "/1000000.bin"
 LOGGED: Final = 100
-FIRST_BYTES: Final = 1000
-GROWN_BYTES: Final = 50_000
 
 _SENDFILE: Final = "sendfile on; tcp_nopush on;"
-
-
-def _calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
-    """Return the script that counts the calls of requests on one kept connection."""
-
-    def script(rig: Rig) -> Figures:
-        # What nginx does for the first request alone is not counted.
-        rig.flow(Flow(path=flow.path, headers=flow.headers, tls=flow.tls), port=port)
-        calls = rig.calls(lambda: rig.flow(flow, port=port))
-        return {
-            "sendfile_calls": calls["sendfile"].made,
-            "sent_by_sendfile": float(calls["sendfile"].made >= flow.requests),
-            "setsockopt_calls": calls["setsockopt"].made,
-            "open_calls": calls.made("open", "openat"),
-            "opens_in_vain": calls["open"].failed + calls["openat"].failed,
-            "read_calls": calls.made("pread", "read"),
-            "write_calls": calls["write"].made,
-            "epoll_wait_calls": calls["epoll_wait"].made,
-            "calls": calls.made(),
-        }
-
-    return script
-
-
-def _segments(rig: Rig) -> Figures:
-    """Ask for a small file many times; count the segments that the subject sends."""
-    rig.flow(Flow(path=SMALL))
-    before = rig.counters()["Tcp.OutSegs"]
-    rig.flow(Flow(path=SMALL, requests=REQUESTS))
-    return {"segments_per_request": (rig.counters()["Tcp.OutSegs"] - before) / REQUESTS}
-
-
-def _grow(rig: Rig) -> Figures:
-    """Ask for a file, let it grow in place, and ask again at once."""
-    rig.write("page", FIRST_BYTES)
-    rig.flow(Flow(path="/changing/page", requests=2))
-    rig.write("page", GROWN_BYTES)
-    seen = next(answers_of(rig.flow(Flow(path="/changing/page"))))
-    return {"body_bytes": seen.body_bytes, "stale": float(seen.body_bytes < GROWN_BYTES)}
-
-
-def _switches(rig: Rig) -> Figures:
-    """Ask for a large file many times; count how often the worker waited for something."""
-    rig.flow(Flow(path=LARGE, requests=2))
-    before = rig.workers()[0].voluntary_switches
-    done = rig.flow(Flow(path=LARGE, requests=REQUESTS))
-    return {"waits": rig.workers()[0].voluntary_switches - before, "ok": statuses(done, 200)}
-
-
-def _compressed(rig: Rig) -> Figures:
-    """Ask for text many times; count the bytes of an answer and the CPU time of one."""
-    flow = Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"})
-    rig.flow(flow)
-    before = rig.workers()[0].run_s
-    done = rig.flow(flow)
-    cpu_s = rig.workers()[0].run_s - before
-    return {"body_bytes": next(answers_of(done)).body_bytes, "cpu_us_per_request": 1e6 * cpu_s / REQUESTS}
-
-
-_PLAIN: Final = _calls_of(Flow(path=SMALL, requests=REQUESTS))
-_LOGGED: Final = _calls_of(Flow(path=SMALL, requests=LOGGED))
-_GZIPPED: Final = _calls_of(Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"}))
+_PLAIN: Final = calls_of(Flow(path=SMALL, requests=REQUESTS))
+_LOGGED: Final = calls_of(Flow(path=SMALL, requests=LOGGED))
+_GZIPPED: Final = calls_of(Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"}))
 _ALIAS: Final = "location /changing/ { alias /var/lib/subject/changing/; }"
 _TLS: Final = f"server {{ listen {TLS_PORT} ssl; {CERTIFICATE} }}"
 _ITSELF: Final = "server { listen 127.0.0.1:9001; sendfile off; }"
@@ -97,7 +34,7 @@ def _counting(name: str, config: str, script: Callable[[Rig], Figures] = _PLAIN)
 
 def _gzip(level: int) -> Setting:
     config = written_config(f"gzip on; gzip_types *; gzip_comp_level {level};")
-    return Setting(name=f"gzip-{level}", config=config, script=_compressed)
+    return Setting(name=f"gzip-{level}", config=config, script=compressed)
 
 
 def _log(name: str, log: str) -> Setting:
@@ -110,7 +47,7 @@ ARMS: Final = arms_of(
         _counting(
             "tls",
             written_config("", http=f"{_SENDFILE} {_TLS}"),
-            _calls_of(Flow(path=SMALL, requests=REQUESTS, tls=True), port=TLS_PORT),
+            calls_of(Flow(path=SMALL, requests=REQUESTS, tls=True), port=TLS_PORT),
         ),
         _counting("gzip", written_config(f"{_SENDFILE} gzip on; gzip_types *;"), _GZIPPED),
         _counting(
@@ -119,18 +56,18 @@ ARMS: Final = arms_of(
         ),
         _counting("sendfile-alone", written_config("sendfile on;")),
         _counting("sendfile-off", written_config("")),
-        Setting(name="segments-sendfile", config=written_config("sendfile on;"), script=_segments),
-        Setting(name="segments-nopush", config=written_config(_SENDFILE), script=_segments),
-        Setting(name="segments-off", config=written_config(""), script=_segments),
+        Setting(name="segments-sendfile", config=written_config("sendfile on;"), script=segments),
+        Setting(name="segments-nopush", config=written_config(_SENDFILE), script=segments),
+        Setting(name="segments-off", config=written_config(""), script=segments),
         _counting("file-cache", written_config(f"{_SENDFILE} {_CACHE}")),
-        Setting(name="grown-cached", config=written_config(f"{_ALIAS} {_CACHE}"), script=_grow),
-        Setting(name="grown", config=written_config(_ALIAS), script=_grow),
+        Setting(name="grown-cached", config=written_config(f"{_ALIAS} {_CACHE}"), script=grow),
+        Setting(name="grown", config=written_config(_ALIAS), script=grow),
         Setting(
             name="threads",
             config=written_config("aio threads; output_buffers 2 64k;"),
-            script=_switches,
+            script=switches,
         ),
-        Setting(name="no-threads", config=written_config("output_buffers 2 64k;"), script=_switches),
+        Setting(name="no-threads", config=written_config("output_buffers 2 64k;"), script=switches),
         _counting("gzip-static", written_config(f"{_SENDFILE} gzip_static on;"), _GZIPPED),
         _counting("no-gzip-static", written_config(_SENDFILE), _GZIPPED),
         _log("log-each", ACCESS_LOG_PATH),

@@ -4,9 +4,8 @@ from typing import Final
 
 from tuneproof.report.effects import format_measured
 from tuneproof.report.results.cells import Cell, Effect
-from tuneproof.wording import format_number
+from tuneproof.wording import format_number, size
 
-_SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _ARMS: Final = 2
 
@@ -33,7 +32,7 @@ def format_figure(name: str, value: float) -> str:
     rate = "/s" if name.endswith("_per_s") else ""
     units = words[:-2] if rate else words
     if "bytes" in units:
-        return f"{_size(value)}{rate}"
+        return f"{size(value)}{rate}"
     unit = next((word for word in units[1:] if word in _TIMES), "")
     if unit:
         return f"{_time(value * _TIMES[unit])}{rate}"
@@ -42,15 +41,8 @@ def format_figure(name: str, value: float) -> str:
     return f"{format_number(value)}{rate}"
 
 
-def _size(number: float) -> str:
-    for unit, size in _SIZES:
-        if number >= size:
-            return f"{format_number(number / size)} {unit}"
-    return f"{format_number(number)} B"
-
-
 def _time(seconds: float) -> str:
-    for unit, size in _TIMES.items():
-        if seconds >= size:
-            return f"{format_number(seconds / size)} {unit}"
+    for unit, unit_s in _TIMES.items():
+        if seconds >= unit_s:
+            return f"{format_number(seconds / unit_s)} {unit}"
     return f"{format_number(seconds / 1e-6)} us"

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from tuneproof.audit.values import size_bytes, whole_number
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Remedy
+from tuneproof.wording import size
 from tuneproof.yours.trials import MIB
 from tuneproof.yours.ways import Way
 
@@ -29,7 +29,6 @@ _ONE_CONNECT: Final = 1 / 511
 # its records of 16 KiB in both directions and ssl_buffer_size among it.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
-_OUTPUT_BUFFERS: Final = ("2", "32k")
 # Turns are counted in classes an eighth apart.
 _TURN_CLASS: Final = 0.125
 # https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on: who may have refused a request.
@@ -74,15 +73,15 @@ def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy
 
 def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> OwnClaim:
     """Return the claim that a slow reader holds what the directives add up to, and not more."""
-    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0) + _of_output_bytes(way)
+    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0)
     most = held_bytes * _BOUND_MARGIN + besides
     return OwnClaim(
         name=f"{name}_slow_reader_is_bounded",
-        sentence=f"One slow reader of {way.shown} makes a worker hold {_size(held_bytes)} of buffers, and not more",
+        sentence=f"One slow reader of {way.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
         source=_where(way),
         arms=(arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
-        effect_name=f"that x {_BOUND_MARGIN} and {_size(besides)} ÷ growth of the workers' memory for each reader",
+        effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         scale=Scale.RATIO,
         threshold=1.0,
         resolution=_PAGE_BYTES / most,
@@ -140,7 +139,7 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
     """Return the claim that worker_connections cost memory before anybody connects."""
     return OwnClaim(
         name="worker_connections_cost_memory_at_start",
-        sentence=f"worker_connections {connections} take {_size(size_bytes)} of every worker before anybody connects",
+        sentence=f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
         source=SOURCE,
         arms=(arm,),
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
@@ -258,23 +257,6 @@ def _refused(figures: Mapping[str, Metric], way: Way) -> str:
 def _where(way: Way) -> str:
     said = way.proxied.target.statement
     return f"{SOURCE}, {said.file}:{said.line}"
-
-
-def _size(number: int) -> str:
-    return f"{number / MIB:.3g} MiB" if number >= MIB else f"{number / 1024:.3g} KiB"
-
-
-def _of_output_bytes(way: Way) -> int:
-    """Return what nginx reads a temporary file into where it cannot be sent by sendfile(2).
-
-    https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers; without buffering there is no such file.
-    """
-    block = way.proxied.target.block
-    sendfile, said = block.setting("sendfile"), block.setting("output_buffers")
-    if not way.proxied.is_buffered or (sendfile is not None and sendfile.value == "on" and not way.tls):
-        return 0
-    number, size = said.args[:2] if said is not None and len(said.args) > 1 else _OUTPUT_BUFFERS
-    return (whole_number(number) or 0) * (size_bytes(size) or 0)
 
 
 def unique(names: Sequence[str]) -> list[str]:

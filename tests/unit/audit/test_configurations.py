@@ -1,12 +1,17 @@
 """What an audit says of configurations after the shapes of real ones."""
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.support.configurations import CASES, Case
-from tuneproof.audit.auditing import audit
+from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.document import document
+from tuneproof.audit.sources import Dump
+
+_BUFFERS_BYTES: Final = 36864
+_OUTPUT_BUFFER_BYTES: Final = 32 << 10
 
 
 def written(case: Case, folder: Path) -> Path:
@@ -29,6 +34,41 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
     assert proxied == list(case.proxied), [item["why"] for item in told["proxied"]]
     assert [(item["line"], item["message"]) for item in told["problems"]] == list(case.problems)
     assert {name: told[name] for name in case.expects} == dict(case.expects)
+
+
+@pytest.mark.parametrize(
+    ("said", "version", "held_bytes"),
+    [
+        ("", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
+        ("", "1.9.5", 2 * _OUTPUT_BUFFER_BYTES),
+        ("", "1.9.4", _OUTPUT_BUFFER_BYTES),
+        ("output_buffers 4 64k;", "1.30", 256 << 10),
+        ("output_buffers 4 nonsense;", "1.30", None),
+        ("sendfile off;", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
+        ("sendfile on;", "1.30", 0),
+        ("sendfile on; output_buffers 4 64k;", "1.30", 0),
+        ("sendfile on; listen 443 ssl;", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
+        ("proxy_max_temp_file_size 0;", "1.30", 0),
+        ("proxy_max_temp_file_size 1m;", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
+    ],
+)
+def test_what_a_temporary_file_is_read_into_counts_as_well(said: str, version: str, held_bytes: int | None) -> None:
+    """output_buffers, unless sendfile(2) does without them or there is no such file."""
+    text = f"events {{ }} http {{ server {{ {said} location / {{ proxy_pass http://b; }} }} }}"
+    [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
+    assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)
+    assert place.output_bytes == (held_bytes or 0)
+
+
+def test_advice_on_large_buffers_names_all_that_a_reader_holds() -> None:
+    """With sendfile there is nothing else."""
+    text = "events { } http { %s server { location / { proxy_buffers 8 1m; proxy_pass http://b; } } }"
+    for said, named in (
+        ("", "(proxy_buffer_size, all of proxy_buffers and output_buffers)"),
+        ("sendfile on;", "(proxy_buffer_size and all of proxy_buffers)"),
+    ):
+        found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")
+        assert named in next(one.why for one in found.advice if one.name == "proxy_buffering")
 
 
 def test_there_are_enough() -> None:

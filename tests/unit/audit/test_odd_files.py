@@ -7,10 +7,10 @@ import pytest
 from tests.support.unified_diffs import applied
 from tuneproof.audit import statements
 from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.file_text import lines_of
 from tuneproof.audit.patches import diff
 from tuneproof.audit.sources import Dump
 from tuneproof.audit.statements import parse_file
-from tuneproof.audit.texts import lines_of
 from tuneproof.audit.values import size_bytes, whole_number
 from tuneproof.errors import BadInputError
 

@@ -1,6 +1,7 @@
 """What claims that count share: arms that share containers, and effects of counts."""
 
 from tests.support.canned_observations import counted
+from tests.support.turned import turned, turned_claim
 from tuneproof.catalogue.counting import Setting, arms_of, more, times, usual
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.network.profiles import BARE
@@ -44,24 +45,25 @@ def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     """Its effect is then that arm's, and the other verdict is expected."""
     claim = more("n", "s", source="", arms=("a", "b"), figure="x", what="x", of=20)
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
-    (turned,) = scenario.turned().claims
-    assert (turned.arms, turned.expected, turned.name) == (("a as b", "b"), Verdict.REFUTED, "n_turned")
-    observed = dict(zip(turned.arms, counted(5, 4), strict=True))
+    other_way = turned(scenario)
+    (told,) = other_way.claims
+    assert (told.arms, told.expected, told.name) == (("a as b", "b"), Verdict.REFUTED, "n_turned")
+    observed = dict(zip(told.arms, counted(5, 4), strict=True))
     assert (
-        float(turned.effect({name: item for name, item in observed.items() if isinstance(item, CountedObservation)}))
+        float(told.effect({name: item for name, item in observed.items() if isinstance(item, CountedObservation)}))
         == 1.25
     )
-    assert [arm.name for arm in scenario.turned().arms] == ["a", "b", "a as b"]
-    assert scenario.turned().arms[2].plan == scenario.arms[1].plan
+    assert [arm.name for arm in other_way.arms] == ["a", "b", "a as b"]
+    assert other_way.arms[2].plan == scenario.arms[1].plan
 
 
 def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
     """Whatever a version of nginx has made of it."""
     claim = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expected=Verdict.REFUTED)
-    turned = claim.turned()
-    assert (turned.arms, turned.expected_on("1.30", BARE)) == (("a as b",), "holds")
+    told = turned_claim(claim)
+    assert (told.arms, told.expected_on("1.30", BARE)) == (("a as b",), "holds")
     old = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expired_since="1.20")
-    assert old.turned().expected_on("1.30", BARE) == "refuted"
+    assert turned_claim(old).expected_on("1.30", BARE) == "refuted"
 
 
 def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None:

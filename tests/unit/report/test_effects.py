@@ -59,7 +59,7 @@ def test_effect_is_shown_with_unit_and_interval(
         (RATIO, "134× [98–180]"),
         (SAME, "1.01× [0.9–1.2]"),
         (COUNTED, "28 of 29 [84.6–99.8 %]"),
-        (PARTLY, "11.4 of 12 [70–100 %]"),
+        (PARTLY, "95 % [70–100 %]"),
         (DIFFERENCE, "-3 pp [-5 to 1]"),
     ],
     ids=["ratio", "same", "counted", "parts-of-units", "difference"],

@@ -78,20 +78,6 @@ def test_slow_readers_are_compared_with_what_the_directives_add_up_to(way: Way) 
     assert float(less.effect({"before": seen(grown_bytes=64 * MIB), "after": seen(grown_bytes=MIB)})) == 64
 
 
-def test_what_a_temporary_file_is_read_into_counts_as_well(tmp_path: Path) -> None:
-    """output_buffers, unless sendfile(2) does without them."""
-    plain, by_sendfile = (
-        ways_of(
-            opened(tmp_path, http(f"{said} server {{ listen 80; location / {{ proxy_pass http://b; }} }}"))[0].facts
-        )[0]
-        for said in ("", "sendfile on;")
-    )
-    grown = {"yours": seen(grown_bytes=110 << 10)}
-    for way, is_enough in ((plain, True), (by_sendfile, False)):
-        assert isinstance(way, Way)
-        assert (float(claims.holds_what_is_computed("root", way, "yours", 36864).effect(grown)) > 1) == is_enough
-
-
 def test_turns_are_long_or_short_by_what_they_read(way: Way) -> None:
     """A trial in which nothing was read says nothing."""
     stall = claims.keeps_loop_busy("root", way, "yours")

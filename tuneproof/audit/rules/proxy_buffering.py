@@ -6,7 +6,8 @@ from typing import Final
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.patches import Edit, Replace
-from tuneproof.audit.values import format_bytes, size_bytes
+from tuneproof.audit.values import nginx_size, size_bytes
+from tuneproof.wording import size
 
 NAME: Final = "proxy_buffering"
 RANK: Final = 1
@@ -27,20 +28,21 @@ def advise(facts: Facts) -> Iterator[Advised]:
             continue
         if held >= LARGE_BYTES:
             why = (
-                f"one slow reader can make a worker hold {_megabytes(held)} "
-                f"({target.kind}_buffer_size and all of {target.kind}_buffers), {_READERS} of them "
-                f"{_megabytes(held * _READERS)}"
+                f"one slow reader can make a worker hold {size(held)} "
+                f"({_what_it_holds(proxied)}), {_READERS} of them "
+                f"{size(held * _READERS)}"
             )
             edits = _remedy(proxied)
             yield Advised(name=NAME, claim=CLAIM, state=State.HARMFUL, at=target.statement, why=why, edits=edits)
         elif not proxied.is_buffered:
-            why = f"one slow reader holds {format_bytes(held)} of a worker, and its backend until it has read all"
+            why = f"one slow reader holds {size(held)} of a worker, and its backend until it has read all"
             claim = "buffering_off_is_bounded"
             yield Advised(name=NAME, claim=claim, state=State.IN_EFFECT, at=target.statement, why=why)
 
 
-def _megabytes(number: int) -> str:
-    return f"{number / (1 << 20):,.0f} MiB" if number < 10 << 30 else f"{number / (1 << 30):,.0f} GiB"
+def _what_it_holds(proxied: Proxied) -> str:
+    first, others = f"{proxied.target.kind}_buffer_size", f"all of {proxied.target.kind}_buffers"
+    return f"{first}, {others} and output_buffers" if proxied.output_bytes else f"{first} and {others}"
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
@@ -50,10 +52,10 @@ def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
     first = size_bytes(first_said.value) if first_said else 4096
     each = min(first or 4096, _MOST_FIRST_BYTES)
     wanted = {
-        f"{kind}_buffer_size": format_bytes(each),
-        f"{kind}_buffers": f"{_BUFFERS} {format_bytes(each)}",
-        f"{kind}_busy_buffers_size": format_bytes(2 * each),
-        f"{kind}_temp_file_write_size": format_bytes(2 * each),
+        f"{kind}_buffer_size": nginx_size(each),
+        f"{kind}_buffers": f"{_BUFFERS} {nginx_size(each)}",
+        f"{kind}_busy_buffers_size": nginx_size(2 * each),
+        f"{kind}_temp_file_write_size": nginx_size(2 * each),
     }
     said = {name: block.setting(name) for name in wanted}
     return tuple(

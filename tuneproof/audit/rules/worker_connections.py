@@ -5,6 +5,7 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.facts import Facts
+from tuneproof.wording import size
 
 NAME: Final = "worker_connections"
 RANK: Final = 2
@@ -22,6 +23,6 @@ def advise(facts: Facts) -> Iterator[Advised]:
             continue
         each = facts.worker_connections * SLOT_BYTES
         if each >= _LARGE_BYTES:
-            total = f", {each * facts.workers >> 20:,} MiB for {facts.workers} workers" if facts.workers else ""
-            why = f"every worker takes {each >> 20:,} MiB at its start{total}, whether anybody connects or not"
+            total = f", {size(each * facts.workers)} for {facts.workers} workers" if facts.workers else ""
+            why = f"every worker takes {size(each)} at its start{total}, whether anybody connects or not"
             yield Advised(name=NAME, claim=CLAIM, state=State.HARMFUL, at=said, why=why)

@@ -158,7 +158,7 @@ def test_tries_of_which_nothing_came_count_where_they_may_be_nginxs(tried: Servi
 
 def test_what_speaks_tls_is_a_service_of_the_web() -> None:
     """Its requests cannot be read; a database that is busier is none."""
-    secured = service(requests=0, response_s=None, transfer_s=None, tls_flows=200)
+    secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     narrow = narrowed(evidence(captures=[capture(secured, database)]))
     assert narrow.evidence.captures[0].content.services == (secured,)

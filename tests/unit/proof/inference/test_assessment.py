@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.proof.inference.assessment import Assessment, ZeroSpreadError, assess
+from tuneproof.proof.inference.assessment import Assessment, assess
 from tuneproof.proof.inference.intervals import Scale, effect_interval
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.verdicts import Form, Verdict
@@ -66,12 +66,11 @@ def test_identical_twins_are_the_same_within_their_margin() -> None:
     assert assessment.verdict is Verdict.HOLDS
 
 
-def test_equal_effects_wait_for_the_last_look_and_are_then_a_fault_of_the_claim() -> None:
-    """Without a resolution nothing tells what six equal effects prove; with one they are decided at once."""
+def test_equal_effects_decide_nothing_unless_a_resolution_says_how_exact_they_are() -> None:
+    """Without one, nothing tells what nine equal effects prove; with one, six are decided at once."""
     equal = [2.0] * 9
     assert assess(equal[:6], scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1) is None
-    with pytest.raises(ZeroSpreadError, match="9 equal effects of 2, and no resolution declared"):
-        assess(equal, scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1)
+    assert assess(equal, scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1) is None
     decided = assess(equal[:6], scale=Scale.RATIO, threshold=1.5, looks=_LOOKS, seed=1, resolution=0.01)
     assert decided is not None
     assert decided.verdict is Verdict.HOLDS

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from tuneproof.proof.inference.blocks import block_order
 from tuneproof.proof.inference.experiment import Experiment
 from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.ledger import Ledger
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.questions import Progress, Question, Trial
 from tuneproof.proof.inference.tallies import Share, Tally
@@ -155,6 +154,18 @@ def test_too_many_void_blocks_make_a_question_unsupported() -> None:
     assert answer.reason == "4 of 7 blocks were void, at most 3 may be: idle: late"
 
 
+def test_effects_that_never_vary_make_a_question_without_a_resolution_unsupported() -> None:
+    """The other questions go on as if nothing had been."""
+    bench = _Bench(lambda arm, block: {"loaded": 20.0, "idle": 1.0}.get(arm, _levels("loaded", block)))
+    still = replace(_ratio("still", "loaded", "idle"), resolution=0.0)
+    experiment = bench.experiment(still, _ratio("stall", "even", "idle"))
+    answer = experiment.answer("still")
+    assert (answer.verdict, answer.assessment, answer.blocks) == (Verdict.UNSUPPORTED, None, 9)
+    assert answer.reason.startswith("all 9 blocks have the same effect, 20, and the claim declares no resolution")
+    assert bench.progress[-1].states["still"].verdict is Verdict.UNSUPPORTED
+    assert experiment.answer("stall").verdict is Verdict.HOLDS
+
+
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
 def test_a_block_without_a_usable_effect_is_void(level: float) -> None:
     """An effect that refuses, or that is no ratio, voids the block and says why."""
@@ -276,46 +287,3 @@ def test_an_experiment_refuses_what_it_cannot_run() -> None:
         bench.experiment(stall, max_void_share=-0.1)
     with pytest.raises(ValueError, match="seed"):
         Experiment(run_trial=bench.run_trial, questions=[stall], seed=-1, progress=bench.progress.append)
-
-
-@pytest.mark.parametrize(
-    ("name", "arms", "threshold", "named"),
-    [
-        pytest.param("", ("a",), 1.0, "name", id="no-name"),
-        pytest.param("q", (), 1.0, "arms", id="no-arms"),
-        pytest.param("q", ("a", "a"), 1.0, "arms", id="arm-twice"),
-        pytest.param("q", ("a",), 0.0, "threshold", id="zero-ratio"),
-        pytest.param("q", ("a",), math.inf, "threshold", id="infinite"),
-    ],
-)
-def test_an_impossible_question_is_refused_by_field(
-    name: str, arms: tuple[str, ...], threshold: float, named: str
-) -> None:
-    """The error begins with the field."""
-    with pytest.raises(ValueError, match=f"^{named} must"):
-        Question[float](
-            name=name,
-            arms=arms,
-            effect=lambda observations: observations["a"],
-            scale=Scale.RATIO,
-            threshold=threshold,
-            looks=Looks(blocks=(6,)),
-        )
-
-
-def test_an_effect_that_divides_by_nothing_makes_its_block_void() -> None:
-    """As one that says so by itself."""
-    dividing = Question[float](
-        name="stall",
-        arms=("loaded", "idle"),
-        effect=lambda block: block["loaded"] / block["idle"],
-        scale=Scale.RATIO,
-        threshold=10.0,
-        looks=Looks(blocks=(5,)),
-    )
-    ledger: Ledger[float] = Ledger(dividing, seed=1, max_void_share=0.5)
-    trials = {
-        arm: Trial(arm=arm, block=1, observation=value, void_reasons=(), seconds=1.0, measuring_seconds=1.0)
-        for arm, value in (("loaded", 2.0), ("idle", 0.0))
-    }
-    assert ledger.judge(trials).void_reasons == ("float division by zero",)

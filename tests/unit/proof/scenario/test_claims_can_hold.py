@@ -4,53 +4,32 @@ Each is shown canned observations with its effect, somewhat beyond its threshold
 somewhat on the other side: of a margin that is above it as well as below.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from tests.support.canned_observations import (
-    ACCEPT,
-    HALF_OPEN,
     HTTP,
-    MEMORY,
     STALL,
     STORM,
     Block,
     by_arm,
-    costs,
-    counted,
-    fed,
-    growths,
-    held,
     per_arm,
-    rates,
     reads,
-    slow,
-    slowest_tenths,
-    started,
-    storms,
     takes,
 )
+
+# Workers and connections of all of them, in the order of that scenario's arms.
+from tests.support.claim_effects import TABLE
 from tests.support.every_scenario import (
-    ALLOCATION,
-    BUFFERING,
-    CAPACITY,
     DIAGNOSIS,
     EVERY_SCENARIO,
-    HERD,
-    KEEPALIVE,
-    LEAGUE,
-    PROTOCOL,
     QUALITY,
     QUEUE,
-    SLOW_LINK,
     STALLING,
-    STEERING,
     STREET,
-    SYN_QUEUE,
     TUNED,
-    WORKER_CONNECTIONS,
 )
 from tuneproof.lab.load.base import TrialRecord
 from tuneproof.lab.network.profiles import BARE
@@ -60,251 +39,6 @@ from tuneproof.proof.inference.tallies import Share
 from tuneproof.proof.inference.verdicts import Form, Verdict, decide
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
-
-# Workers and connections of all of them, in the order of that scenario's arms.
-STARTS: Final = [(workers, workers * slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000)]
-# More than any figure is taken for at least.
-MANY: Final = 1_000_000
-
-
-def counting_rows() -> Iterator[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]:
-    """Yield a row for every claim that is decided by counting: somewhat beyond its threshold, and somewhat short of it.
-
-    That the arms differ as they must is another matter: tests/lab/test_turned_claims.py.
-    """
-    for scenario in EVERY_SCENARIO:
-        for claim in scenario.claims:
-            if not claim.turned_by:
-                continue
-            if claim.scale is Scale.SHARE:
-                yield scenario, claim.name, [counted(0.55)], [counted(0.45), counted(0.0)]
-                continue
-            more, less = MANY * claim.threshold * 1.02, MANY * claim.threshold / 1.02
-            if claim.form is Form.SAME:
-                yield (
-                    scenario,
-                    claim.name,
-                    [counted(less, MANY), counted(MANY, less)],
-                    [counted(more, MANY), counted(MANY, more)],
-                )
-            else:
-                yield scenario, claim.name, [counted(more, MANY)], [counted(less, MANY), counted(MANY, MANY)]
-
-
-# A claim, blocks with its effect, and blocks without.
-TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]] = (
-    # Expected to be refuted.
-    (
-        QUEUE,
-        "listener_lock_drops_syns",
-        [per_arm(STORM, backlog_drops=drops) for drops in ((2, 0, 0), (0, 2, 0), (0, 0, 2))],
-        [per_arm(STORM, backlog_drops=[0] * 3), per_arm(STORM, connections=[10_000] * 3, backlog_drops=[9] * 3)],
-    ),
-    (
-        KEEPALIVE,
-        "keepalive_helps_closing_backend",
-        [costs(131, 100)],
-        [costs(129, 100), costs(100, 100), costs(100, 131)],
-    ),
-    *counting_rows(),
-    (TUNED, "recipe_doubles_requests", [rates(1000, 1510)], [rates(1000, 1490), rates(1000, 1000), rates(1510, 1000)]),
-    (
-        TUNED,
-        "recipe_ends_errors",
-        [per_arm(HTTP, failed_share=(0.0011, 0.0))],
-        [per_arm(HTTP, failed_share=shares) for shares in ((0.0009, 0.0), (0.0, 0.0), (0.5, 0.5), (0.0, 0.0011))],
-    ),
-    (CAPACITY, "million_idle_connections_cost_20_gb", [held(1000, 40_000)], [held(1000, 38_000), held(1000, 4000)]),
-    (LEAGUE, "aio_threads_halve_lag", [takes(10, 4.9)], [takes(10, 5.1), takes(10, 10), takes(4.9, 10)]),
-    (LEAGUE, "reuseport_off_halves_lag", [takes(10, 4.9)], [takes(10, 5.1), takes(10, 10), takes(4.9, 10)]),
-    (
-        HERD,
-        "shared_queue_wakes_for_nothing",
-        # Of all calls, those that found a connection and those that did not: 0.12 of 1.12, 0.11 of 1.11.
-        [per_arm(ACCEPT, empty_accepts_per_request=(0.12, 0.0))],
-        [per_arm(ACCEPT, empty_accepts_per_request=found) for found in ((0.11, 0.0), (0.5, 0.5), (0.0, 0.12))],
-    ),
-    (STALLING, "reuseport_off_cures_loaded_workers", [slow(3, 0)], [slow(2, 0), slow(0, 0), slow(9, 9), slow(0, 3)]),
-    (
-        STALLING,
-        "small_rmem_slows_bulk",
-        [per_arm(STALL, bulk_bytes_per_s=((201.0, 0.0), (60.0, 40.0)))],
-        [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
-    ),
-    (QUALITY, "slow_client_worsens_stall", [takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
-    # Expected to hold: identical twins are the same, and twice the margin is not.
-    *(
-        (
-            scenario,
-            name,
-            [costs(129, 100), costs(100, 100), costs(100, 129)],
-            [costs(131, 100), costs(100, 131), costs(260, 100), costs(100, 260)],
-        )
-        for scenario, name in ((KEEPALIVE, "twins_are_as_fast"), (TUNED, "twins_serve_as_many"))
-    ),
-    (
-        STALLING,
-        "twins_are_alike",
-        [reads(490_000, 100_000), reads(100_000, 100_000), reads(100_000, 490_000)],
-        [reads(510_000, 100_000), reads(100_000, 510_000)],
-    ),
-    (
-        QUALITY,
-        "twins_are_alike",
-        [takes(4.9, 1), takes(1, 1), takes(1, 4.9)],
-        [takes(5.1, 1), takes(1, 5.1), takes(10, 1)],
-    ),
-    # Expected to hold: all others.
-    (
-        LEAGUE,
-        "receive_buffer_is_the_larger_factor",
-        [takes(70, 20, 70, 10, 1, 0.8, 0.7, 70)],
-        [takes(70, 0.8, 70, 10, 1, 20, 0.7, 70), takes(70, 20, 70, 10, 1, 70, 20, 70)],
-    ),
-    (STALLING, "loaded_worker_stalls", [takes(10.1)], [takes(9.9), takes(1)]),
-    (
-        STALLING,
-        "small_rmem_restores_loop",
-        [reads(12_000_000, 60_000)],
-        [reads(490_000, 100_000), reads(100_000, 100_000), reads(100_000, 510_000)],
-    ),
-    # 2 x 40960 bytes of each of four downloads are 327 680.
-    (STALLING, "small_rmem_bounds_a_turn", [reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
-    # Two doses changed places, or all of them; two of ten pairs, or ten.
-    (
-        STALLING,
-        "lag_follows_rmem",
-        [reads(50, 40, 30, 20, 10), reads(40, 50, 20, 30, 10)],
-        [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
-    ),
-    (STALLING, "reuseport_feeds_loaded_worker", [fed(5, 3)], [fed(5, 5), fed(3, 5), fed(0, 0), fed(10, 10)]),
-    (
-        QUALITY,
-        "slow_upstream_spares_every_client",
-        [takes(10, 10, 1.9, 1.9)],
-        [takes(10, 10, 1.9, 2.1), takes(10, 10, 10, 10), takes(1.9, 10, 10, 10)],
-    ),
-    (QUALITY, "slow_upstream_ends_stall", [takes(10, 1.9)], [takes(10, 2.1), takes(10, 10), takes(1.9, 10)]),
-    (QUALITY, "distant_client_still_stalls", [takes(5.1)], [takes(4.9), takes(1)]),
-    (
-        HERD,
-        "shared_queue_makes_workers_wait",
-        [per_arm(ACCEPT, run_queue_wait_share=(0.0222, 0.02))],
-        [per_arm(ACCEPT, run_queue_wait_share=shares) for shares in ((0.0218, 0.02), (0.02, 0.02))],
-    ),
-    (
-        PROTOCOL,
-        "small_rmem_shortens_slow_requests",
-        [slowest_tenths(1000, 660, 1000)],
-        [slowest_tenths(1000, 670, 50), slowest_tenths(1000, 1000, 50)],
-    ),
-    (CAPACITY, "million_idle_connections_fit", [held(1000, 254_000)], [held(1000, 256_000)]),
-    (
-        TUNED,
-        "recipe_ends_dropped_syns",
-        # Of 10 000 requests and their dropped SYNs together: 51 of 10 051.
-        [per_arm(HTTP, listen_drops=(51, 0))],
-        [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
-    ),
-    # No effect at all is this claim's threshold: that leaves it undecided, and only the opposite refutes it.
-    (
-        TUNED,
-        "recipe_ends_slow_connects",
-        [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
-        [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],
-    ),
-    (STEERING, "second_cpu_for_softirqs_helps", [rates(1000, 1110)], [rates(1000, 1090), rates(1000, 1000)]),
-    (
-        QUEUE,
-        "long_backlog_spares_connects",
-        [storms(129, 1000)],
-        [storms(210, 1000), storms(129, 129), storms(1000, 129)],
-    ),
-    # What the longest queue takes is limited by the storm, not by the law; one connection more or less breaks it.
-    (
-        QUEUE,
-        "queue_holds_backlog_plus_one",
-        [storms(129, 512, 1000), storms(129, 512, 0)],
-        [
-            *(storms(short, 512, 1000) for short in (128, 130)),
-            *(storms(129, middle, 1000) for middle in (511, 513)),
-            storms(*[1000] * 3),
-        ],
-    ),
-    (
-        QUEUE,
-        "overflows_and_drops_rise_together",
-        [per_arm(STORM, listen_drops=(drops,)) for drops in (500, 520, 480)],
-        [per_arm(STORM, listen_drops=(drops,)) for drops in (530, 470, 1, 0)],
-    ),
-    (
-        ALLOCATION,
-        "allocation_failure_drops_syns",
-        [per_arm(STORM, listen_drops=(511,))],
-        [per_arm(STORM, listen_drops=(drops,)) for drops in (509, 500, 499)],
-    ),
-    (
-        SYN_QUEUE,
-        "half_open_drops_without_overflows",
-        [per_arm(HALF_OPEN, dropped_share=(0.51,))],
-        [per_arm(HALF_OPEN, dropped_share=(0.49,)), per_arm(HALF_OPEN, dropped_share=(0.9,), overflowed_share=(0.9,))],
-    ),
-    *(
-        (
-            SYN_QUEUE,
-            name,
-            [per_arm(HALF_OPEN, dropped_share=(0.8, 0.29))],
-            [per_arm(HALF_OPEN, dropped_share=shares) for shares in ((0.8, 0.31), (0.8, 0.8), (0.0, 0.0))],
-        )
-        for name in ("long_syn_backlog_ends_drops", "syncookies_end_drops")
-    ),
-    # The bound of one reader is 4 + 64 x 1 MiB.
-    (
-        BUFFERING,
-        "memory_grows_with_every_reader",
-        [growths(68, 136, 272, 544), growths(67, 138, 268, 550), growths(69, 136, 272, 544)],
-        [growths(66, 136, 272, 544), growths(68, 139, 272, 544), growths(68, 136, 272, 530), growths(0, 0, 0, 0)],
-    ),
-    (
-        SLOW_LINK,
-        SLOW_LINK.claims[0].name,
-        [growths(67), growths(68), growths(69)],
-        [growths(66), growths(70), growths(0)],
-    ),
-    # The article's is 64 + 1024 MiB.
-    (
-        BUFFERING,
-        "slow_reader_takes_the_bound",
-        [growths(1070), growths(1088), growths(1109)],
-        [growths(1066), growths(1110), growths(1)],
-    ),
-    (
-        BUFFERING,
-        "one_reader_breaks_a_memory_limit",
-        [per_arm(MEMORY, oom_kills=kills) for kills in ((1, 0), (3, 0))],
-        [per_arm(MEMORY, oom_kills=kills) for kills in ((0, 0), (1, 1), (3, 1), (0, 1))],
-    ),
-    (
-        WORKER_CONNECTIONS,
-        "a_connection_costs_424_bytes",
-        [started(STARTS, slot_bytes=of) for of in (412, 424, 436)],
-        [started(STARTS, slot_bytes=of) for of in (411, 437, 456)],
-    ),
-    # 32 workers of 1 MiB and a million connections each.
-    (
-        WORKER_CONNECTIONS,
-        "a_million_connections_cost_14_gb",
-        [started(STARTS, slot_bytes=of) for of in (425, 437, 449)],
-        [started(STARTS, slot_bytes=of) for of in (423, 450)],
-    ),
-    # One connection is counted where there was none: 4000 requests are the most that such a ratio can show.
-    (
-        KEEPALIVE,
-        "connections_are_the_cause",
-        [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.49), (1.0, 0.0))],
-        [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.51), (1.0, 1.0), (0.4, 1.0))],
-    ),
-)
 
 
 def names(table: Sequence[tuple[Any, ...]]) -> list[str]:

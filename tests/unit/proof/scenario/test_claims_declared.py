@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from tests.support.canned_observations import Block, by_arm, takes
+from tests.support.claim_effects import TABLE
 from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY, STREET
-from tests.unit.proof.scenario.test_claims_can_hold import TABLE
 from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
 from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
 from tuneproof.catalogue import every_advice

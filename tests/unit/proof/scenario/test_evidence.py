@@ -2,26 +2,13 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.canned_trials import raw_trial
-from tests.support.fake_bench import SUBJECT, FakeBench, access_line, claim, measuring
+from tests.support.fake_bench import SUBJECT, FakeBench, access_line, claim, measuring, stalled
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.run_file import ResultsWriter
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> ResultsWriter:
-    """Results below a temporary folder."""
-    return ResultsWriter.create(tmp_path, host={}, seed=1, options={})
-
-
-def stalled(_arm: str, number: int) -> dict[str, Any]:
-    """Worker 1 lags about 20 times as much as worker 2."""
-    return raw_trial(lags_ms=([20.0 + number % 3], [1.0]))
 
 
 def test_every_file_of_the_evidence_is_written_and_listed(

@@ -1,40 +1,31 @@
-"""From canned trials to a cell: verdict, control, void blocks, condition, and who pays for which trial."""
+"""From canned trials to a cell: verdict, control, condition, expectation, and who pays for which trial."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from tests.support import fake_bench
 from tests.support.canned_trials import raw_trial
-from tests.support.fake_bench import TRIAL_SECONDS, Canned, FakeBench, FakeLinks, claim, measuring
-from tuneproof.lab.load.stall_observation import StallObservation
+from tests.support.fake_bench import (
+    SPOILT,
+    TRIAL_SECONDS,
+    Canned,
+    FakeBench,
+    FakeLinks,
+    calm,
+    claim,
+    measuring,
+    stalled,
+)
 from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.claims import Condition
-from tuneproof.proof.scenario.lab_links import LinkLostError
 from tuneproof.report.results.run_file import ResultsWriter
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> ResultsWriter:
-    """Results below a temporary folder."""
-    return ResultsWriter.create(tmp_path, host={}, seed=1, options={})
-
-
-def stalled(_arm: str, number: int) -> dict[str, Any]:
-    """Worker 1 lags about 20 times as much as worker 2."""
-    return raw_trial(lags_ms=([20.0 + number % 3], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0])
-
-
-def calm(_arm: str, number: int) -> dict[str, Any]:
-    """Both workers answer alike."""
-    return raw_trial(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))
 
 
 def test_a_clear_effect_holds_and_the_cell_says_everything(
@@ -96,55 +87,6 @@ def test_a_control_that_holds_leaves_the_claim_its_verdict(
     cell = measuring(FakeBench(stalled), writer, monkeypatch, relief).decide(relief)
     assert cell.verdict == "holds"
     assert len(json.loads(writer.path.read_text(encoding="utf-8"))["cells"]) == 1
-
-
-# What makes a trial meaningless: it did not put the load on the subject that it should have.
-SPOILT: Final = raw_trial(bulk=(10, 0), ended_early=2)
-
-
-@pytest.mark.parametrize(
-    "noise", [{"late_ms": 50.0}, {"steal_pct": 60.0}, {"late_ms": 50.0, "steal_pct": 60.0}], ids=repr
-)
-def test_a_trial_on_a_noisy_host_counts(
-    noise: dict[str, Any], writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a neighbour takes costs width, and perhaps blocks; a rule against it would select by what the arms cause."""
-    noisy = raw_trial(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
-    bench = FakeBench(lambda arm_name, number: noisy if number == 2 else stalled(arm_name, number))
-    stall = claim("stall", "loaded")
-    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
-    assert cell.effect is not None
-    (path,) = [path for path in cell.evidence if path.endswith("effects.json")]
-    assert 60.0 in json.loads((writer.folder / path).read_text(encoding="utf-8"))["effect_per_block"]
-
-
-def test_a_host_that_is_noisy_all_the_time_is_no_reason_to_answer_nothing(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As many blocks as on a quiet one, and the same verdict."""
-    noisy = FakeBench(lambda _, number: raw_trial(lags_ms=([20.0 + number % 3], [1.0]), late_ms=9.0, steal_pct=40.0))
-    stall = claim("stall", "loaded")
-    cell = measuring(noisy, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
-
-
-def test_a_trial_that_did_not_load_its_subject_makes_its_block_void(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One void block is replaced by another; its trial stays out of the arm's figures."""
-    reason = "2 bulk downloads ended before the window did"
-    bench = FakeBench(lambda arm_name, number: SPOILT if number == 2 else stalled(arm_name, number))
-    stall = claim("stall", "loaded")
-    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
-    assert cell.arms["loaded"]["trials"] == 5
-    samples = (writer.folder / next(path for path in cell.evidence if path.endswith("samples.jsonl"))).read_text(
-        encoding="utf-8"
-    )
-    reasons = [json.loads(line)["void_reasons"] for line in samples.splitlines()]
-    assert [len(item) for item in reasons] == [0, 1, 0, 0, 0, 0]
-    assert reasons[1] == [reason]
 
 
 @pytest.mark.parametrize(
@@ -209,44 +151,6 @@ def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(
     assert (cell.verdict, cell.expected) == ("refuted", None)
 
 
-def test_a_trial_that_lost_its_link_makes_its_block_void(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It has no record, but its reason and its time; the claim is decided by other blocks."""
-
-    def canned(arm_name: str, number: int) -> dict[str, Any]:
-        if number == 2:
-            raise LinkLostError("the wire of client ended during the trial")
-        return stalled(arm_name, number)
-
-    bench = FakeBench(canned)
-    stall = claim("stall", "loaded")
-    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
-    assert cell.arms["loaded"]["trials"] == 5
-    assert cell.seconds == 6 * TRIAL_SECONDS
-    assert cell.measuring_seconds == 5
-    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
-    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
-    assert [item["void_reasons"] for item in samples] == [
-        ["the wire of client ended during the trial"] if number == 2 else [] for number in range(1, 7)
-    ]
-    assert samples[1]["raw"] == {}
-
-
-def test_a_link_that_is_always_lost_makes_the_claim_unsupported(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A host on which wires do not live answers nothing."""
-
-    def canned(*_: object) -> dict[str, Any]:
-        raise LinkLostError("the wire of client ended during the trial")
-
-    stall = claim("stall", "loaded")
-    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("unsupported", 0, 5)
-
-
 @pytest.mark.parametrize(
     ("over", "everywhere", "expected"),
     [
@@ -282,18 +186,6 @@ def test_a_cell_says_what_its_links_were_like(writer: ResultsWriter, monkeypatch
     (log,) = [path for path in cell.evidence if path.endswith("wire-client.log")]
     assert (writer.folder / log).read_text(encoding="utf-8") == "Linux version\n"
     assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
-
-
-def test_too_many_void_blocks_make_the_claim_unsupported(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More than half of the last look's eight blocks."""
-    stall = claim("stall", "loaded")
-    bench = FakeBench(lambda *_: SPOILT)
-    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
-    assert cell.arms == {"loaded": {"trials": 0}}
-    assert "5 of 5 blocks were void" in cell.reason
 
 
 @pytest.mark.parametrize(("met", "verdict"), [(True, "holds"), (False, "refuted")])
@@ -349,77 +241,6 @@ def test_an_expired_claim_whose_control_fails_is_unsupported_all_the_same(
     cell = measuring(FakeBench(calm), writer, monkeypatch, advice).decide(advice)
     assert cell.verdict == "unsupported"
     assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
-
-
-def test_a_block_whose_effect_cannot_be_computed_is_void(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its trial is a good one, and stays among the arm's figures; another block takes the place of its effect."""
-
-    def effect(block: Mapping[str, StallObservation]) -> float:
-        lag_ms = block["loaded"].workers[0].lag_p50_ms or 0.0
-        if lag_ms == 20.0:
-            raise ValueError("there is nothing to compare 20 with")
-        return lag_ms
-
-    # Every third trial, the third one first, lags just 20 ms.
-    stall = claim("stall", "loaded", effect=effect)
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 2)
-    assert cell.arms["loaded"]["trials"] == 7
-    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
-    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
-    assert [item["void_reasons"] for item in samples] == [[]] * 7
-
-
-def test_a_condition_is_asked_of_the_blocks_that_have_an_effect(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may compute the same, and must not meet what the effect could not."""
-
-    def effect(block: Mapping[str, StallObservation]) -> float:
-        lag_ms = block["loaded"].workers[0].lag_p50_ms or 0.0
-        if lag_ms == 20.0:
-            raise ValueError("there is nothing to compare 20 with")
-        return lag_ms
-
-    def condition(blocks: Sequence[Mapping[str, StallObservation]]) -> Condition:
-        return Condition(met=all(effect(block) for block in blocks), figures=f"{len(blocks)} blocks")
-
-    stall = claim("stall", "loaded", effect=effect, condition=condition)
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.reason, cell.void_blocks) == ("holds", "5 blocks", 2)
-
-
-def test_a_record_that_says_nothing_costs_its_trial_only(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run goes on, and the trial's evidence says why."""
-
-    def canned(arm_name: str, number: int) -> dict[str, Any]:
-        raw = stalled(arm_name, number)
-        return raw if number != 2 else {**raw, "turns": {"workers": [], "start_s": 0.0, "end_s": 0.0}}
-
-    stall = claim("stall", "loaded")
-    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
-    (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
-    samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
-    assert [bool(item["void_reasons"]) for item in samples].count(True) == 1
-
-
-def test_an_effect_that_can_never_be_computed_makes_the_claim_unsupported(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The reason is the effect's own."""
-
-    def effect(_: Mapping[str, StallObservation]) -> float:
-        raise ValueError("there is nothing to compare 3 with")
-
-    stall = claim("stall", "loaded", effect=effect)
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
-    assert cell.reason == "5 of 5 blocks were void, at most 4 may be: there is nothing to compare 3 with"
 
 
 def test_the_cells_pay_for_all_trials_and_the_set_up_together(

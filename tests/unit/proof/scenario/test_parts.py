@@ -63,14 +63,6 @@ def test_the_unit_in_the_results_follows_the_scale(scale: Scale, unit: str) -> N
     assert claim("stall", "a", scale=scale).unit == unit
 
 
-def test_another_expectation_leaves_the_claim_itself_alone() -> None:
-    """What expired since is refuted on a newer version, and the same claim on an older one still holds."""
-    stall = claim("stall", "a")
-    expired = stall.expecting(Verdict.REFUTED)
-    assert (stall.expected, expired.expected) == (Verdict.HOLDS, Verdict.REFUTED)
-    assert expired.expecting(Verdict.HOLDS) == stall
-
-
 @pytest.mark.parametrize(
     ("version", "since", "expired"),
     [

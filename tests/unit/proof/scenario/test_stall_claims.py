@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.canned_observations import STALL, turning
 from tests.support.canned_trials import raw_trial
-from tuneproof.catalogue.reuseport_stall import SMALLEST_RMEM_BYTES, TCP_RMEM, ReuseportStall, dose_maxima
+from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
 from tuneproof.catalogue.reuseport_stall_effects import (
     concordance,
     fed_to_loaded,
@@ -170,35 +170,6 @@ def test_the_scenario_stands_on_the_hosts_default_and_the_articles_remedy() -> N
         low, default, high = (int(value) for value in triple.split())
         assert low <= default <= high
     assert all(arm.subject.config == doses[0].subject.config for arm in doses)
-
-
-def test_taking_the_bulk_downloads_away_changes_nothing_else() -> None:
-    """The pathology goes; subjects, fast requests and windows stay."""
-    whole, calm = (
-        arms_of(ReuseportStall(default_rmem=DEFAULT)),
-        arms_of(ReuseportStall(default_rmem=DEFAULT, bulk=False)),
-    )
-    plans = {name: plan_of(arm) for name, arm in whole.items()}
-    loaded = {name for name, plan in plans.items() if sum(plan.bulk_per_worker) > 0}
-    assert set(whole) - loaded == {"unloaded-default", "unloaded-small"}
-    assert calm == {
-        name: dataclasses.replace(arm, plan=dataclasses.replace(plans[name], bulk_per_worker=(0, 0)))
-        for name, arm in whole.items()
-    }
-
-
-def test_taking_the_remedy_away_changes_nothing_but_tcp_rmem() -> None:
-    """Every dose has the host's default then; configurations and loads stay."""
-    whole = arms_of(ReuseportStall(default_rmem=DEFAULT))
-    left_alone = arms_of(ReuseportStall(default_rmem=DEFAULT, remedy=False))
-    host = {TCP_RMEM: "4096 131072 6291456"}
-    assert left_alone == {
-        name: dataclasses.replace(arm, subject=dataclasses.replace(arm.subject, sysctls=host))
-        if arm.subject.sysctls
-        else arm
-        for name, arm in whole.items()
-    }
-    assert whole[f"rmem-{SMALLEST_RMEM_BYTES}"] != left_alone[f"rmem-{SMALLEST_RMEM_BYTES}"]
 
 
 def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> None:

@@ -30,7 +30,7 @@ def test_the_machine_is_said_by_what_explains_differences(tmp_path: Path) -> Non
     assert {fact.name: fact.value for fact in machine.facts} == {
         "kernel": "6.1.0 · x86_64",
         "processors": "A Processor × 2",  # noqa: RUF001 - as it is shown
-        "memory": "8.0 GiB",
+        "memory": "8 GiB",
         "system": "Debian GNU/Linux 12",
         "engine": "26.1",
         "congestion control": "cubic",

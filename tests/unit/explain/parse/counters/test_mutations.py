@@ -11,8 +11,8 @@ from tests.support.mutations import mutated
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.delta import delta, total
 from tuneproof.explain.parse.counters.figures import figures
-from tuneproof.explain.parse.counters.lines import lines
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.lines import lines
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 

@@ -128,6 +128,13 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
         512,
     )
     assert (other.local.port, other.full_sockets) == (81, 0)
+    assert [(figure.key, figure.value) for figure in figures(table) if figure.of == "0.0.0.0:80"] == [
+        ("accept_queue", 512),
+        ("accept_queue_backlog", 1022),
+        ("accept_queue_sockets", 2),
+        ("accept_queue_longest", 512),
+        ("accept_queue_full_sockets", 1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +181,11 @@ def test_text_without_sockets_is_refused_with_its_place(text: str, line: int, co
 
 def test_figures_tell_a_full_queue_and_what_holds_sending_up() -> None:
     """The accept queue comes first; shares of sending time are of all that there was to send."""
-    assert figures(parse(FULL_QUEUE))[0].value == "3, backlog 2, full"
+    assert [(figure.key, figure.value) for figure in figures(parse(FULL_QUEUE))[:3]] == [
+        ("accept_queue", 3),
+        ("accept_queue_backlog", 2),
+        ("accept_queue_full_sockets", 1),
+    ]
     values = {figure.name: figure.value for figure in figures(parse(SLOW_READERS))}
     assert values["not yet acknowledged"] == 2_560_000
     assert values["sending time held up by the peers' windows"] == pytest.approx(60)

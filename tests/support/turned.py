@@ -1,0 +1,59 @@
+"""Scenarios with what their claims rest on taken away, or put in: the claims must come out the other way."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tuneproof.lab.load.base import Obs
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
+
+
+def turned(scenario: Scenario[Obs]) -> Scenario[Obs]:
+    """Return a scenario with its claims turned (:func:`turned_claim`).
+
+    What stands in for an arm is a twin of another, with trials of its own. Claims of which nothing is expected, or that
+    name no other arm, are left out.
+    """
+    claims = [claim for claim in scenario.claims if claim.turned_by and claim.expected is not None]
+    by_name = {arm.name: arm for arm in scenario.arms}
+    pairs = dict.fromkeys(pair for claim in claims for pair in claim.turned_by.items())
+    twins = [replace(by_name[other], name=_twin(name, other)) for name, other in pairs]
+    return replace(scenario, arms=(*scenario.arms, *twins), claims=tuple(map(turned_claim, claims)))
+
+
+def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
+    """Return a claim with other arms in the place of its own, by ``turned_by``: it must come out the other way.
+
+    What nginx's version makes of it is left out: where the advice has expired, nothing is left to be turned.
+    """
+    places = {name: _twin(name, other) for name, other in claim.turned_by.items()}
+    return replace(
+        claim,
+        name=f"{claim.name}_turned",
+        arms=tuple(places.get(name, name) for name in claim.arms),
+        effect=lambda block: claim.effect({name: block[places.get(name, name)] for name in claim.arms}),
+        expected=Verdict.HOLDS if claim.expected is Verdict.REFUTED else Verdict.REFUTED,
+        expired_since="",
+        turned_by={},
+    )
+
+
+def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Scenario[Obs]:
+    """Return a scenario with arms that only go by their name: each is run as another one is.
+
+    Args:
+        scenario: The scenario.
+        stand_ins: By name of an arm, the name of the arm in its place.
+
+    Raises:
+        ValueError: One of the names is no arm's.
+    """
+    by_name = {arm.name: arm for arm in scenario.arms}
+    if missing := sorted({*stand_ins, *stand_ins.values()} - set(by_name)):
+        raise ValueError(f"{scenario.name} has no arm {', '.join(map(repr, missing))}; it has {', '.join(by_name)}")
+    return replace(scenario, arms=tuple(replace(by_name[stand_ins.get(name, name)], name=name) for name in by_name))
+
+
+def _twin(name: str, other: str) -> str:
+    return f"{name} as {other}"

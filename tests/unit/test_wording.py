@@ -1,0 +1,22 @@
+"""Numbers in the words of every room."""
+
+import pytest
+
+from tuneproof.wording import size
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1536, "1.5 KiB"),
+        (16_777_215, "16 MiB"),
+        (10 << 20, "10 MiB"),
+        (-3 << 20, "-3 MiB"),
+        (3000 << 30, "3000 GiB"),
+    ],
+)
+def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
+    """The largest unit is GiB: evidence is no larger."""
+    assert size(count) == said

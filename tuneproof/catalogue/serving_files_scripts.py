@@ -1,0 +1,70 @@
+"""What trials of files do, and what they count."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
+
+REQUESTS: Final = 20
+SMALL: Final = "/1000.bin"
+LARGE: Final = "/1000000.bin"
+FIRST_BYTES: Final = 1000
+GROWN_BYTES: Final = 50_000
+
+
+def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
+    """Return the script that counts the calls of requests on one kept connection."""
+
+    def script(rig: Rig) -> Figures:
+        # What nginx does for the first request alone is not counted.
+        rig.flow(Flow(path=flow.path, headers=flow.headers, tls=flow.tls), port=port)
+        calls = rig.calls(lambda: rig.flow(flow, port=port))
+        return {
+            "sendfile_calls": calls["sendfile"].made,
+            "sent_by_sendfile": float(calls["sendfile"].made >= flow.requests),
+            "setsockopt_calls": calls["setsockopt"].made,
+            "open_calls": calls.made("open", "openat"),
+            "opens_in_vain": calls["open"].failed + calls["openat"].failed,
+            "read_calls": calls.made("pread", "read"),
+            "write_calls": calls["write"].made,
+            "epoll_wait_calls": calls["epoll_wait"].made,
+            "calls": calls.made(),
+        }
+
+    return script
+
+
+def segments(rig: Rig) -> Figures:
+    """Ask for a small file many times; count the segments that the subject sends."""
+    rig.flow(Flow(path=SMALL))
+    before = rig.counters()["Tcp.OutSegs"]
+    rig.flow(Flow(path=SMALL, requests=REQUESTS))
+    return {"segments_per_request": (rig.counters()["Tcp.OutSegs"] - before) / REQUESTS}
+
+
+def grow(rig: Rig) -> Figures:
+    """Ask for a file, let it grow in place, and ask again at once."""
+    rig.write("page", FIRST_BYTES)
+    rig.flow(Flow(path="/changing/page", requests=2))
+    rig.write("page", GROWN_BYTES)
+    seen = next(answers_of(rig.flow(Flow(path="/changing/page"))))
+    return {"body_bytes": seen.body_bytes, "stale": float(seen.body_bytes < GROWN_BYTES)}
+
+
+def switches(rig: Rig) -> Figures:
+    """Ask for a large file many times; count how often the worker waited for something."""
+    rig.flow(Flow(path=LARGE, requests=2))
+    before = rig.workers()[0].voluntary_switches
+    done = rig.flow(Flow(path=LARGE, requests=REQUESTS))
+    return {"waits": rig.workers()[0].voluntary_switches - before, "ok": statuses(done, 200)}
+
+
+def compressed(rig: Rig) -> Figures:
+    """Ask for text many times; count the bytes of an answer and the CPU time of one."""
+    flow = Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"})
+    rig.flow(flow)
+    before = rig.workers()[0].run_s
+    done = rig.flow(flow)
+    cpu_s = rig.workers()[0].run_s - before
+    return {"body_bytes": next(answers_of(done)).body_bytes, "cpu_us_per_request": 1e6 * cpu_s / REQUESTS}

@@ -1,0 +1,81 @@
+"""The containers of a scenario's lab."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tuneproof.lab.load.stage import CLIENT, PROBER
+from tuneproof.lab.network.shaped_links import companion_spec, owner_name, owner_specs
+from tuneproof.lab.subject import supervisor
+from tuneproof.lab.subject.config import CONFIG_PATH, TURNS_LIBRARY_PATH
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.backends import local_standin
+from tuneproof.proof.scenario.own_subjects import own_spec
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.scenarios import Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchImages:
+    """Full image names by role."""
+
+    subject: str
+    backend: str
+    client: str
+    netadmin: str
+
+
+def container_specs(
+    scenario: Scenario[Any],
+    subjects: Sequence[Subject],
+    *,
+    images: BenchImages,
+    placement: CpuPlacement,
+    shaper: str,
+    shaped: Sequence[str],
+) -> list[RoleSpec]:
+    """Return the containers of the lab; with shaped links, those that own the links first."""
+    others = placement.others
+    client = RoleSpec(name=CLIENT, role=Role.CLIENT, image=images.client, cpuset=others)
+    beside_subject = placement.subject if scenario.backends_beside_subject else others
+    roles = [*[item.spec(image=images.backend, cpuset=beside_subject) for item in scenario.backends], client]
+    joining = [replace(role, joins=owner_name(role.name)) if role.name in shaped else role for role in roles]
+    probers = [replace(client, name=PROBER)] if CLIENT in shaped else []
+    # Those that own the links come first; a subject looks its upstreams up when it starts.
+    first = [*owner_specs(shaper=shaper, image=images.netadmin, cpuset=others, roles=shaped), *joining, *probers]
+    backends = tuple(item.name for item in scenario.backends)
+    served = [
+        _subject_spec(
+            item, images.subject, placement, after=backends if item.config.upstream or item.configurations else ()
+        )
+        for item in subjects
+    ]
+    beside = [*(item.name for item in subjects), *[name for name in scenario.beside if name not in shaped]]
+    companions = [companion_spec(name, image=images.netadmin, cpuset=others) for name in beside]
+    local = [
+        local_standin(item.name, item.own, image=images.backend, cpuset=others)
+        for item in subjects
+        if item.own is not None and item.own.needs_local_standin
+    ]
+    return [*first, *served, *companions, *local]
+
+
+def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, after: tuple[str, ...]) -> RoleSpec:
+    if subject.own is not None:
+        return own_spec(subject, subject.own, image, placement)
+    texts = {supervisor.configuration_path(name): text for name, text in subject.configurations.items()}
+    return RoleSpec(
+        name=subject.name,
+        role=Role.SUBJECT,
+        image=image,
+        cpuset="" if subject.every_cpu else placement.subject,
+        sysctls=subject.sysctls,
+        memory_bytes=subject.memory_bytes,
+        files={path: text.encode() for path, text in (texts or {CONFIG_PATH: subject.config.render()}).items()},
+        command=supervisor.COMMAND if texts else (),
+        answers=bool(texts),
+        # Workers are forked from what it is loaded into; that nginx empties its environment does not matter to them.
+        environment={"LD_PRELOAD": TURNS_LIBRARY_PATH} if subject.records_turns else {},
+        after=after,
+    )
