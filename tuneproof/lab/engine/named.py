@@ -17,6 +17,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tuneproof.errors import BadInputError, EngineUnavailableError
+from tuneproof.lab.engine.commands import end_with_parent
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.swarm import Node
@@ -145,7 +146,11 @@ def _forwarded(address: str) -> Iterator[Path]:
         local = Path(folder) / "docker.sock"
         options = ("-nNT", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes", "-L", f"{local}:{remote}")
         try:
-            ssh = subprocess.Popen(["ssh", *options, *port, "--", who], stderr=subprocess.PIPE)
+            ssh = subprocess.Popen(
+                ["ssh", *options, *port, "--", who],
+                stderr=subprocess.PIPE,
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
+            )
         except FileNotFoundError as error:
             raise EngineUnavailableError("There is no ssh client.", remedy="install OpenSSH's client") from error
         with ssh:

@@ -23,6 +23,10 @@ from tuneproof.lab.topology.roles import Role
 OPTION: Final = "--place"
 PLACEABLE: Final = (Role.SUBJECT, Role.CLIENT, Role.BACKEND)
 """The other containers go where the one is that they belong to."""
+SWARM_STEPS: Final = (
+    "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
+    "docs/engines.md has the steps"
+)
 DEFAULT: Final = ""
 """How the engine is called that roles are on which are not placed; see :func:`label_of`."""
 
@@ -157,7 +161,7 @@ def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
         first = _first_names(facts)
         kept = {name: facts[name] for name in dict.fromkeys(first.values())}
         _refuse_different(list(kept.values()))
-        manager = _manager(kept, environments) if len(kept) > 1 else None
+        manager = _manager_for(kept, environments) if len(kept) > 1 else None
         engines = {
             name: Engine(name=name, environment=environments[name], cpus=fact.cpus, node=fact.node.id)
             for name, fact in kept.items()
@@ -185,28 +189,37 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
             )
 
 
-def _manager(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the engine that makes the network, having looked that all are in its swarm.
+def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return why engines cannot share an overlay network, in sentences; none if they can.
+
+    Args:
+        facts: What they say of themselves, by name.
+        environments: What leads to them, likewise.
 
     Raises:
-        CannotRunHereError: They are not.
+        EngineUnavailableError: The one that manages the swarm stopped answering.
     """
     nodes = {name: fact.node for name, fact in facts.items()}
-    name = manager_of(nodes)
+    manager = manager_of(nodes)
     states: dict[str, str] = {}
-    if name is not None:
-        client = connect(environment=environments[name])
-        with engine_errors(f"asking engine {label_of(name)} for the nodes of its swarm"):
+    if manager is not None:
+        client = connect(environment=environments[manager])
+        with engine_errors(f"asking engine {label_of(manager)} for the nodes of its swarm"):
             states = states_from(client.api.nodes())
         client.close()
-    found = faults({label_of(name): node for name, node in nodes.items()}, states)
-    if name is None or found:
-        raise CannotRunHereError(
-            " ".join(found),
-            remedy="`docker swarm init` on one of them and `docker swarm join` on the others, and open those ports "
-            "between them; docs/engines.md has the steps",
-        )
-    return name
+    return faults({label_of(name): node for name, node in nodes.items()}, states)
+
+
+def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the engine that makes the network.
+
+    Raises:
+        CannotRunHereError: They cannot share one.
+    """
+    manager = manager_of({name: fact.node for name, fact in facts.items()})
+    if (found := why_not_together(facts, environments)) or manager is None:
+        raise CannotRunHereError(" ".join(found), remedy=SWARM_STEPS)
+    return manager
 
 
 @contextmanager
