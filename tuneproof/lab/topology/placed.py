@@ -55,6 +55,10 @@ class Engine:
         """Its name in messages."""
         return label_of(self.name)
 
+    def cpuset(self, asked: str) -> str:
+        """Return its CPUs for those that a container asks for."""
+        return self.cpusets.get(asked, asked)
+
     @property
     def client_options(self) -> dict[str, Any]:
         """What ``docker.from_env`` is told to reach it."""
