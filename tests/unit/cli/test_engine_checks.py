@@ -75,8 +75,8 @@ def test_an_engine_without_a_swarm_can_do_all_but_place(capsys: pytest.CaptureFi
     assert lines == [
         "ok engine bare: Docker 20.10, x86_64, 2 CPUs",
         (
-            "warn swarm bare: inactive (timed out) - --place needs it in a swarm with the others: `docker swarm init` or "
-            "`docker swarm join` there"
+            "warn swarm bare: inactive (timed out) - --place needs it in a swarm with the others: `docker swarm "
+            "init` or `docker swarm join` there"
         ),
     ]
     _, lines = said(capsys, "boss", "bare")
