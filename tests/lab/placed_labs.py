@@ -1,7 +1,8 @@
 """Starts and kills placed labs, and looks what is left on their engines.
 
 ``python -m tests.lab.placed_labs starts TIMES ROLE=ENGINE...`` starts so many labs one after the other, with packets
-passing in each; ``python -m tests.lab.placed_labs kills TIMES ROLE=ENGINE...`` kills so many runs at random instants.
+passing in each; ``python -m tests.lab.placed_labs kills TIMES SEED ROLE=ENGINE...`` kills so many runs at random
+instants.
 The engines need the images: run a claim with the same places before.
 """
 
@@ -9,10 +10,9 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import docker
@@ -31,7 +31,6 @@ from tuneproof.lab.topology.roles import Role
 _TIMEOUT_S: Final = 60
 # From the interpreter's start to after the end of clean-up, on two engines of one machine of two CPUs.
 _LATEST_S: Final = 30.0
-_SEED: Final = 1
 
 
 def starts(times: int, places: Mapping[Role, str]) -> None:
@@ -56,14 +55,14 @@ def starts(times: int, places: Mapping[Role, str]) -> None:
             assert not left, left
 
 
-def kills(times: int, places: Mapping[Role, str]) -> None:
+def kills(times: int, seed: int, places: Mapping[Role, str]) -> None:
     """Kill so many runs of a placed claim, and print each.
 
     Raises:
         TimeoutError: One left something behind.
     """
     words = [word for role, engine in places.items() for word in ("--place", f"{role.value}={engine}")]
-    instants = random.Random(_SEED)  # noqa: S311 - reproducible, not secret
+    instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     with placed(places) as engines, ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         clients = _clients(engines, stack)
         before = reapers()
@@ -100,9 +99,13 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-_COMMANDS: Final[Mapping[str, Callable[[int, Mapping[Role, str]], None]]] = MappingProxyType(
-    {"starts": starts, "kills": kills}
-)
+def main(command: str, *words: str) -> None:
+    """Do what a command line says."""
+    if command == "starts":
+        starts(int(words[0]), parse_places(words[1:]))
+    else:
+        kills(int(words[0]), int(words[1]), parse_places(words[2:]))
+
 
 if __name__ == "__main__":
-    _COMMANDS[sys.argv[1]](int(sys.argv[2]), parse_places(sys.argv[3:]))
+    main(*sys.argv[1:])
