@@ -312,7 +312,7 @@ class NarrowPath:
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel would refuse all of them otherwise, and nothing would arrive."""
     path = NarrowPath()
-    monkeypatch.setattr(load_path.socket, "socket", lambda *_: path)
+    monkeypatch.setattr(socket, "socket", lambda *_: path)
     load_path.load("10.0.1.2", 7451, seconds=0.05, rate_bytes_per_s=1e6, stream=False)
     assert path.segment_bytes == 1422
     assert set(path.sent) == {20 * 1422}

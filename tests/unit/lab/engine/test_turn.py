@@ -94,8 +94,7 @@ def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) 
     """It says whose it is, as the session's own, for the sweep of leftovers."""
     engine = Engine()
     with taken(engine, monkeypatch):
-        assert engine.held is not None
-        labels = engine.held["Config"]["Labels"]
+        labels = engine.inspect_container(NAME)["Config"]["Labels"]
         assert MINE.labels.items() <= labels.items()
         assert "@" in labels[HOLDER]
         assert labels[SINCE].endswith(" UTC")
