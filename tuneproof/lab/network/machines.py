@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
-from tuneproof.errors import LabError
+from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.clocks import on_one_clock, other_ahead_us
@@ -21,6 +21,12 @@ _INTERVAL_S: Final = 0.002
 _PAYLOAD_BYTES: Final = 64
 _LINGER_S: Final = 0.2
 _LOAD_S: Final = 1.0
+
+
+class NoPathError(CannotRunHereError):
+    """The machines of a placed lab do not reach each other as it needs."""
+
+    ends_run = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +87,15 @@ def measure_paths(session: Session, engines: Engines, *, image: str) -> Mapping[
         image: Full name of the netadmin image.
 
     Raises:
-        LabError: Nothing passes, or a container cannot be started.
+        NoPathError: Nothing passes, or a container cannot be started.
     """
+    try:
+        return _measure(session, engines, image)
+    except LabError as error:
+        raise NoPathError(error.what, where=error.where, remedy=error.remedy, tail=error.tail) from error
+
+
+def _measure(session: Session, engines: Engines, image: str) -> Mapping[Role, MachinePath]:
     away = [role for role in PLACEABLE if engines.of(role) != engines.subject]
     first = {engines.of(role).name: role for role in reversed(away)}
     specs = {role: _end(role, image) for role in (Role.SUBJECT, *first.values())}

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tests.support.simulated_links import measured
-from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network import machines
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
-from tuneproof.lab.network.machines import MachinePath, measure_paths
+from tuneproof.lab.network.machines import MachinePath, NoPathError, measure_paths
 from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
@@ -125,7 +124,8 @@ def test_a_path_in_words() -> None:
 
 
 def test_a_path_that_passes_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch, lab: type[FakeLab]) -> None:
-    """Before anything relies on it."""
+    """Before anything relies on it: nothing else is tried then."""
+    assert NoPathError.ends_run
     monkeypatch.setattr(lab, "passes", False)
-    with pytest.raises(LabError, match="the path between the machines passes nothing: none of 400 probes"):
+    with pytest.raises(NoPathError, match="the path between the machines passes nothing: none of 400 probes"):
         paths(client=FAR)
