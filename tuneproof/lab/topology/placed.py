@@ -70,8 +70,8 @@ class Engines:
     """The engines of a lab, by role.
 
     Attributes:
-        default: Where every role is that is not placed.
-        by_role: Where the placed roles are.
+        default: Where containers are whose role has no engine of its own.
+        by_role: Where the others are.
         manager: The one that makes the overlay network; None where all roles are on one engine.
     """
 
@@ -112,10 +112,6 @@ class Engines:
     def alone(self, role: Role) -> "Engines":
         """Return the engine of a role for labs that are there altogether."""
         return Engines(default=self.of(role))
-
-    def to_json(self) -> dict[str, str]:
-        """Return the engines' names by role, for results.json; none where nothing is placed."""
-        return {role.value: self.of(role).label for role in PLACEABLE} if self.by_role else {}
 
 
 def label_of(name: str) -> str:

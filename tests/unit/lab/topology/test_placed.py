@@ -46,13 +46,12 @@ def test_a_place_that_is_none_is_one_message(words: list[str], message: str) -> 
 
 
 def test_where_nothing_is_placed_the_network_is_the_engines_own() -> None:
-    """And nothing of it is told."""
+    """And its containers are all on one."""
     engines = Engines()
     assert not engines.are_several
     assert engines.network_options == {}
     assert [engine.label for engine in engines.used] == ["default"]
     assert engines.home.client_options == {}
-    assert engines.to_json() == {}
 
 
 @pytest.fixture
@@ -97,7 +96,6 @@ def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, En
         assert engines.home.label == "default"
         assert [engine.label for engine in engines.used] == ["far", "default"]
         assert engines.network_options == {"driver": "overlay", "attachable": True}
-        assert engines.to_json() == {"subject": "default", "client": "far", "backend": "default"}
         assert engines.alone(Role.CLIENT).home == engines.of(Role.CLIENT)
         assert not engines.alone(Role.CLIENT).are_several
 
