@@ -183,7 +183,7 @@ def _run_part(plan: Plan, engine: str, part: str, lock: threading.Lock) -> int:
 
 def _is_news(line: str) -> bool:
     """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping."""
-    return ", nginx " in line or " → " in line or line.startswith(("building", "E  ", "lab:"))
+    return ", nginx " in line or " → " in line or line.startswith(("building", "engine ", "E  ", "lab:"))
 
 
 def _folder_of(engine: str, part: str) -> str:
