@@ -88,7 +88,14 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     Raises:
         EngineUnavailableError: It does not answer, or is too old.
     """
-    client = connect(environment=environment)
+    try:
+        client = connect(environment=environment)
+    except EngineUnavailableError as error:
+        # Which variable leads there is not what the user has said.
+        address = environment.get("DOCKER_HOST", "")
+        raise EngineUnavailableError(
+            f"Engine {name}: {error.what}", where=address if address != name else "", remedy="start it, or name another"
+        ) from error
     with engine_errors(f"asking engine {name}"):
         told, version = client.info(), client.version()
     client.close()
