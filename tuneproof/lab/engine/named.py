@@ -94,7 +94,9 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
         # Which variable leads there is not what the user has said.
         address = environment.get("DOCKER_HOST", "")
         raise EngineUnavailableError(
-            f"Engine {name}: {error.what}", where=address if address != name else "", remedy="start it, or name another"
+            f"Engine {name}: {error.what}",
+            where=address if address != name else "",
+            remedy="start it, join the group that may use it, or name another",
         ) from error
     with engine_errors(f"asking engine {name}"):
         told, version = client.info(), client.version()
