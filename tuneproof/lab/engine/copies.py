@@ -1,6 +1,7 @@
 """Images that one engine has, taken to another: over a local network that is faster than building them there."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import docker
 
@@ -31,4 +32,6 @@ def copy_images(
     for spec in missing_images(target, specs):
         report(f"copying image {spec.tag} to engine {name}")
         with engine_errors(f"copying {spec.tag} to engine {name}"):
-            target.images.load(source.images.get(spec.tag).save(named=spec.tag))
+            # Part by part, as it comes: docker-py sends what can be iterated over, but its type information names files.
+            parts = cast("Any", source.images.get(spec.tag).save(named=spec.tag))
+            target.images.load(parts)
