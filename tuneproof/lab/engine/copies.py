@@ -32,6 +32,6 @@ def copy_images(
     for spec in missing_images(target, specs):
         report(f"copying image {spec.tag} to engine {name}")
         with engine_errors(f"copying {spec.tag} to engine {name}"):
-            # Part by part, as it comes: docker-py sends what can be iterated over, but its type information names files.
+            # Part by part, as it comes: docker-py sends what can be iterated over; its type information names files.
             parts = cast("Any", source.images.get(spec.tag).save(named=spec.tag))
             target.images.load(parts)
