@@ -101,6 +101,9 @@ def _measure(session: Session, engines: Engines, image: str) -> Mapping[Role, Ma
     specs = {role: _end(role, image) for role in (Role.SUBJECT, *first.values())}
     with Lab(session, engines=engines) as lab:
         lab.start(list(specs.values()))
+        for spec in specs.values():
+            # Of a line that is being printed, who attaches now hears the rest.
+            lab[spec.name].wait_for_log("\n")
         agents = {role: LinkAgent(lab[spec.name]) for role, spec in specs.items()}
         address = lab[specs[Role.SUBJECT].name].address()
         measured = {

@@ -25,6 +25,7 @@ class FakeLab:
     specs: list[RoleSpec]
     asked: list[dict[str, Any]]
     passes = True
+    printed = False
 
     def __init__(self, _session: Session, *, engines: Engines) -> None:
         self.engines = engines
@@ -42,12 +43,19 @@ class FakeLab:
     def __getitem__(self, name: str) -> "FakeLab":
         return self
 
+    def wait_for_log(self, text: str) -> str:
+        """Have printed a line, after which it can be talked to."""
+        assert text == "\n"
+        self.printed = True
+        return text
+
     def address(self) -> str:
         """Return an address."""
         return "10.0.1.2"
 
     def answer_probes(self, port: int) -> None:
         """Answer."""
+        assert self.printed
         assert port == 7450
 
     def probe_path(self, **plan: Any) -> dict[str, Any]:
