@@ -14,6 +14,7 @@ pytest_plugins = [
     "fixtures.engine",
     "fixtures.measurements",
     "fixtures.yours",
+    "fixtures.places",
     "fixtures.shards",
     "fixtures.step_summary",
 ]

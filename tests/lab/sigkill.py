@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -37,27 +38,39 @@ class Kill:
     gone_after_s: float
 
 
-def kill_once(client: docker.DockerClient, *, after_s: float, results: Path) -> Kill:
+def kill_once(
+    *clients: docker.DockerClient, after_s: float, results: Path, arguments: Sequence[str] = SHORTEST_RUN
+) -> Kill:
     """Start a run, kill it, and wait until nothing is left of it.
+
+    Args:
+        *clients: The engines that it uses.
+        after_s: How long it lives.
+        results: Where its results go.
+        arguments: Of pytest.
 
     Raises:
         TimeoutError: Something was left after two minutes.
     """
     before = reapers()
-    child = start_pytest(*SHORTEST_RUN, results=results)
+    child = start_pytest(*arguments, results=results)
     try:
         child.wait(timeout=after_s)
     except subprocess.TimeoutExpired:
         alive = True
     else:
         alive = False
-    resources = len(resources_of(client, child.pid))
+    resources = len(_resources(clients, child.pid))
     child.kill()
     child.communicate()
     gone_after_s = wait_until(
-        lambda: not resources_of(client, child.pid) and not reapers() - before, within_s=GONE_WITHIN_S
+        lambda: not _resources(clients, child.pid) and not reapers() - before, within_s=GONE_WITHIN_S
     )
     return Kill(after_s=after_s, alive=alive, resources=resources, gone_after_s=gone_after_s)
+
+
+def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
+    return [name for client in clients for name in resources_of(client, pid)]
 
 
 def main(times: int, seed: int) -> None:

@@ -28,6 +28,7 @@ class Program:
         hangs: How often its link, once measured, passes nothing at all.
         carries_mbit: What its host carries, either way; unlimited at first.
         link: What was set.
+        ahead_us: How far the clock at the other end of its link is ahead of its own.
     """
 
     def __init__(self, **greeting: Any) -> None:
@@ -42,6 +43,7 @@ class Program:
         self.hangs = 0
         self.carries_mbit = float("inf")
         self.link = LinkProfile()
+        self.ahead_us = 0
 
     def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
         """Take a question; return the next line."""
@@ -86,7 +88,12 @@ class Program:
         if task == "probe_path":
             link = self.link if self.obeys else LinkProfile()
             told = measured(link, np.random.default_rng(7450), packets=arguments["packets"])
-            return {**told, "loads": {**told["loads"], **self._carried(link)}}
+            return {
+                **told,
+                "there": [[number, there_us + self.ahead_us] for number, there_us in told["there"]],
+                "back": [[number, back_us - self.ahead_us, both_us] for number, back_us, both_us in told["back"]],
+                "loads": {**told["loads"], **self._carried(link)},
+            }
         return {
             "greeting": self._greeting,
             "status": {"alive": self.alive, "pid": 7},
@@ -104,9 +111,14 @@ class Program:
 
 
 class FakeLab:
-    """Containers by name: ``netadmin-client``, ``netadmin-backend`` and ``netadmin-subject``, and the subject."""
+    """Containers by name: ``netadmin-client``, ``netadmin-backend`` and ``netadmin-subject``, and the subject.
+
+    Attributes:
+        away: Those of them that are on another machine than the subject.
+    """
 
     def __init__(self, *, roles: tuple[str, ...] = ("client", "backend")) -> None:
+        self.away: set[str] = set()
         self.programs = {name: Program(ready_s=0.5) for name in roles} | {"subject": Program()}
 
     @property
@@ -118,6 +130,10 @@ class FakeLab:
         if name == "subject":
             return cast("LabContainer", types.SimpleNamespace(address=lambda: "172.18.0.2"))
         return container(self.programs[name.removeprefix("netadmin-")], name=name)
+
+    def apart(self, one: str, other: str) -> bool:
+        """Tell whether two containers are on different machines."""
+        return (one in self.away) != (other in self.away)
 
     def asked(self) -> dict[str, list[str]]:
         """Return the tasks that each program was asked for since this was last called, where there were any."""

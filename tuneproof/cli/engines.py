@@ -4,9 +4,7 @@ The run is cut into shards, as for several jobs of a CI; each engine takes one a
 pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one.
 """
 
-import ctypes
 import secrets
-import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +19,7 @@ from typing import Final
 from tuneproof.cli import suite
 from tuneproof.cli.output import say, show
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
+from tuneproof.lab.engine.commands import end_with_parent
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
 from tuneproof.proof.matrix.pool import Pile
@@ -33,12 +32,11 @@ from tuneproof.report.terminal.table import render_table
 
 # More parts than engines: a fast one takes more of them, and less is measured again when one is lost.
 _PARTS_PER_ENGINE: Final = 4
-_NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results")
+_NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results", "--place")
 _SEEDS: Final = 1 << 31
 _FAILED: Final = 1
 _INTERRUPTED: Final = 2
 _OPEN: Final = 3
-_PR_SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +170,7 @@ def _run_part(plan: Plan, engine: str, part: str, lock: threading.Lock) -> int:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        preexec_fn=_end_with_parent,  # noqa: PLW1509 - it only makes one system call
+        preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
     )
     if child.stdout is not None:
         for line in child.stdout:
@@ -183,14 +181,9 @@ def _run_part(plan: Plan, engine: str, part: str, lock: threading.Lock) -> int:
     return child.wait()
 
 
-def _end_with_parent() -> None:
-    """Let the kernel end this process as Ctrl-C does when its parent ends, however that ends (prctl(2))."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
-
-
 def _is_news(line: str) -> bool:
     """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping."""
-    return ", nginx " in line or " → " in line or line.startswith(("building", "E  ", "lab:"))
+    return ", nginx " in line or " → " in line or line.startswith(("building", "engine ", "E  ", "lab:"))
 
 
 def _folder_of(engine: str, part: str) -> str:

@@ -20,6 +20,9 @@ from .links import ROLE_LINK
 _WARM_UP_SHARE: Final = 1 / 3
 _STOP_SHARE: Final = 0.95
 _PAYLOAD_BYTES: Final = 1472
+# ip(7). An overlay network's interfaces take less, and the kernel cuts nothing into datagrams that are too long.
+_IP_MTU: Final = 14
+_IP_UDP_BYTES: Final = 20 + 8
 # The kernel cuts one long message into that many datagrams (udp(7), UDP_SEGMENT): one by one, Python is too slow.
 _DATAGRAMS: Final = 20
 _UDP_SEGMENT: Final = 103
@@ -85,8 +88,9 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.connect((address, port))
         out.setblocking(False)
-        out.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, _PAYLOAD_BYTES)
-        _flood(out, seconds=seconds, packets_per_s=rate_bytes_per_s / _PAYLOAD_BYTES)
+        payload_bytes = min(_PAYLOAD_BYTES, out.getsockopt(socket.IPPROTO_IP, _IP_MTU) - _IP_UDP_BYTES)
+        out.setsockopt(socket.IPPROTO_UDP, _UDP_SEGMENT, payload_bytes)
+        _flood(out, seconds=seconds, rate_bytes_per_s=rate_bytes_per_s, payload_bytes=payload_bytes)
 
 
 def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> list[list[int]]:
@@ -216,9 +220,10 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
     return points.told()
 
 
-def _flood(out: socket.socket, *, seconds: float, packets_per_s: float) -> None:
+def _flood(out: socket.socket, *, seconds: float, rate_bytes_per_s: float, payload_bytes: int) -> None:
     """Send more datagrams than pass, in small bursts; those that find the interface's queue full are not sent again."""
-    message = bytes(_PAYLOAD_BYTES * _DATAGRAMS)
+    message = bytes(payload_bytes * _DATAGRAMS)
+    packets_per_s = rate_bytes_per_s / payload_bytes
     began_s = time.monotonic()
     sent = 0
     while (passed_s := time.monotonic() - began_s) < seconds:

@@ -1,5 +1,6 @@
 """``./lab clean``."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -35,3 +36,15 @@ def test_clean_without_an_engine_is_one_message(
     monkeypatch.setattr(clean, "connect", connect)
     assert main(["clean"]) == 3
     assert capsys.readouterr() == ("", "lab: No engine after 60 s.\n")
+
+
+def test_the_engine_that_manages_a_swarm_is_cleaned_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its networks are in use until the other engines' containers are gone."""
+    monkeypatch.setattr(clean, "environment_of", nullcontext)
+    monkeypatch.setattr(clean, "look", lambda name, _: SimpleNamespace(node=SimpleNamespace(is_manager=name == "boss")))
+    monkeypatch.setattr(clean, "connect", lambda **_: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(clean, "remove_everything", lambda _: Removed())
+    assert main(["clean", "--engine", "boss", "--engine", "gen2", "--engine", "gen1"]) == 0
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["gen2", "gen1", "boss"]

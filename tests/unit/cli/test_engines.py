@@ -127,6 +127,7 @@ def test_a_cell_that_contradicts_fails_the_run(farm: Farm) -> None:
         (["a", "pi"], [], "Engine pi is aarch64, and a is x86_64"),
         (["a", "b"], ["--shard", "1/2"], "--shard is not for several engines"),
         (["a", "b"], ["--nginx-conf=x.conf"], "--nginx-conf is not for several engines"),
+        (["a", "b"], ["--place", "client=c"], "--place is not for several engines"),
         (["a", "b"], ["--seed", "x"], "--seed x: no seed"),
     ],
 )
@@ -146,6 +147,7 @@ def test_lines_of_the_lab_are_shown_and_those_of_pytest_are_not() -> None:
         "listen_queue, nginx 1.22: block 3 done\n",
         "some_claim: 5 blocks → holds\n",
         "E   LabError: x\n",
+        "engine a measures for me@desk, since 2026-11-22 12:00:00 UTC: waiting for its turn, 60 minutes at most\n",
     ]
     assert all(map(engines._is_news, shown))
     assert not any(map(engines._is_news, [".\n", "collected 5 items\n", "tests/scenarios/test_claims.py\n"]))

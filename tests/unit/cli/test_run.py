@@ -10,6 +10,7 @@ import pytest
 
 from tuneproof.cli import engines as several
 from tuneproof.cli import run, suite
+from tuneproof.errors import BadInputError
 
 
 @pytest.fixture
@@ -17,8 +18,8 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What pytest would have got."""
     got: list[list[str]] = []
 
-    def start(_places: Sequence[str], arguments: Sequence[str]) -> int:
-        got.append(list(arguments))
+    def start(_places: Sequence[str], arguments: Sequence[str], *, needs_engine: bool) -> int:
+        got.append([*([] if needs_engine else ["no default engine"]), *arguments])
         return 0
 
     monkeypatch.setattr(suite, "start", start)
@@ -82,4 +83,25 @@ def test_several_engines_or_one_behind_ssh_are_watched_from_here(
     monkeypatch.setattr(several, "run_on", run_on)
     assert run.main([*words, "-k", "stall"]) == 0
     assert shared == [(["a", "b"] if len(words) > 1 else ["ssh://machine"], ["-k", "stall"])]
+    assert handed == []
+
+
+@pytest.mark.parametrize(
+    ("places", "needed"),
+    [(["client=a"], True), (["client=a", "backend=a"], True), (["client=a", "backend=a", "subject=b"], False)],
+)
+def test_the_default_engine_is_not_needed_where_it_gets_no_role(
+    handed: list[list[str]], places: list[str], *, needed: bool
+) -> None:
+    """Nor started then."""
+    words = [word for place in places for word in ("--place", place)]
+    run.main(words)
+    assert ("no default engine" not in handed[0]) == needed
+    assert handed[0][-len(words) :] == words
+
+
+def test_a_place_that_is_none_is_told_before_anything_is_started(handed: list[list[str]]) -> None:
+    """Not even the default engine."""
+    with pytest.raises(BadInputError, match="there is no such role"):
+        run.main(["--place", "proxy=a"])
     assert handed == []

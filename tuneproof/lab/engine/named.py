@@ -11,14 +11,16 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from tuneproof.errors import BadInputError, EngineUnavailableError
+from tuneproof.lab.engine.commands import end_with_parent
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.engine.swarm import Node
 
 _SCHEMES: Final = ("unix", "tcp", "http", "https", "ssh")
 _CERTIFICATES: Final = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
@@ -39,21 +41,26 @@ class EngineFacts:
         architecture: As the engine tells it, such as "x86_64".
         cpus: Number of its CPUs.
         version: The engine's version.
+        node: Its part in a swarm.
     """
 
     name: str
     architecture: str
     cpus: int
     version: str
+    node: Node = field(default_factory=Node)
 
 
 @contextlib.contextmanager
-def environment_of(name: str, environment: Mapping[str, str] = os.environ) -> Iterator[dict[str, str]]:
+def environment_of(
+    name: str, environment: Mapping[str, str] = os.environ, *, option: str = "--engine"
+) -> Iterator[dict[str, str]]:
     """Return the environment in which everything talks to an engine; one behind ssh is forwarded meanwhile.
 
     Args:
         name: A Docker context, or an address.
         environment: What else there is in it.
+        option: How the user named it, for messages.
 
     Raises:
         BadInputError: There is no such context, and it is no address.
@@ -61,12 +68,12 @@ def environment_of(name: str, environment: Mapping[str, str] = os.environ) -> It
     """
     others = {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
     if "://" not in name:
-        found = _of_context(name, environment)
+        found = _of_context(name, environment, option=option)
     elif urlsplit(name).scheme in _SCHEMES:
         # Certificates for addresses are named as usual.
         found = {key: environment[key] for key in _CERTIFICATES if key in environment} | {"DOCKER_HOST": name}
     else:
-        raise BadInputError(f"--engine {name}: no address", remedy=f"one that begins with {'://, '.join(_SCHEMES)}://")
+        raise BadInputError(f"{option} {name}: no address", remedy=f"one that begins with {'://, '.join(_SCHEMES)}://")
     address = found.get("DOCKER_HOST", "")
     if not address.startswith("ssh://"):
         yield {**others, **found}
@@ -81,7 +88,16 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     Raises:
         EngineUnavailableError: It does not answer, or is too old.
     """
-    client = connect(environment=environment)
+    try:
+        client = connect(environment=environment)
+    except EngineUnavailableError as error:
+        # Which variable leads there is not what the user has said.
+        address = environment.get("DOCKER_HOST", "")
+        raise EngineUnavailableError(
+            f"Engine {name}: {error.what}",
+            where=address if address != name else "",
+            remedy="start it, join the group that may use it, or name another",
+        ) from error
     with engine_errors(f"asking engine {name}"):
         told, version = client.info(), client.version()
     client.close()
@@ -91,11 +107,15 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
             f"Engine {name} is Docker {told['ServerVersion']}.", remedy="Docker 20.10 or later is needed"
         )
     return EngineFacts(
-        name=name, architecture=told["Architecture"], cpus=told["NCPU"], version=str(told["ServerVersion"])
+        name=name,
+        architecture=told["Architecture"],
+        cpus=told["NCPU"],
+        version=str(told["ServerVersion"]),
+        node=Node.from_info(told),
     )
 
 
-def _of_context(name: str, environment: Mapping[str, str]) -> dict[str, str]:
+def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> dict[str, str]:
     """Return what names the engine of a context, as every client of Docker's understands it.
 
     Read from Docker's own store, since its library looks for that beside a config.json, which need not be there:
@@ -108,12 +128,12 @@ def _of_context(name: str, environment: Mapping[str, str]) -> dict[str, str]:
             meta = json.loads(path.read_text(encoding="utf-8"))
             known[meta["Name"]] = meta["Endpoints"]["docker"], store / "tls" / path.parent.name / "docker"
         except (OSError, ValueError, KeyError) as error:
-            raise BadInputError(f"--engine {name}: Docker's contexts cannot be read", where=str(path)) from error
+            raise BadInputError(f"{option} {name}: Docker's contexts cannot be read", where=str(path)) from error
     if name == "default":
         return {}
     if name not in known:
         raise BadInputError(
-            f"--engine {name}: there is no such Docker context",
+            f"{option} {name}: there is no such Docker context",
             remedy=f"one of {', '.join(['default', *known])}, or an address such as tcp://HOST:2376 or ssh://USER@HOST",
         )
     endpoint, certificates = known[name]
@@ -135,7 +155,11 @@ def _forwarded(address: str) -> Iterator[Path]:
         local = Path(folder) / "docker.sock"
         options = ("-nNT", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes", "-L", f"{local}:{remote}")
         try:
-            ssh = subprocess.Popen(["ssh", *options, *port, "--", who], stderr=subprocess.PIPE)
+            ssh = subprocess.Popen(
+                ["ssh", *options, *port, "--", who],
+                stderr=subprocess.PIPE,
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
+            )
         except FileNotFoundError as error:
             raise EngineUnavailableError("There is no ssh client.", remedy="install OpenSSH's client") from error
         with ssh:

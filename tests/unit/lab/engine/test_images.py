@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from docker.errors import ImageNotFound
 
 from tuneproof.errors import BadInputError, CannotRunHereError
-from tuneproof.lab.engine.base import base_image, choose_mirror
+from tuneproof.lab.engine import base
+from tuneproof.lab.engine.base import base_image, choose_mirror, ensure_base
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
 
 
@@ -129,3 +133,24 @@ def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> Non
     with pytest.raises(CannotRunHereError, match="not configured for a Debian mirror") as caught:
         choose_mirror(listing)
     assert caught.value.where == (listing.strip() or "`apt-get indextargets` prints nothing")
+
+
+@pytest.mark.parametrize("environment", [None, {"DOCKER_HOST": "tcp://10.0.0.5:2375"}], ids=["default", "named"])
+def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None
+) -> None:
+    """With a client of its own, which leads to the same engine."""
+    asked: list[Any] = []
+
+    def get(name: str) -> None:
+        raise ImageNotFound(name)
+
+    def from_env(*, timeout: int, environment: dict[str, str] | None) -> Any:
+        assert timeout > 0
+        images = SimpleNamespace(pull=lambda name, tag: asked.append((environment, name, tag)))
+        return SimpleNamespace(images=images, close=lambda: None)
+
+    monkeypatch.setattr(base, "docker", SimpleNamespace(from_env=from_env))
+    client = cast("Any", SimpleNamespace(images=SimpleNamespace(get=get)))
+    ensure_base(client, "bookworm", report=lambda _: None, environment=environment)
+    assert asked == [(environment, "debian", "bookworm-slim")]

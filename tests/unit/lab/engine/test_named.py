@@ -128,3 +128,13 @@ def test_an_engine_that_is_too_old_is_one_message(monkeypatch: pytest.MonkeyPatc
     assert look("a", {"api": "1.41"}).cpus == 2
     with pytest.raises(EngineUnavailableError, match=r"Engine a is Docker 19\.03\.1"):
         look("a", {"api": "1.40"})
+
+
+def test_an_engine_that_does_not_answer_is_called_by_its_name(tmp_path: Path) -> None:
+    """And not by the variable that leads there."""
+    for name, where in (("big", f"unix://{tmp_path}/no.sock"), (f"unix://{tmp_path}/no.sock", "")):
+        with pytest.raises(EngineUnavailableError) as caught:
+            look(name, {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"})
+        assert caught.value.what == f"Engine {name}: The Docker engine does not answer: No such file or directory."
+        assert caught.value.where == where
+        assert "DOCKER_HOST" not in str(caught.value)

@@ -3,7 +3,7 @@
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,14 @@ def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
 
 
+def test_a_session_on_another_engine_names_it(heard: Path) -> None:
+    """It is reached by that name, whatever way the session itself had there."""
+    session = Session()
+    with Reaper(session, engine="big"):
+        pass
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id} big\ndone"
+
+
 def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None:
     """It says nothing, and waits for nobody: the engine may be away for long."""
     session = Session()
@@ -78,6 +86,13 @@ class Engine:
         self.now_s = 0.0
         self.looks: list[str] = []
         self.closed = 0
+        self.hosts: list[str | None] = []
+        self.busy: list[bool] = []
+
+    def connect(self, *, environment: Mapping[str, str]) -> "Engine":
+        """Return this object, where a client is wanted."""
+        self.hosts.append(environment.get("DOCKER_HOST"))
+        return self
 
     def remove_session(self, _client: object, session_id: str) -> Removed:
         """Remove as many containers as was said, or fail."""
@@ -109,7 +124,10 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Engine]:
 
         fake = Engine(all_answers())
         monkeypatch.setattr(reaper, "remove_session", fake.remove_session)
-        monkeypatch.setattr(reaper, "docker", types.SimpleNamespace(from_env=lambda: fake))
+        monkeypatch.setattr(reaper, "docker", types.SimpleNamespace(from_env=fake.connect))
+        monkeypatch.setattr(
+            reaper, "has_overlay_network", lambda _client, _session_id: bool(fake.busy and fake.busy.pop())
+        )
         monkeypatch.setattr(reaper, "time", types.SimpleNamespace(monotonic=lambda: fake.now_s, sleep=fake.sleep))
         return fake
 
@@ -149,6 +167,23 @@ def test_an_engine_that_is_away_is_waited_for(engine: Callable[..., Engine]) -> 
     assert len(fake.looks) == 4
 
 
+def test_another_engine_is_reached_by_its_name(engine: Callable[..., Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the default one as the environment says."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
+    fake = engine()
+    reap("abc", quiet_s=0.0)
+    reap("abc", quiet_s=0.0, engine="tcp://10.0.0.5:2375")
+    assert fake.hosts == ["unix:///here.sock", "tcp://10.0.0.5:2375"]
+
+
+def test_a_network_over_several_engines_is_waited_for(engine: Callable[..., Engine]) -> None:
+    """Its last container may be on another engine, whose own reaper removes it."""
+    fake = engine()
+    fake.busy = [True, True]
+    reap("abc", quiet_s=0.0)
+    assert len(fake.looks) == 3
+
+
 def test_an_engine_that_stays_away_is_given_up_after_two_minutes(engine: Callable[..., Engine]) -> None:
     """No stray process waits for ever."""
     fake = engine(then=1)
@@ -156,15 +191,16 @@ def test_an_engine_that_stays_away_is_given_up_after_two_minutes(engine: Callabl
     assert fake.now_s == pytest.approx(120, abs=1)
 
 
+@pytest.mark.parametrize("named", [[], ["tcp://10.0.0.5:2375"]], ids=["default", "named"])
 @pytest.mark.parametrize(("said", "quiet_s"), [(b"done", 0.0), (b"", 6.0)], ids=["done", "silence"])
 def test_the_reapers_patience_follows_from_what_it_heard(
-    said: bytes, quiet_s: float, monkeypatch: pytest.MonkeyPatch
+    said: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only a session that cleaned up after itself needs no patience."""
-    calls: list[tuple[str, float]] = []
+    calls: list[tuple[str, float, str]] = []
 
-    def remember(session_id: str, *, quiet_s: float) -> None:
-        calls.append((session_id, quiet_s))
+    def remember(session_id: str, *, quiet_s: float, engine: str) -> None:
+        calls.append((session_id, quiet_s, engine))
 
     monkeypatch.setattr(reaper, "reap", remember)
     reader, writer = os.pipe()
@@ -172,6 +208,6 @@ def test_the_reapers_patience_follows_from_what_it_heard(
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(sys, "argv", ["reaper", "abc"])
+        monkeypatch.setattr(sys, "argv", ["reaper", "abc", *named])
         reaper.main()
-    assert calls == [("abc", quiet_s)]
+    assert calls == [("abc", quiet_s, "".join(named))]

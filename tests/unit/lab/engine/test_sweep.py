@@ -11,7 +11,13 @@ from docker.errors import APIError, NotFound
 
 from tuneproof.lab.engine import sweep
 from tuneproof.lab.engine.labels import PROJECT_FILTER, Owner, Session
-from tuneproof.lab.engine.sweep import Removed, remove_dead_sessions, remove_everything, remove_session
+from tuneproof.lab.engine.sweep import (
+    Removed,
+    has_overlay_network,
+    remove_dead_sessions,
+    remove_everything,
+    remove_session,
+)
 
 ALIVE = Session(id="alive")
 DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
@@ -27,6 +33,7 @@ class FakeApi:
         }
         self.parents: dict[str, str] = {}
         self.refusals: dict[str, list[Exception]] = {}
+        self.overlay = False
 
     def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
         """Put a resource there."""
@@ -43,7 +50,8 @@ class FakeApi:
 
     def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
         """List networks."""
-        return [{"Id": name, "Labels": labels} for name, labels in self._matching("network", filters)]
+        scope = "swarm" if self.overlay else "local"
+        return [{"Id": name, "Labels": labels, "Scope": scope} for name, labels in self._matching("network", filters)]
 
     def volumes(self, *, filters: dict[str, str]) -> dict[str, Any]:
         """List volumes."""
@@ -116,6 +124,19 @@ def test_only_what_dead_sessions_left_is_removed(api: FakeApi) -> None:
     before = api.names()
     assert remove_dead_sessions(client(api)) == Removed(containers=1, networks=1, volumes=1)
     assert before - api.names() == {"dead-container", "dead-network", "dead-volume"}
+
+
+@pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
+def test_a_network_over_several_engines_is_free_in_a_moment(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, *, overlay: bool, removed: int
+) -> None:
+    """The swarm hears a little later of its last container's end; on one engine the next look tells."""
+    monkeypatch.setattr(sweep, "_RETRY_S", 0)
+    api.overlay = overlay
+    api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
+    assert remove_dead_sessions(client(api)).networks == removed
+    assert has_overlay_network(client(api), "alive") == overlay
+    assert not has_overlay_network(client(api), "nobody")
 
 
 def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:

@@ -47,6 +47,7 @@ class Instrument:
         return cast(
             "Stage",
             types.SimpleNamespace(
+                lab=types.SimpleNamespace(is_placed=False),
                 programs=types.SimpleNamespace(loadgen=self, prober=None),
                 subject=self,
                 address="172.18.0.2",

@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from tuneproof.lab.topology.channel import Channel
 
 
+ON_ONE_ENGINE = types.SimpleNamespace(is_placed=False)
+
+
 class Program:
     """A stand-in for a program in a container: canned answers, and a record of what was asked.
 
     Args:
         ready_s: When it is prepared, by its own clock.
+        ahead_s: How far its clock is ahead of this machine's; None for one that tells ``ready_s``.
         round_trip_s: How long question and answer are on their way.
         raw: What it has seen of the trial; an error instead ends it.
         prepared: An error with which it ends before that.
@@ -43,6 +47,7 @@ class Program:
         self,
         *,
         ready_s: float = 100.0,
+        ahead_s: float | None = None,
         round_trip_s: float = 0.0,
         raw: dict[str, Any] | LabError | None = None,
         prepared: LabError | None = None,
@@ -51,6 +56,7 @@ class Program:
     ) -> None:
         self._first = first
         self._ready_s = ready_s
+        self._ahead_s = ahead_s
         self._round_trip_s = round_trip_s
         self._raw = raw
         self._prepared = prepared
@@ -70,10 +76,12 @@ class Program:
         ((kind, fields),) = json.loads(json.dumps(question)).items()
         if kind == "prepare":
             self.specs.append(TrialSpec.from_json(fields))
-            time.sleep(self._round_trip_s)
             if self._prepared:
+                time.sleep(self._round_trip_s)
                 raise self._prepared
-            return {"ready_s": self._ready_s, "took_s": 0.0}
+            ready_s = self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
+            time.sleep(self._round_trip_s)
+            return {"ready_s": ready_s, "took_s": 0.0}
         assert kind == "go"
         self.starts_s.append(fields["start_s"])
         if isinstance(self._raw, LabError):
@@ -99,7 +107,7 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
     """Against the stage's subject; what comes back is what the plan makes its observation of."""
     client, prober = Program(raw=raw_trial(lags_ms=([9.0], [9.0]))), Program(raw=raw_trial(lags_ms=([7.0], [1.0])))
     programs = types.SimpleNamespace(loadgen=client, prober=prober)
-    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
+    stage = types.SimpleNamespace(lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080)
     plan = StallLoad(bulk_per_worker=(4, 0))
     observation = plan.observe(plan.run(cast("Stage", stage), label="a-b2"))
     assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
@@ -116,14 +124,17 @@ class Recorder:
         windows_s: Starts and ends that it was asked for.
     """
 
-    def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None, ahead_s: float = 0.0) -> None:
         self._error = error
+        self._ahead_s = ahead_s
         self._together = together
         self.windows_s: list[tuple[float, float]] = []
 
     def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
         """Answer as the program would."""
         assert timeout_s > 0
+        if question["task"] == "counters":
+            return {"counters": {}, "softnet": [], "at_s": time.monotonic() + self._ahead_s}
         assert question["task"] == "turns"
         self.windows_s.append((question["start_s"], question["end_s"]))
         self._together()
@@ -151,7 +162,9 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
 
     client, recorder = Meeting(raw=raw_trial()), Recorder(together=both.wait)
     programs = types.SimpleNamespace(loadgen=client, prober=Program(raw=raw_trial()) if has_prober else None)
-    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer)
+    stage = types.SimpleNamespace(
+        lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer
+    )
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     raw = json.loads(json.dumps(plan.run(cast("Stage", stage), label="a-b2")))
     ((start_s, end_s),) = recorder.windows_s
@@ -167,7 +180,7 @@ def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
     """It would wait for the window's end, and subjects that record nothing have no answer."""
     client = Program(raw=raw_trial())
     programs = types.SimpleNamespace(loadgen=client, prober=None)
-    stage = types.SimpleNamespace(programs=programs, address="172.18.0.7", port=8080)
+    stage = types.SimpleNamespace(lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080)
     assert "turns" not in StallLoad().run(cast("Stage", stage), label="a-b2")
 
 
@@ -252,6 +265,34 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
     asked(client, prober, plan=StallLoad(settle_s=2.0))
     assert client.starts_s == prober.starts_s
     assert 109 <= client.starts_s[0] < 109 + time.monotonic() - began_s
+
+
+@pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
+def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, has_prober: bool) -> None:
+    """As near as their answers tell, which the record has."""
+    client, prober = (
+        Program(ahead_s=5000.0, round_trip_s=0.05, raw=raw_trial()),
+        Program(ahead_s=-70.0, raw=raw_trial()),
+    )
+    recorder = Recorder(ahead_s=900.0)
+    programs = types.SimpleNamespace(loadgen=client, prober=prober if has_prober else None)
+    lab = types.SimpleNamespace(is_placed=True)
+    stage = types.SimpleNamespace(
+        lab=lab, programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer
+    )
+    plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
+    began_s = time.monotonic()
+    raw = plan.run(cast("Stage", stage), label="a-b2")
+    starts_s = [client.starts_s[0] - 5000, recorder.windows_s[0][0] - 900]
+    starts_s += [prober.starts_s[0] + 70] if has_prober else []
+    assert 0.05 / 2 <= raw["clock_doubt_s"] < 1
+    assert max(starts_s) - min(starts_s) <= raw["clock_doubt_s"]
+    assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
+
+
+def test_programs_that_share_a_clock_leave_no_doubt() -> None:
+    """Nor anything of it in the record."""
+    assert "clock_doubt_s" not in asked(Program(raw=raw_trial()), Program(raw=raw_trial()))
 
 
 def test_two_records_become_one() -> None:

@@ -176,6 +176,22 @@ def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, s
         assert load["seconds"] == PLAN.load_s
 
 
+def test_what_another_machines_clock_is_ahead_is_taken_out_of_each_way() -> None:
+    """It is found on the unshaped link, which is shaped again for the measurement."""
+    lab = FakeLab()
+    shaped = links(lab)
+    shaped.apply(PROFILES["jittery"], subject="subject")
+    together = shaped.measure("client", PROFILES["jittery"].client, subject="subject", plan=PLAN)
+    lab.away = {"netadmin-client"}
+    lab.programs["client"].ahead_us = 7_000_000_000
+    lab.asked()
+    figures = shaped.measure("client", PROFILES["jittery"].client, subject="subject", plan=PLAN)
+    assert lab.asked()["client"] == ["shape", "probe_path", "shape", "probe_path"]
+    for way in ("egress", "ingress"):
+        assert figures.directions[way].delays_ms == pytest.approx(together.directions[way].delays_ms, abs=0.1)
+    assert figures.rtt_p50_ms == together.rtt_p50_ms
+
+
 def test_a_link_that_passes_nothing_is_an_error_with_the_wires_log() -> None:
     """There are no figures to compare."""
     lab = FakeLab()

@@ -63,8 +63,9 @@ class Engine:
         self.specs: list[RoleSpec] = []
         self.labs: list[str] = []
 
-    def __call__(self, _session: object) -> Self:
+    def __call__(self, _session: object, *, engines: object) -> Self:
         """Return this object, where a new lab is wanted."""
+        assert engines is None
         return self
 
     def __enter__(self) -> Self:

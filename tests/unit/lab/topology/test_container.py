@@ -9,6 +9,7 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.topology import container
 from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.placed import Engine
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
 if TYPE_CHECKING:
@@ -107,3 +108,26 @@ def test_a_container_waits_for_what_it_joins_and_for_all_that_it_comes_after() -
     assert CLIENT.needs == ()
     spec = RoleSpec(name="s", role=Role.SUBJECT, image="subject:1", joins="owner", after=("one", "two"))
     assert spec.needs == ("owner", "one", "two")
+
+
+def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -> None:
+    """Those that it asks for are the subject's machine's."""
+    far = Engine(name="far", environment={"DOCKER_HOST": "far"}, cpusets={"1": "1-7"})
+    network = cast("Network", types.SimpleNamespace(name="lab"))
+    client = RoleSpec(name="client", role=Role.CLIENT, image="client:1", cpuset="1")
+    made_there = LabContainer(client, session=Session(), network=network, engine=far)
+    told = cast("StandIn", made_there._container).keywords
+    assert told["docker_client_kw"] == {"environment": {"DOCKER_HOST": "far"}}
+    assert (told["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
+    assert cast("StandIn", made(client)._container).keywords["docker_client_kw"] == {}
+
+
+def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own() -> None:
+    """The engine refuses them for one that joins another's, which has them already."""
+    hosts = {"backend": "10.0.1.4"}
+    started = made(CLIENT)
+    started.start(hosts=hosts)
+    assert cast("StandIn", started._container).keywords["extra_hosts"] == hosts
+    beside = made(companion_spec("client", image="netadmin:1", cpuset=""))
+    beside.start(joined=started, hosts=hosts)
+    assert "extra_hosts" not in cast("StandIn", beside._container).keywords

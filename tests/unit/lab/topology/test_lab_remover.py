@@ -19,7 +19,7 @@ class SlowLab:
     may_end: threading.Event
     fault: LabError | None = None
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, engines: object) -> None:
         pass
 
     def __enter__(self) -> Self:

@@ -13,13 +13,14 @@ from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.snapshot import Snapshot
 from tuneproof.lab.subject.versions import SUITES
+from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
-from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.placement import CpuPlacement, with_cpus
 from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
 
 
@@ -165,6 +166,17 @@ def test_one_cpu_is_too_few() -> None:
     """The load generators would measure themselves."""
     with pytest.raises(CannotRunHereError, match="this engine has 1 CPU"):
         CpuPlacement.on(1)
+
+
+def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
+    """As all others than the subject have on one machine; a single CPU is theirs altogether."""
+    here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
+    engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
+    assert engines.subject.cpuset("0") == "0"
+    assert engines.of(Role.CLIENT).cpuset("1-31") == "1-3"
+    assert {engines.of(Role.BACKEND).cpuset(asked) for asked in ("0", "1-31")} == {"0"}
+    assert engines.of(Role.CLIENT).cpuset("") == ""
+    assert engines.manager == engines.of(Role.CLIENT)
 
 
 START_LOG = "nginx/1.22.1\nstart worker process 11\nstart worker process 12\n"

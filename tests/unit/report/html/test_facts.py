@@ -93,6 +93,14 @@ def test_the_commands_ask_for_the_same_again(tmp_path: Path) -> None:
     )
 
 
+def test_the_commands_place_the_same_roles(tmp_path: Path) -> None:
+    """On another machine a claim may have another answer."""
+    options = {"nginx": ["1.22"], "network": ["bare"], "place": ["client=gen1", "subject=ssh://me@big"]}
+    results = write(tmp_path, document([cell("restores_loop")], options=options))
+    for text in (facts.command(results), facts.command_of_cell(results.cells[0], results)):
+        assert "--place client=gen1 --place subject=ssh://me@big" in text
+
+
 def test_the_headline_names_claims_and_versions() -> None:
     """One sentence, also for a run that decided nothing."""
     cells = [Cell.from_json(cell("a", nginx=version)) for version in ("1.30", "1.18")]

@@ -1,0 +1,110 @@
+"""What the doctor says of engines that a user names."""
+
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tuneproof.cli import doctor, engine_checks
+from tuneproof.cli.main import main
+from tuneproof.errors import BadInputError, EngineUnavailableError
+from tuneproof.lab.engine.named import EngineFacts
+from tuneproof.lab.engine.swarm import Node
+
+FACTS = {
+    "boss": EngineFacts(
+        name="boss", architecture="x86_64", cpus=32, version="28.0", node=Node(id="m", state="active", is_manager=True)
+    ),
+    "gen1": EngineFacts(name="gen1", architecture="x86_64", cpus=8, version="20.10", node=Node(id="w", state="active")),
+    "bare": EngineFacts(name="bare", architecture="x86_64", cpus=2, version="20.10", node=Node(fault="timed out")),
+    "arm": EngineFacts(name="arm", architecture="aarch64", cpus=4, version="28.0", node=Node(id="a", state="active")),
+}
+
+
+@pytest.fixture(autouse=True)
+def engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines that only tell what they are; nothing else is looked at."""
+
+    @contextmanager
+    def environment_of(name: str) -> Any:
+        if name == "typo":
+            raise BadInputError("--engine typo: there is no such Docker context", remedy="one of boss, gen1")
+        yield {}
+
+    def look(name: str, _environment: object) -> EngineFacts:
+        if name == "old":
+            raise EngineUnavailableError("Engine old is Docker 19.03.", remedy="Docker 20.10 or later is needed")
+        return FACTS[name]
+
+    def why_not_together(facts: dict[str, EngineFacts], _environments: object) -> list[str]:
+        if "gone" in facts:
+            raise EngineUnavailableError("The Docker engine does not answer.")
+        return [f"Engine {name} is in no swarm." for name, fact in facts.items() if not fact.node.id]
+
+    monkeypatch.setattr(engine_checks, "environment_of", environment_of)
+    monkeypatch.setattr(engine_checks, "look", look)
+    monkeypatch.setattr(engine_checks, "why_not_together", why_not_together)
+    monkeypatch.setattr(doctor, "connect", None)
+
+
+def said(capsys: pytest.CaptureFixture[str], *names: str) -> tuple[int, list[str]]:
+    """Return the doctor's status, and its lines without the columns' spaces."""
+    status = main(["doctor", *[word for name in names for word in ("--engine", name)]])
+    return status, [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_engines_that_can_do_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    """For --engine, and together for --place."""
+    assert said(capsys, "boss", "gen1") == (
+        0,
+        [
+            "ok engine boss: Docker 28.0, x86_64, 32 CPUs",
+            "ok swarm boss: active, manager",
+            "ok engine gen1: Docker 20.10, x86_64, 8 CPUs",
+            "ok swarm gen1: active, worker",
+            "ok architecture x86_64",
+            "ok together one swarm, all nodes ready: roles can be placed on them",
+        ],
+    )
+
+
+def test_an_engine_without_a_swarm_can_do_all_but_place(capsys: pytest.CaptureFixture[str]) -> None:
+    """By itself there is nothing to compare."""
+    status, lines = said(capsys, "bare")
+    assert status == 0
+    assert lines == [
+        "ok engine bare: Docker 20.10, x86_64, 2 CPUs",
+        (
+            "warn swarm bare: inactive (timed out) - --place needs it in a swarm with the others: `docker swarm "
+            "init` or `docker swarm join` there"
+        ),
+    ]
+    _, lines = said(capsys, "boss", "bare")
+    assert lines[-1].startswith("warn together Engine bare is in no swarm. - for --place: `docker swarm init`")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("typo", "missing engine typo: --engine typo: there is no such Docker context - one of boss, gen1"),
+        ("old", "missing engine old: Engine old is Docker 19.03. - Docker 20.10 or later is needed"),
+        ("arm", "missing architecture x86_64, aarch64 - neither a run nor a lab is shared by engines so unlike"),
+    ],
+)
+def test_an_engine_that_cannot_take_part_gets_status_1(
+    capsys: pytest.CaptureFixture[str], name: str, line: str
+) -> None:
+    """The others are told all the same."""
+    status, lines = said(capsys, "boss", name)
+    assert status == 1
+    assert line in lines
+    assert "ok swarm boss: active, manager" in lines
+
+
+def test_a_manager_that_went_away_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answered a moment ago."""
+    monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
+    _, lines = said(capsys, "boss", "gone")
+    assert lines[-1].startswith("warn together The Docker engine does not answer.")

@@ -1,0 +1,60 @@
+"""What engines say of their swarm, and why some cannot share a network."""
+
+import pytest
+
+from tuneproof.lab.engine.swarm import Node, faults, manager_of, states_from
+
+# As two engines of version 20.10 told it.
+MANAGER = {
+    "Swarm": {"NodeID": "m", "NodeAddr": "10.0.0.1", "LocalNodeState": "active", "ControlAvailable": True, "Error": ""}
+}
+WORKER = {"Swarm": {"NodeID": "w", "LocalNodeState": "active", "ControlAvailable": False, "Error": ""}}
+OUTSIDE = {"Swarm": {"NodeID": "", "LocalNodeState": "inactive", "ControlAvailable": False, "Error": ""}}
+PENDING = {"Swarm": {"NodeID": "", "LocalNodeState": "pending", "ControlAvailable": False, "Error": "no route to host"}}
+NODES = [{"ID": "m", "Status": {"State": "ready", "Addr": "10.0.0.1"}}, {"ID": "w", "Status": {"State": "ready"}}]
+TOGETHER = {"a": Node.from_info(MANAGER), "b": Node.from_info(WORKER)}
+
+
+def test_an_engine_tells_its_part() -> None:
+    """One that knows no swarms is in none."""
+    assert Node.from_info(MANAGER) == Node(id="m", state="active", is_manager=True)
+    assert Node.from_info(WORKER) == Node(id="w", state="active")
+    assert Node.from_info(OUTSIDE) == Node.from_info({}) == Node()
+
+
+def test_engines_of_one_swarm_share_a_network() -> None:
+    """The first of its managers makes it."""
+    assert manager_of(TOGETHER) == "a"
+    assert manager_of({"b": TOGETHER["b"], "a": TOGETHER["a"]}) == "a"
+    assert faults(TOGETHER, states_from(NODES)) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "states", "found"),
+    [
+        ({"b": Node.from_info(WORKER)}, {}, ["None of b is a manager of its swarm."]),
+        (
+            {"a": TOGETHER["a"], "b": Node.from_info(OUTSIDE)},
+            {"m": "ready"},
+            ["Engine b is in no swarm (its state there: inactive)."],
+        ),
+        (
+            {"a": Node.from_info(OUTSIDE), "b": Node.from_info(PENDING)},
+            {},
+            [
+                "Engine a is in no swarm (its state there: inactive).",
+                "Engine b is in no swarm (its state there: pending, no route to host).",
+            ],
+        ),
+        (TOGETHER, {"m": "ready"}, ["Engine b is in another swarm than a."]),
+        (
+            TOGETHER,
+            {"m": "ready", "w": "down"},
+            ["Engine b is down for a: the ports between them may be blocked (TCP 2377, TCP and UDP 7946, UDP 4789)."],
+        ),
+    ],
+    ids=["no-manager", "outside", "both-outside", "another-swarm", "down"],
+)
+def test_engines_that_cannot_are_told_each(nodes: dict[str, Node], states: dict[str, str], found: list[str]) -> None:
+    """All reasons at once."""
+    assert faults(nodes, states) == found

@@ -1,0 +1,145 @@
+"""An engine's turn, on an engine that exists only here."""
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any, cast
+
+import docker
+import pytest
+from docker.errors import APIError, NotFound
+
+from tuneproof.errors import LabError
+from tuneproof.lab.engine import turn
+from tuneproof.lab.engine.labels import Owner, Session
+from tuneproof.lab.engine.turn import HOLDER, NAME, SINCE, EngineBusyError, turn_of
+
+MINE = Session(id="mine")
+ALIVE = Session(id="alive")
+DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
+ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
+
+
+def refusal(status: int) -> APIError:
+    """Return an answer of the engine's."""
+    return APIError("refused", response=SimpleNamespace(status_code=status), explanation="refused")  # type: ignore[arg-type] # all that is asked of it
+
+
+class Engine:
+    """Gives each container's name away once; its clock goes on while somebody waits.
+
+    Attributes:
+        held: The container that has the name.
+        ends_at_s: When its holder removes it.
+    """
+
+    def __init__(self, holder: Session | None = None, *, ends_at_s: float = float("inf")) -> None:
+        self.now_s = 0.0
+        self.ends_at_s = ends_at_s
+        self.removed: list[str] = []
+        self.fault: APIError | None = None
+        self.held: dict[str, Any] | None = None
+        self.told: list[str] = []
+        if holder is not None:
+            self.held = {"Id": "first", "Config": {"Labels": holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"}}}
+
+    @property
+    def client(self) -> docker.DockerClient:
+        """A client of it."""
+        return cast("docker.DockerClient", SimpleNamespace(api=self))
+
+    def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
+        """Create one, unless the name is taken."""
+        assert (image, name) == ("netadmin:1", NAME)
+        if self.fault is not None:
+            raise self.fault
+        if self.now_s >= self.ends_at_s:
+            self.held = None
+        if self.held is not None:
+            raise refusal(409)
+        self.held = {"Id": f"of-{labels['io.tuneproof.session']}", "Config": {"Labels": labels}}
+        return {"Id": self.held["Id"]}
+
+    def inspect_container(self, name: str) -> dict[str, Any]:
+        """Return the one that has the name."""
+        if self.held is None:
+            raise NotFound(name)
+        return self.held
+
+    def remove_container(self, container_id: str, *, force: bool) -> None:
+        """Remove a container by its id."""
+        assert force
+        self.removed.append(container_id)
+        if self.held is None or self.held["Id"] != container_id:
+            raise NotFound(container_id)
+        self.held = None
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_s += seconds
+
+    def monotonic(self) -> float:
+        """Tell the time."""
+        return self.now_s
+
+
+def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch, *, wait_s: float = 60.0) -> Any:
+    """Return the context in which the turn is ours."""
+    monkeypatch.setattr(turn, "time", engine)
+    return turn_of(
+        engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=wait_s
+    )
+
+
+def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says whose it is, as the session's own, for the sweep of leftovers."""
+    engine = Engine()
+    with taken(engine, monkeypatch):
+        labels = engine.inspect_container(NAME)["Config"]["Labels"]
+        assert MINE.labels.items() <= labels.items()
+        assert "@" in labels[HOLDER]
+        assert labels[SINCE].endswith(" UTC")
+    assert engine.held is None
+    assert engine.told == []
+
+
+def test_whoever_measures_is_waited_for_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it has come to its end."""
+    engine = Engine(ALIVE, ends_at_s=10)
+    with taken(engine, monkeypatch):
+        assert engine.now_s == pytest.approx(10, abs=1)
+    assert engine.told == ["engine big measures for eve@desk, since 12:00 UTC: waiting for its turn, 1 minutes at most"]
+    assert engine.removed == ["of-mine"]
+
+
+@pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
+def test_nobody_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch, holder: Session) -> None:
+    """Whether one on another machine is alive cannot be known; it is left alone."""
+    engine = Engine(holder)
+    with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):
+        taken(engine, monkeypatch).__enter__()
+    assert engine.now_s == pytest.approx(60, abs=1)
+    assert engine.removed == []
+
+
+def test_the_turn_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it."""
+    engine = Engine(DEAD)
+    with taken(engine, monkeypatch):
+        assert engine.now_s == 0
+        assert engine.removed == ["first"]
+
+
+def test_a_turn_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `./lab clean`: it is removed by its id."""
+    engine = Engine()
+    with taken(engine, monkeypatch):
+        engine.held = {"Id": "another", "Config": {"Labels": ALIVE.labels}}
+    assert engine.held is not None
+
+
+def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its reason; only a name that is taken is waited for."""
+    engine = Engine()
+    engine.fault = refusal(500)
+    with pytest.raises(LabError, match="taking the turn of engine big: refused"):
+        taken(engine, monkeypatch).__enter__()

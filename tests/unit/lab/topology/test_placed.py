@@ -1,0 +1,184 @@
+"""Where the roles run: what a user may say, and the engines that it comes to."""
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tuneproof.errors import BadInputError, CannotRunHereError, EngineUnavailableError
+from tuneproof.lab.engine.named import EngineFacts
+from tuneproof.lab.engine.swarm import Node
+from tuneproof.lab.topology import placed as module
+from tuneproof.lab.topology.placed import Engine, Engines, parse_places, placed
+from tuneproof.lab.topology.roles import Role
+
+MANAGER = Node(id="m", state="active", is_manager=True)
+WORKER = Node(id="w", state="active")
+
+
+def test_roles_are_placed_by_name() -> None:
+    """An address may have any letters."""
+    assert parse_places(["client=tcp://10.0.0.5:2376", "subject=big"]) == {
+        Role.CLIENT: "tcp://10.0.0.5:2376",
+        Role.SUBJECT: "big",
+    }
+    assert parse_places([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["proxy=a"], "--place proxy=a: there is no such role\n  to do: one of subject, client, backend"),
+        (["netadmin=a"], "--place netadmin=a: there is no such role"),
+        (["a"], "--place a: there is no such role"),
+        (["client"], "--place client: the engine is missing\n  to do: --place client=CONTEXT_OR_ADDRESS"),
+        (["client="], "--place client=: the engine is missing"),
+        (["client=a", "client=b"], "--place client=b: client is placed twice"),
+    ],
+)
+def test_a_place_that_is_none_is_one_message(words: list[str], message: str) -> None:
+    """With what may be said instead."""
+    with pytest.raises(BadInputError) as caught:
+        parse_places(words)
+    assert str(caught.value).startswith(message)
+
+
+def test_where_nothing_is_placed_the_network_is_the_engines_own() -> None:
+    """And its containers are all on one."""
+    engines = Engines()
+    assert not engines.are_several
+    assert engines.network_options == {}
+    assert [engine.label for engine in engines.used] == ["default"]
+    assert engines.home.client_options == {}
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
+    """Engines by name that can be reached; a test puts them there."""
+    found: dict[str, EngineFacts] = {}
+
+    @contextmanager
+    def environment_of(name: str) -> Any:
+        if name not in found:
+            raise BadInputError(f"--place {name}: there is no such Docker context")
+        yield {"DOCKER_HOST": name}
+
+    def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
+        fact = found[environment["DOCKER_HOST"]]
+        if fact.version == "19.03":
+            raise EngineUnavailableError(f"Engine {name} is Docker 19.03.")
+        return fact
+
+    def nodes() -> list[dict[str, Any]]:
+        return [{"ID": fact.node.id, "Status": {"State": "ready"}} for fact in found.values() if fact.node.id]
+
+    monkeypatch.setattr(module, "_environment", environment_of)
+    monkeypatch.setattr(module, "look", look)
+    client = SimpleNamespace(api=SimpleNamespace(nodes=nodes), close=lambda: None)
+    monkeypatch.setattr(module, "connect", lambda **_: client)
+    return found
+
+
+def facts(name: str, node: Node, *, architecture: str = "x86_64", version: str = "20.10") -> EngineFacts:
+    """Return what an engine says of itself."""
+    return EngineFacts(name=name or "default", architecture=architecture, cpus=4, version=version, node=node)
+
+
+def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, EngineFacts]) -> None:
+    """One of the engines makes a network that reaches over both, and is told last to remove it."""
+    there |= {"": facts("", MANAGER), "far": facts("far", WORKER)}
+    with placed({Role.CLIENT: "far"}) as engines:
+        assert engines.are_several
+        assert [engines.of(role).label for role in Role] == ["default", "default", "far", "default"]
+        assert engines.of(Role.CLIENT).client_options == {"environment": {"DOCKER_HOST": "far"}}
+        assert engines.home.label == "default"
+        assert [engine.label for engine in engines.used] == ["far", "default"]
+        assert engines.network_options == {"driver": "overlay", "attachable": True}
+        assert engines.alone(Role.CLIENT).home == engines.of(Role.CLIENT)
+        assert not engines.alone(Role.CLIENT).are_several
+
+
+def test_the_default_engine_is_not_asked_where_it_gets_no_role(there: dict[str, EngineFacts]) -> None:
+    """It need not even be there."""
+    there |= {"big": facts("big", WORKER), "far": facts("far", MANAGER)}
+    with placed({Role.SUBJECT: "big", Role.CLIENT: "far", Role.BACKEND: "far"}) as engines:
+        assert engines.subject.label == "big"
+        assert engines.home.label == "far"
+
+
+def test_an_engine_by_two_names_is_one(there: dict[str, EngineFacts]) -> None:
+    """It needs no network over machines, and no turn of its own."""
+    there |= {"": facts("", MANAGER), "same": facts("same", MANAGER)}
+    with placed({Role.CLIENT: "same"}) as engines:
+        assert not engines.are_several
+        assert [engine.label for engine in engines.used] == ["default"]
+
+
+@pytest.mark.parametrize("node", [Node(), WORKER])
+def test_all_roles_on_one_engine_need_no_swarm(there: dict[str, EngineFacts], node: Node) -> None:
+    """As with --engine."""
+    there["big"] = facts("big", node)
+    with placed(dict.fromkeys((Role.SUBJECT, Role.CLIENT, Role.BACKEND), "big")) as engines:
+        assert not engines.are_several
+        assert engines.home.client_options == {"environment": {"DOCKER_HOST": "big"}}
+
+
+@pytest.mark.parametrize(
+    ("far", "message"),
+    [
+        (facts("far", Node()), "Engine far is in no swarm"),
+        (facts("far", WORKER, architecture="aarch64"), "Engine far is aarch64, and default is x86_64"),
+        (facts("far", WORKER, version="19.03"), r"Engine far is Docker 19\.03"),
+    ],
+    ids=["no-swarm", "architecture", "version"],
+)
+def test_engines_that_cannot_work_together_are_told_before_anything_is_started(
+    there: dict[str, EngineFacts], far: EngineFacts, message: str
+) -> None:
+    """In one message, without a traceback."""
+    there |= {"": facts("", MANAGER), "far": far}
+    with pytest.raises((BadInputError, CannotRunHereError), match=message), placed({Role.CLIENT: "far"}):
+        pass
+
+
+def test_workers_alone_have_nobody_to_make_a_network(there: dict[str, EngineFacts]) -> None:
+    """With the steps."""
+    there |= {"": facts("", WORKER), "far": facts("far", Node(id="v", state="active"))}
+    with (
+        pytest.raises(CannotRunHereError, match="None of default, far is a manager") as caught,
+        placed({Role.CLIENT: "far"}),
+    ):
+        pass
+    assert "docker swarm init" in caught.value.remedy
+
+
+def test_an_engine_that_is_not_known_is_bad_input(there: dict[str, EngineFacts]) -> None:
+    """Whatever the others are."""
+    there[""] = facts("", MANAGER)
+    with pytest.raises(BadInputError, match="there is no such Docker context"), placed({Role.CLIENT: "far"}):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("host", "context", "found"),
+    [("tcp://10.0.0.5:2375", "", "tcp://10.0.0.5:2375"), ("", "default", None)],
+    ids=["by-host", "by-context"],
+)
+def test_the_default_engine_is_the_one_of_every_other_command(
+    monkeypatch: pytest.MonkeyPatch, host: str, context: str, found: str | None
+) -> None:
+    """By the environment, or by the current context."""
+    for name, value in (("DOCKER_HOST", host), ("DOCKER_CONTEXT", context)):
+        monkeypatch.delenv(name, raising=False)
+        if value:
+            monkeypatch.setenv(name, value)
+    with module._environment("") as environment:
+        assert environment.get("DOCKER_HOST") == found
+
+
+def test_an_engines_own_cpus_take_the_place_of_those_of_the_subjects_machine() -> None:
+    """Of those that are known."""
+    engine = Engine(name="far", cpusets={"1": "1-7"})
+    assert (engine.cpuset("1"), engine.cpuset("")) == ("1-7", "")

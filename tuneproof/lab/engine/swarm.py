@@ -1,0 +1,84 @@
+"""Docker's Swarm mode: what an engine says of its part in a swarm, and what keeps engines from sharing a network.
+
+An overlay network reaches over the engines of one swarm; only a manager creates and removes one:
+https://docs.docker.com/engine/network/drivers/overlay/
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+ACTIVE: Final = "active"
+READY: Final = "ready"
+PORTS: Final = "TCP 2377, TCP and UDP 7946, UDP 4789"
+"""What engines of a swarm reach each other by: https://docs.docker.com/engine/swarm/swarm-tutorial/#open-protocols-and-ports-between-the-hosts"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """An engine's part in a swarm.
+
+    Attributes:
+        id: Its id there; empty outside of any swarm.
+        state: "active" in a swarm, "inactive" outside, or what is between them.
+        is_manager: Whether it manages the swarm.
+        fault: What the engine says is wrong with it; empty for nothing.
+    """
+
+    id: str = ""
+    state: str = "inactive"
+    is_manager: bool = False
+    fault: str = ""
+
+    @classmethod
+    def from_info(cls, info: Mapping[str, Any]) -> Self:
+        """Build from what the engine tells of itself."""
+        told = info.get("Swarm", {})
+        return cls(
+            id=told.get("NodeID", ""),
+            state=told.get("LocalNodeState", "inactive"),
+            is_manager=bool(told.get("ControlAvailable")),
+            fault=told.get("Error", ""),
+        )
+
+
+def states_from(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the states of a swarm's nodes by id, from a manager's list: "ready", "down" and so on."""
+    return {node["ID"]: node["Status"]["State"] for node in nodes}
+
+
+def manager_of(nodes: Mapping[str, Node]) -> str | None:
+    """Return the name of the first engine that manages a swarm, or None.
+
+    Args:
+        nodes: By the engine's name.
+    """
+    return next((name for name, node in nodes.items() if node.state == ACTIVE and node.is_manager), None)
+
+
+def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
+    """Return why engines cannot share an overlay network, in sentences; none if they can.
+
+    Args:
+        nodes: By the engine's name.
+        states: Of the swarm's nodes by id, as the first manager of these engines tells them; empty without a manager.
+    """
+    found = [
+        f"Engine {name} is in no swarm (its state there: {node.state}{f', {node.fault}' if node.fault else ''})."
+        for name, node in nodes.items()
+        if node.state != ACTIVE
+    ]
+    members = {name: node for name, node in nodes.items() if node.state == ACTIVE}
+    manager = manager_of(nodes)
+    if members and manager is None:
+        found.append(f"None of {', '.join(members)} is a manager of its swarm.")
+    if manager is None:
+        return found
+    for name, node in members.items():
+        if node.id not in states:
+            found.append(f"Engine {name} is in another swarm than {manager}.")
+        elif states[node.id] != READY:
+            found.append(
+                f"Engine {name} is {states[node.id]} for {manager}: the ports between them may be blocked ({PORTS})."
+            )
+    return found

@@ -1,0 +1,132 @@
+"""An engine's turn: only one lab at a time measures on it, whoever started it, from whatever machine.
+
+The turn is a container that is never started. The engine gives a container's name to one asker only, at once or not at
+all (which holds neither for networks, whose names may repeat, nor for volumes, which are made for every asker); and it
+is removed by its id, so that nobody can take away a turn that has gone to somebody else meanwhile. It carries the
+session's labels: the reaper and the sweep of leftovers remove it like all else that a dead session left.
+"""
+
+import getpass
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import docker
+from docker.errors import APIError, NotFound
+
+from tuneproof.errors import EngineUnavailableError, TuneproofError
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.labels import OWNER, SESSION, Owner, Session
+
+NAME: Final = "tuneproof-turn"
+HOLDER: Final = "io.tuneproof.turn.holder"
+SINCE: Final = "io.tuneproof.turn.since"
+WAIT_S: Final = 3600.0
+"""A quick run of everything takes about as long on a machine of two CPUs."""
+_POLL_S: Final = 1.0
+_CONFLICT: Final = 409
+
+
+class EngineBusyError(EngineUnavailableError):
+    """Somebody else measures on the engine, and has not come to an end."""
+
+
+@contextmanager
+def turn_of(
+    client: docker.DockerClient,
+    *,
+    name: str,
+    session: Session,
+    image: str,
+    report: Callable[[str], None],
+    wait_s: float = WAIT_S,
+) -> Iterator[None]:
+    """Have an engine to oneself inside the context.
+
+    Args:
+        client: The engine.
+        name: How messages shall call it.
+        session: Who wants it.
+        image: Full name of any image that the engine holds.
+        report: Gets one line for each holder that is waited for.
+        wait_s: How long to wait (default: an hour).
+
+    Raises:
+        EngineBusyError: It was somebody else's for all that time; the message says whose.
+        TuneproofError: The engine refused, or does not answer.
+    """
+    taken = _take(client, name=name, session=session, image=image, report=report, wait_s=wait_s)
+    try:
+        yield
+    finally:
+        # An engine that has gone away meanwhile is told of by those who need it; what is left goes with the session.
+        with suppress(TuneproofError):
+            _remove(client, taken)
+
+
+def _take(
+    client: docker.DockerClient,
+    *,
+    name: str,
+    session: Session,
+    image: str,
+    report: Callable[[str], None],
+    wait_s: float,
+) -> str:
+    """Return the id of the turn's container once it is ours."""
+    deadline_s = time.monotonic() + wait_s
+    told = ""
+    while True:
+        with engine_errors(f"taking the turn of engine {name}"):
+            try:
+                return str(client.api.create_container(image, name=NAME, labels=_labels(session))["Id"])
+            except APIError as error:
+                if error.status_code != _CONFLICT:
+                    raise
+            try:
+                held = client.api.inspect_container(NAME)
+            except NotFound:
+                continue
+        labels = held["Config"]["Labels"] or {}
+        if _is_dead(labels):
+            _remove(client, held["Id"])
+            continue
+        whose = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
+        if time.monotonic() >= deadline_s:
+            raise EngineBusyError(
+                f"Engine {name} measures for {whose}, and still does after {wait_s / 60:.0f} minutes.",
+                remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes its turn",
+            )
+        if held["Id"] != told:
+            told = held["Id"]
+            report(f"engine {name} measures for {whose}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
+        time.sleep(_POLL_S)
+
+
+def _labels(session: Session) -> dict[str, str]:
+    since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return {**session.labels, HOLDER: f"{_user()}@{os.uname().nodename}", SINCE: since}
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # No name for the number, as in some containers.
+        return str(os.getuid())
+
+
+def _is_dead(labels: Mapping[str, Any]) -> bool:
+    """Tell whether the holder is certainly gone, as :func:`.sweep.remove_dead_sessions` judges."""
+    try:
+        return SESSION in labels and Owner.from_label(labels.get(OWNER, "")).is_dead()
+    except ValueError:
+        return False
+
+
+def _remove(client: docker.DockerClient, container_id: str) -> None:
+    with engine_errors("giving the engine's turn back"), suppress(NotFound):
+        client.api.remove_container(container_id, force=True)

@@ -1,0 +1,147 @@
+"""The paths between the machines of a placed lab, measured before anything relies on them."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Self
+
+from tuneproof.errors import CannotRunHereError, LabError
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.clocks import on_one_clock, other_ahead_us
+from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.shaped_links import PROBE_PORT
+from tuneproof.lab.network.shaper import CAPABILITIES
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.placed import PLACEABLE, Engines
+from tuneproof.lab.topology.roles import Role, RoleSpec
+
+_PACKETS: Final = 400
+_INTERVAL_S: Final = 0.002
+_PAYLOAD_BYTES: Final = 64
+_LINGER_S: Final = 0.2
+_LOAD_S: Final = 1.0
+
+
+class NoPathError(CannotRunHereError):
+    """The machines of a placed lab do not reach each other as it needs."""
+
+    ends_run = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachinePath:
+    """The path between a role's machine and the subject's.
+
+    Attributes:
+        engine: Name of the role's engine.
+        rtt_p10_ms: 10th percentile of the round trip.
+        rtt_p50_ms: Its median.
+        rtt_p90_ms: Its 90th percentile.
+        loss_pct: Probes that were lost, there or back.
+        to_subject_mbit: What one TCP stream carried, in 10^6 bit/s.
+        from_subject_mbit: Likewise, the other way.
+    """
+
+    engine: str
+    rtt_p10_ms: float
+    rtt_p50_ms: float
+    rtt_p90_ms: float
+    loss_pct: float
+    to_subject_mbit: float
+    from_subject_mbit: float
+
+    @classmethod
+    def from_figures(cls, figures: LinkFigures, *, engine: str) -> Self:
+        """Build from what was measured; its ways one by one are not in it, since two clocks have told them."""
+        lost = figures.egress.lost + figures.ingress.lost
+        return cls(
+            engine=engine,
+            rtt_p10_ms=figures.rtt_p10_ms,
+            rtt_p50_ms=figures.rtt_p50_ms,
+            rtt_p90_ms=figures.rtt_p90_ms,
+            loss_pct=100 * lost / figures.egress.packets,
+            to_subject_mbit=figures.egress.rate.mbit if figures.egress.rate else 0.0,
+            from_subject_mbit=figures.ingress.rate.mbit if figures.ingress.rate else 0.0,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as results.json has it."""
+        return asdict(self)
+
+    def line(self, role: str) -> str:
+        """Return it in words."""
+        return (
+            f"{role} on {self.engine}: round trip {self.rtt_p50_ms:.2g} ms (p90 {self.rtt_p90_ms:.2g} ms), "
+            f"{self.to_subject_mbit:,.0f} Mbit/s to the subject, {self.from_subject_mbit:,.0f} Mbit/s from it, "
+            f"{self.loss_pct:.2g} % lost"
+        )
+
+
+def measure_paths(session: Session, engines: Engines, *, image: str) -> Mapping[Role, MachinePath]:
+    """Measure the path between the subject's machine and each other one, by the roles that are there.
+
+    Args:
+        session: Owner of the containers, which are gone afterwards.
+        engines: Where the roles are.
+        image: Full name of the netadmin image.
+
+    Raises:
+        NoPathError: Nothing passes, or a container cannot be started.
+    """
+    try:
+        return _measure(session, engines, image)
+    except LabError as error:
+        raise NoPathError(error.what, where=error.where, remedy=error.remedy, tail=error.tail) from error
+
+
+def _measure(session: Session, engines: Engines, image: str) -> Mapping[Role, MachinePath]:
+    away = [role for role in PLACEABLE if engines.of(role) != engines.subject]
+    first = {engines.of(role).name: role for role in reversed(away)}
+    specs = {role: _end(role, image) for role in (Role.SUBJECT, *first.values())}
+    with Lab(session, engines=engines) as lab:
+        lab.start(list(specs.values()))
+        for spec in specs.values():
+            # Of a line that is being printed, who attaches now hears the rest.
+            lab[spec.name].wait_for_log("\n")
+        agents = {role: LinkAgent(lab[spec.name]) for role, spec in specs.items()}
+        address = lab[specs[Role.SUBJECT].name].address()
+        measured = {
+            name: MachinePath.from_figures(
+                _figures(agents[role], agents[Role.SUBJECT], address), engine=engines.of(role).label
+            )
+            for name, role in first.items()
+        }
+    return {role: measured[engines.of(role).name] for role in away}
+
+
+def _end(role: Role, image: str) -> RoleSpec:
+    return RoleSpec(
+        name=f"path-{role.value}",
+        role=Role.NETADMIN,
+        goes_with=role,
+        image=image,
+        capabilities=CAPABILITIES,
+        answers=True,
+    )
+
+
+def _figures(agent: LinkAgent, subject: LinkAgent, address: str) -> LinkFigures:
+    # A stream finds its rate by itself.
+    load = {"seconds": _LOAD_S, "rate_bytes_per_s": 0.0, "stream": True}
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        answering = pool.submit(subject.answer_probes, PROBE_PORT)
+        raw = agent.probe_path(
+            address=address,
+            packets=_PACKETS,
+            interval_s=_INTERVAL_S,
+            payload_bytes=_PAYLOAD_BYTES,
+            linger_s=_LINGER_S,
+            loads={"egress": load, "ingress": load},
+            port=PROBE_PORT,
+        )
+        answering.result()
+    try:
+        return LinkFigures.from_json(on_one_clock(raw, other_ahead_us(raw)), payload_bytes=_PAYLOAD_BYTES)
+    except ValueError as error:
+        raise LabError(f"the path between the machines passes nothing: {error}") from error

@@ -1,0 +1,235 @@
+"""Where the containers of a lab run: all on one engine, or the roles on several, in one overlay network.
+
+A container that joins another one's namespaces is on its engine; a netadmin container that owns a role's network
+namespace is on the role's.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from docker.context import ContextAPI
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.named import EngineFacts, environment_of, look
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.engine.swarm import faults, manager_of, states_from
+from tuneproof.lab.topology.roles import Role
+
+OPTION: Final = "--place"
+PLACEABLE: Final = (Role.SUBJECT, Role.CLIENT, Role.BACKEND)
+"""The other containers go where the one is that they belong to."""
+SWARM_STEPS: Final = (
+    "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
+    "docs/engines.md has the steps"
+)
+DEFAULT: Final = ""
+"""How the engine is called that roles are on which are not placed; see :func:`label_of`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """An engine of a lab.
+
+    Attributes:
+        name: What the user calls it; :data:`DEFAULT` for the one that is used unless another is named.
+        environment: What leads to it; None for this process's own.
+        cpus: Number of its CPUs; 0 where nobody has asked.
+        node: Its id in the swarm; empty outside of any.
+        cpusets: Its CPUs for those of the subject's machine that containers ask for, as lists in the kernel's format;
+            one that is not among them is left as it is.
+    """
+
+    name: str = DEFAULT
+    environment: Mapping[str, str] | None = None
+    cpus: int = 0
+    node: str = ""
+    cpusets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return label_of(self.name)
+
+    def cpuset(self, asked: str) -> str:
+        """Return its CPUs for those that a container asks for."""
+        return self.cpusets.get(asked, asked)
+
+    @property
+    def client_options(self) -> dict[str, Any]:
+        """What ``docker.from_env`` is told to reach it."""
+        return {} if self.environment is None else {"environment": dict(self.environment)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engines:
+    """The engines of a lab, by role.
+
+    Attributes:
+        default: Where containers are whose role has no engine of its own.
+        by_role: Where the others are.
+        manager: The one that makes the overlay network; None where all roles are on one engine.
+    """
+
+    default: Engine = field(default_factory=Engine)
+    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))
+    manager: Engine | None = None
+
+    def of(self, role: Role) -> Engine:
+        """Return the engine of a role's containers."""
+        return self.by_role.get(role, self.default)
+
+    @property
+    def subject(self) -> Engine:
+        """The engine of the subjects, whose machine is the one under test."""
+        return self.of(Role.SUBJECT)
+
+    @property
+    def used(self) -> tuple[Engine, ...]:
+        """All engines that have a role, each once; the one that makes the network last, so that it is free by then."""
+        distinct = {engine.name: engine for engine in map(self.of, PLACEABLE)}
+        return tuple(sorted(distinct.values(), key=lambda engine: engine is self.manager))
+
+    @property
+    def are_several(self) -> bool:
+        """Whether the lab needs a network that reaches over machines."""
+        return self.manager is not None
+
+    @property
+    def home(self) -> Engine:
+        """Where the lab's network is made."""
+        return self.manager or self.subject
+
+    @property
+    def network_options(self) -> dict[str, Any]:
+        """How the lab's network differs from a usual one."""
+        return {"driver": "overlay", "attachable": True} if self.are_several else {}
+
+    def alone(self, role: Role) -> "Engines":
+        """Return the engine of a role for labs that are there altogether."""
+        return Engines(default=self.of(role))
+
+
+def label_of(name: str) -> str:
+    """Return what messages call an engine."""
+    return name or "default"
+
+
+def parse_places(words: Iterable[str]) -> dict[Role, str]:
+    """Return the engines' names by role.
+
+    Args:
+        words: Each ROLE=ENGINE.
+
+    Raises:
+        BadInputError: There is no such role, it is placed twice, or the engine is missing.
+    """
+    roles = {role.value: role for role in PLACEABLE}
+    found: dict[Role, str] = {}
+    for word in words:
+        role, _, engine = word.partition("=")
+        if role not in roles:
+            raise BadInputError(f"{OPTION} {word}: there is no such role", remedy=f"one of {', '.join(roles)}")
+        if not engine:
+            raise BadInputError(f"{OPTION} {word}: the engine is missing", remedy=f"{OPTION} {role}=CONTEXT_OR_ADDRESS")
+        if roles[role] in found:
+            raise BadInputError(f"{OPTION} {word}: {role} is placed twice", remedy="place each role once")
+        found[roles[role]] = engine
+    return found
+
+
+@contextmanager
+def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
+    """Reach the engines of a placed lab, and see to it that they can share a network, before anything is started.
+
+    Args:
+        places: The engines' names by role.
+
+    Raises:
+        BadInputError: An engine is not known, or they differ in their architecture.
+        EngineUnavailableError: One does not answer, or is too old.
+        CannotRunHereError: They cannot share a network; all reasons are named.
+    """
+    names = {role: places.get(role, DEFAULT) for role in PLACEABLE}
+    with ExitStack() as reached:
+        environments = {name: reached.enter_context(_environment(name)) for name in dict.fromkeys(names.values())}
+        facts = {name: look(label_of(name), environment) for name, environment in environments.items()}
+        first = _first_names(facts)
+        kept = {name: facts[name] for name in dict.fromkeys(first.values())}
+        _refuse_different(list(kept.values()))
+        manager = _manager_for(kept, environments) if len(kept) > 1 else None
+        engines = {
+            name: Engine(name=name, environment=environments[name], cpus=fact.cpus, node=fact.node.id)
+            for name, fact in kept.items()
+        }
+        yield Engines(
+            default=engines[first[names[Role.SUBJECT]]],
+            by_role={role: engines[first[name]] for role, name in names.items()},
+            manager=None if manager is None else engines[manager],
+        )
+
+
+def _first_names(facts: Mapping[str, EngineFacts]) -> dict[str, str]:
+    """Return by name the first name of the same engine: two may lead to one, as its id in the swarm tells."""
+    known: dict[str, str] = {}
+    return {name: known.setdefault(fact.node.id or name, name) for name, fact in facts.items()}
+
+
+def _refuse_different(facts: Sequence[EngineFacts]) -> None:
+    for fact in facts[1:]:
+        if fact.architecture != facts[0].architecture:
+            raise BadInputError(
+                f"Engine {fact.name} is {fact.architecture}, and {facts[0].name} is {facts[0].architecture}: the "
+                "images of one lab are of one architecture.",
+                remedy="place its roles on engines of one architecture",
+            )
+
+
+def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return why engines cannot share an overlay network, in sentences; none if they can.
+
+    Args:
+        facts: What they say of themselves, by name.
+        environments: What leads to them, likewise.
+
+    Raises:
+        EngineUnavailableError: The one that manages the swarm stopped answering.
+    """
+    nodes = {name: fact.node for name, fact in facts.items()}
+    manager = manager_of(nodes)
+    states: dict[str, str] = {}
+    if manager is not None:
+        client = connect(environment=environments[manager])
+        with engine_errors(f"asking engine {label_of(manager)} for the nodes of its swarm"):
+            states = states_from(client.api.nodes())
+        client.close()
+    return faults({label_of(name): node for name, node in nodes.items()}, states)
+
+
+def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the engine that makes the network.
+
+    Raises:
+        CannotRunHereError: They cannot share one.
+    """
+    manager = manager_of({name: fact.node for name, fact in facts.items()})
+    if (found := why_not_together(facts, environments)) or manager is None:
+        raise CannotRunHereError(" ".join(found), remedy=SWARM_STEPS)
+    return manager
+
+
+@contextmanager
+def _environment(name: str) -> Iterator[dict[str, str]]:
+    """Return what leads to an engine; to the default one as every other command is led to it."""
+    if name == DEFAULT and os.environ.get("DOCKER_HOST"):
+        yield dict(os.environ)
+        return
+    if name == DEFAULT:
+        context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT"))
+        name = context.Name if context is not None else "default"
+    with environment_of(name, option=OPTION) as environment:
+        yield environment
