@@ -6,13 +6,13 @@
 #   start NAME [LIBRARY]  start it, with LIBRARY preloaded; answered once its sockets listen
 #   stop                  fast shutdown (https://nginx.org/en/docs/control.html); answered once its master is gone
 #   write NAME BYTES      a file of so many bytes in the folder of files that change, written in place
-# Each question has a number in front. The answer is {"number": the same, "status": exit status, "said": what it printed,
-# in base64}.
+# Each question has a number in front. The answer is {"number": the same, "answer": {"status": exit status, "said": what it
+# printed, in base64}}.
 set -u
 state=/var/lib/subject
 said=/dev/shm/said
 answer() {
-    printf '{"number": %d, "status": %d, "said": "%s"}\n' "$1" "$2" "$(base64 -w0 <"$said")"
+    printf '{"number": %d, "answer": {"status": %d, "said": "%s"}}\n' "$1" "$2" "$(base64 -w0 <"$said")"
 }
 end() {
     # A test leaves the file empty.
@@ -27,10 +27,8 @@ fresh() {
     rm -rf "$state"/* /var/log/subject/* /dev/shm/tuneproof-* && mkdir -p "$state/changing" "$state/cache"
 }
 while read -r line; do
-    # A question is a string in JSON, and none has anything to be escaped.
-    line=${line#\"}
     # shellcheck disable=SC2086 - its words
-    set -- ${line%\"}
+    set -- $line
     number=$1 word=$2 name=${3-} argument=${4-}
     case "$word" in
     version) nginx -v >"$said" 2>&1 ;;

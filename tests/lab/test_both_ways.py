@@ -31,7 +31,7 @@ from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportSta
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.measurement import CellPlace

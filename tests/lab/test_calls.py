@@ -8,8 +8,8 @@ import pytest
 from fixtures.measurements import Measure
 from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, more
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow
 from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.config import ERROR_LOG_PATH
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.inference.verdicts import Form, Verdict

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import docker
 import pytest
@@ -15,6 +16,7 @@ from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
 from tuneproof.lab.network.link_faults import PRECONDITION
@@ -24,7 +26,7 @@ from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
 from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name
 from tuneproof.lab.network.shaper import NATIVE, WIRE, NoShaperError, choose_shaper, why_impossible
-from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.proof.inference.looks import FEWEST_BLOCKS
 from tuneproof.proof.scenario.bench import Bench
@@ -121,10 +123,10 @@ def test_the_native_path_works_inside_the_wires_own_kernel(links: ShapedLinks) -
     """The same function and read-back on a link of that kernel, both directions: ifb for what arrives."""
     profile = LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9))
     answer = links.agent("client").shape_natively_inside(profile)
-    assert answer["impossible"] == ""
+    assert answer.impossible == ""
     for direction, way in profile.directions.items():
-        assert answer["read_back"][direction] == way.to_netem()
-        assert way.delay_ms <= answer[f"{direction}_ms"] <= way.delay_ms + 1.0
+        assert answer.read_back[direction] == way.to_netem()
+        assert way.delay_ms <= getattr(answer, f"{direction}_ms") <= way.delay_ms + 1.0
 
 
 def test_a_second_native_shaping_leaves_nothing_of_the_first(links: ShapedLinks) -> None:
@@ -134,7 +136,7 @@ def test_a_second_native_shaping_leaves_nothing_of_the_first(links: ShapedLinks)
     full = LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10))
     agent.shape_natively_inside(full)
     plain = LinkProfile.both(Impairment(delay_ms=3))
-    read_back = agent.shape_natively_inside(plain)["read_back"]
+    read_back = agent.shape_natively_inside(plain).read_back
     assert read_back == {name: way.to_netem() for name, way in plain.directions.items()}
 
 
@@ -226,7 +228,7 @@ def during_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, Cal
     def arrange(block: int, what: Callable[[], None]) -> None:
         run = Bench.run
 
-        def run_and_disturb(bench: Bench, arm: object, *, label: str) -> dict[str, object]:
+        def run_and_disturb(bench: Bench, arm: object, *, label: str) -> Outcome[Any]:
             if label.endswith(f"-b{block}") and not timers:
                 timers.append(threading.Timer(0.5, what))
                 timers[0].start()
@@ -265,7 +267,8 @@ def test_a_wire_ends_with_its_container(
     )[0]
     with Lab(lab_session) as lab:
         lab.start([spec])
-        ready_s = LinkAgent(lab[spec.name]).greeting["ready_s"]
+        ready_s = LinkAgent(lab[spec.name]).greeting.ready_s
+        assert ready_s is not None
         assert ready_s > 0
         pids = [pid for pid, command in lab[spec.name].processes() if command.startswith("linux.uml")]
         assert pids

@@ -96,7 +96,7 @@ def asked(
             images=images.of_bench(nginx),
             placement=CpuPlacement.on(engine.info()["NCPU"]),
         )
-        return {arm.name: bench.run(arm, label="requests")["figures"] for arm in arms}
+        return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
 
 @pytest.mark.parametrize("name", parameters())

@@ -6,9 +6,9 @@ from dataclasses import asdict, replace
 from typing import Any, Final, TypeVar
 
 from tests.support import canned_turns
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import observed, stall_record
 from tuneproof.lab.load.accept_load import AcceptObservation
-from tuneproof.lab.load.base import TrialRecord
+from tuneproof.lab.load.base import Observation
 from tuneproof.lab.load.connect_storm import StormObservation
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.load.half_open import HalfOpenObservation
@@ -20,11 +20,11 @@ from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.load.start_up import StartUpObservation
 from tuneproof.proof.scenario.claims import Claim
 
-_Obs = TypeVar("_Obs", bound=TrialRecord)
+_Obs = TypeVar("_Obs", bound=Observation)
 # An observation per arm, in the order of a claim's arms.
-Block = Sequence[TrialRecord]
+Block = Sequence[Observation]
 
-_ANY: Final[dict[str, Any]] = {"trial": "a-b1", "steal_pct": 0.0, "measuring_s": 1.0}
+_ANY: Final[dict[str, Any]] = {"steal_pct": 0.0, "measuring_s": 1.0}
 
 STORM: Final = StormObservation(
     **_ANY,
@@ -92,10 +92,10 @@ MEMORY: Final = MemoryObservation(
 # An nginx of one worker whose every connection costs 424 bytes, beside 1 MiB.
 STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
 # Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
-STALL: Final = StallObservation.from_json(raw_trial(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
+STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
 
 
-def by_arm(claim: Claim[Any], block: Block) -> dict[str, TrialRecord]:
+def by_arm(claim: Claim[Any], block: Block) -> dict[str, Observation]:
     """Return the observations of a block by the claim's arms."""
     return dict(zip(claim.arms, block, strict=True))
 

@@ -1,27 +1,34 @@
-"""A trial's record as the client prints it, with the figures that a test cares about."""
+"""A stall trial's record as the library makes it, with the figures that a test cares about."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from tuneproof.lab.load.base import Outcome
+from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, ProbeSamples, Window
+
+_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
 
-def fast_record(
+def fast_request(
     total_ms: float, *, late_ms: float = 0.1, complete: bool = True, worker_pid: int | None = 11
-) -> dict[str, Any]:
+) -> FastRequest:
     """One fast request."""
-    return {
-        "at_ms": 0.0,
-        "late_ms": late_ms,
-        "connect_ms": 0.1,
-        "first_byte_ms": 1.0 if worker_pid else None,
-        "total_ms": total_ms,
-        "body_bytes": 100 if complete else 40,
-        "status": 200 if worker_pid else None,
-        "worker_pid": worker_pid,
-        "complete": complete,
-    }
+    return FastRequest(
+        at_ms=0.0,
+        late_ms=late_ms,
+        connect_ms=0.1,
+        first_byte_ms=1.0 if worker_pid else None,
+        total_ms=total_ms,
+        body_bytes=100 if complete else 40,
+        status=200 if worker_pid else None,
+        worker_pid=worker_pid,
+        complete=complete,
+    )
 
 
-def raw_trial(
+def stall_record(
     *,
     lags_ms: tuple[Sequence[float], Sequence[float]] = ([1.0], [1.0]),
     late_ms: float = 0.1,
@@ -31,7 +38,7 @@ def raw_trial(
     baseline_ms: Sequence[float] = (),
     steal_pct: float = 0.0,
     measuring_s: float = 1.0,
-) -> dict[str, Any]:
+) -> StallRecord:
     """A whole trial.
 
     Args:
@@ -44,17 +51,34 @@ def raw_trial(
         steal_pct: Stolen CPU time, in percent.
         measuring_s: Time in which was measured.
     """
-    return {
-        "trial": "arm-b1",
-        "workers": [11, 12],
-        "measure_s": 2.0,
-        "measuring_s": measuring_s,
-        "probe": [
-            {"at_ms": [0.0] * len(lags), "late_ms": [late_ms] * len(lags), "lag_ms": list(lags), "missed_ticks": 0}
+    return StallRecord(
+        workers=(11, 12),
+        measure_s=2.0,
+        measuring_s=measuring_s,
+        probe=tuple(
+            ProbeSamples(
+                at_ms=(0.0,) * len(lags), late_ms=(late_ms,) * len(lags), lag_ms=tuple(float(lag) for lag in lags)
+            )
             for lags in lags_ms
-        ],
-        "bulk": None if bulk is None else {"worker_bytes": list(bulk), "ended_early": ended_early},
-        "fast": [fast_record(total) for total in fast_ms],
-        "baseline": [fast_record(total) for total in baseline_ms],
-        "machine": {"busy_pct": 50.0, "steal_pct": steal_pct},
-    }
+        ),
+        bulk=None if bulk is None else BulkSamples(worker_bytes=tuple(bulk), ended_early=ended_early),
+        fast=tuple(fast_request(total) for total in fast_ms),
+        baseline=tuple(fast_request(total) for total in baseline_ms),
+        machine=MachineShares(busy_pct=50.0, steal_pct=steal_pct),
+    )
+
+
+def window_of(record: StallRecord) -> Window:
+    """Return what a program of the client's has seen of a trial."""
+    seen = {name: getattr(record, name) for name in Window.__dataclass_fields__}
+    return Window(**seen)
+
+
+def outcome(record: StallRecord, *, files: Mapping[str, bytes] = _NO_FILES) -> Outcome[StallRecord]:
+    """Return what the trial left behind."""
+    return Outcome(record=record, measuring_s=record.measuring_s, steal_pct=record.machine.steal_pct, files=files)
+
+
+def observed(record: StallRecord) -> StallObservation:
+    """Return what a trial's record says."""
+    return StallObservation.of(outcome(record))

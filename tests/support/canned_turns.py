@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from images.netadmin.netadmin import turns
-from tuneproof.lab.load.turns import WorkerTurns
+from tuneproof.lab.protocol.codec import from_plain
+from tuneproof.lab.protocol.turns import WorkerTurns
 
 # A process that started a second after boot, and whose record began half a second later.
 STARTED_NS, CREATED_NS = 1_000_000_000, 1_500_000_000
@@ -54,7 +55,7 @@ def write(proc: Path, pid: int, record: bytes) -> Path:
 def raw_worker(
     pid: int, *, read: Sequence[Sequence[int]] = (), cpu: Sequence[Sequence[int]] = (), **changes: Any
 ) -> dict[str, Any]:
-    """Return what the observer answers for one worker, but for what a test cares about."""
+    """Return one worker's turns as JSON has them, but for what a test cares about."""
     fields: dict[str, Any] = {
         **dict.fromkeys(turns.COUNTERS, 0),
         "pid": pid,
@@ -62,8 +63,15 @@ def raw_worker(
         "read_bytes": sum(total for _, _, total in read),
         "unfinished": False,
     }
-    histograms = {"read_bytes": list(read), "cpu_ns": list(cpu), "wall_ns": []}
+    histograms = {"read_bytes": [[*each] for each in read], "cpu_ns": [[*each] for each in cpu], "wall_ns": []}
     return {**fields, "histograms": histograms, **changes}
+
+
+def worker(
+    pid: int, *, read: Sequence[Sequence[int]] = (), cpu: Sequence[Sequence[int]] = (), **changes: Any
+) -> WorkerTurns:
+    """Return the same as the observer answers it."""
+    return from_plain(WorkerTurns, raw_worker(pid, read=read, cpu=cpu, **changes))
 
 
 def bucket(value: int) -> int:
@@ -76,4 +84,4 @@ def alike(pid: int, *, turn_bytes: int, turn_cpu_ms: float, turns_made: int = 10
     """Return the turns of a worker of which each has read as much, and taken as much CPU time."""
     cpu_ns = round(1e6 * turn_cpu_ms)
     read, cpu = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns))
-    return WorkerTurns.from_json(raw_worker(pid, read=read, cpu=cpu, cpu_ns=turns_made * cpu_ns))
+    return worker(pid, read=read, cpu=cpu, cpu_ns=turns_made * cpu_ns)

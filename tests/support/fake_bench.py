@@ -1,15 +1,17 @@
 """A lab that is not there: its trials are canned, and its clock goes on by what they are said to take."""
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import outcome, stall_record
+from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.stall_load import StallLoad
-from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.config import SubjectConfig
@@ -30,34 +32,44 @@ PLACE = CellPlace(scenario="stall", nginx="1.22", network=BARE)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
 # What makes a trial meaningless: it did not put the load on the subject that it should have.
-SPOILT = raw_trial(bulk=(10, 0), ended_early=2)
+SPOILT = stall_record(bulk=(10, 0), ended_early=2)
 
-Canned = Callable[[str, int], dict[str, Any]]
+Canned = Callable[[str, int], StallRecord]
+_NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
 
 class FakeBench:
     """Answers as the bench of one subject.
 
     Args:
-        canned: Gives the client's record for an arm and a trial's number within it, counted from 1; what it raises
-            ends the trial.
+        canned: Gives the record for an arm and a trial's number within it, counted from 1; what it raises ends the
+            trial.
         links: Links that were shaped and measured; None without any.
+        files: Gives what a trial left behind besides, by its number within its arm.
     """
 
-    def __init__(self, canned: Canned, *, links: "FakeLinks | None" = None) -> None:
+    def __init__(
+        self,
+        canned: Canned,
+        *,
+        links: "FakeLinks | None" = None,
+        files: Callable[[int], Mapping[str, bytes]] = lambda _: _NO_FILES,
+    ) -> None:
         self._canned = canned
+        self._files = files
         self.trials: list[str] = []
         self.now_s = 1000.0
         self.preconditions = {SUBJECT.name: {"nginx": "1.22", "workers": 2}}
         self.log = ""
         self.links = links
 
-    def run(self, arm: Arm[StallObservation], *, label: str) -> dict[str, Any]:
+    def run(self, arm: Arm[StallObservation], *, label: str) -> Outcome[StallRecord]:
         """Return what was canned."""
         self.now_s += TRIAL_SECONDS
         self.trials.append(arm.name)
         self.log += access_line("/small.bin", label) + access_line("/bulk.bin", label, body_bytes=7)
-        return self._canned(arm.name, self.trials.count(arm.name))
+        number = self.trials.count(arm.name)
+        return outcome(self._canned(arm.name, number), files=self._files(number))
 
     def lost_cpu_pct(self) -> float:
         """Return what the host took: nothing."""
@@ -164,11 +176,11 @@ def measuring(
     )
 
 
-def stalled(_arm: str, number: int) -> dict[str, Any]:
+def stalled(_arm: str, number: int) -> StallRecord:
     """Worker 1 lags about 20 times as much as worker 2."""
-    return raw_trial(lags_ms=([20.0 + number % 3], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0])
+    return stall_record(lags_ms=([20.0 + number % 3], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0])
 
 
-def calm(_arm: str, number: int) -> dict[str, Any]:
+def calm(_arm: str, number: int) -> StallRecord:
     """Both workers answer alike."""
-    return raw_trial(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))
+    return stall_record(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))

@@ -2,13 +2,17 @@
 
 import io
 import json
+import resource
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import MASTER, WORKER
+from tuneproof.lab.protocol.messages import Answered, Question, parse_answer
+
+A = TypeVar("A")
 
 # The lines that count, and neighbours with similar names.
 STATUS = """\
@@ -23,16 +27,11 @@ nonvoluntary_ctxt_switches:\t3
 """
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nvoluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n"
 SCHEDSTAT = "1500000000 250000 4711\n"
+# All sizes in pages: program, in RAM, of this shared; text, nothing, data and stack, nothing.
+STATM = "36000 414 386 300 0 200 0\n"
+STATM_RSS_BYTES = 414 * resource.getpagesize()
+STATM_ZOMBIE = "0 0 0 0 0 0 0\n"
 IO = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"
-FIGURES: dict[str, Any] = {
-    "rss_bytes": 1656 * 1024,
-    "rss_anon_bytes": 112 * 1024,
-    "voluntary_switches": 17,
-    "nonvoluntary_switches": 3,
-    "run_s": 1.5,
-    "wait_s": 0.00025,
-    "write_bytes": 8192,
-}
 # As nginx leaves it: the title, and zeros over the rest of what it was called with.
 MASTER_LINE = f"{MASTER} nginx -c /etc/subject/nginx.conf\0\0\0"
 PORT = 8000
@@ -59,6 +58,7 @@ class Proc:
             "status": STATUS,
             "schedstat": SCHEDSTAT,
             "io": IO,
+            "statm": STATM,
             "cmdline": command_line,
             **files,
         }.items():
@@ -130,11 +130,25 @@ def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int
 def served(observer: Observer, *lines: str) -> list[dict[str, Any]]:
     """Return the answers to lines."""
     answers = io.StringIO()
-    observer.serve(lines, answers)
+    observer.answers().serve(lines, answers)
     return [json.loads(line) for line in answers.getvalue().splitlines()]
 
 
-def asked(observer: Observer, task: str, **arguments: object) -> dict[str, Any]:
-    """Return the answer to one task."""
-    (answer,) = served(observer, json.dumps({"task": task, **arguments}))
-    return answer
+def asked(observer: Observer, question: Question[A]) -> A:
+    """Return the answer to one question, as the lab gets it."""
+    answered = _told(observer, question)
+    assert not isinstance(answered, str), answered
+    return answered.answer
+
+
+def refused(observer: Observer, question: Question[Any]) -> str:
+    """Return why a question cannot be answered."""
+    answered = _told(observer, question)
+    assert isinstance(answered, str)
+    return answered
+
+
+def _told(observer: Observer, question: Question[A]) -> Answered[A] | str:
+    (plain,) = served(observer, question.line(7))
+    assert plain["number"] == 7
+    return parse_answer(question, plain)

@@ -1,27 +1,37 @@
 """A lab whose netadmin containers are not there: each has a program that answers, remembers, and fails when told to."""
 
 import json
+import struct
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from tests.support.simulated_links import measured
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
+from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol.codec import from_plain, to_plain
+from tuneproof.lab.protocol.messages import Done, Question
+from tuneproof.lab.protocol.netadmin import PathSeen
+from tuneproof.lab.topology.channel import Channel
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
     from tuneproof.lab.topology.lab import Lab
 
+Q = TypeVar("Q", bound=Question[Any])
+
 
 class Program:
-    """What runs in a netadmin container, and the channel to it.
+    """What runs in a netadmin container, and the engine's connection to it.
 
     Attributes:
-        asked: Every question but the greeting, as (task, arguments).
-        errors: By task what is answered instead.
+        asked: Every question but the greeting.
+        numbers: The number of every question.
+        errors: By kind of question what is answered instead.
         noise: Lines that are heard before the first answer.
         alive: Whether its wire lives.
         obeys: Whether its link does what was set; otherwise nothing happens to a packet.
@@ -31,12 +41,12 @@ class Program:
         ahead_us: How far the clock at the other end of its link is ahead of its own.
     """
 
-    def __init__(self, **greeting: Any) -> None:
-        self._greeting = greeting
-        self._unheard: list[dict[str, Any]] = []
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+    def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
+        self._greeting = protocol.Greeting(ready_s=ready_s)
+        self._unheard = b""
+        self.asked: list[Question[Any]] = []
         self.numbers: list[int] = []
-        self.errors: dict[str, str] = {}
+        self.errors: dict[type[Question[Any]], str] = {protocol.Greet: error} if error else {}
         self.noise: list[dict[str, Any]] = []
         self.alive = True
         self.obeys = True
@@ -45,69 +55,85 @@ class Program:
         self.link = LinkProfile()
         self.ahead_us = 0
 
-    def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
-        """Take a question; return the next line."""
-        arguments = json.loads(json.dumps(question))
-        task, number = arguments.pop("task"), arguments.pop("number")
-        self.numbers.append(number)
-        if task != "greeting":
-            self.asked.append((task, arguments))
-        self._unheard += [*self.noise, {**self._answer(task, arguments), "number": number}]
-        self.noise = []
-        return self.listen(timeout_s=timeout_s)
+    def channel(self, name: str) -> Channel:
+        """Return the lab's end of the conversation."""
+        return Channel(self, name=name, program="its program", status=lambda: None)
 
-    def listen(self, *, timeout_s: float) -> Any:
-        """Return the next line."""
+    def settimeout(self, timeout_s: float) -> None:
+        """Wait for nothing."""
         assert timeout_s > 0
-        return self._unheard.pop(0)
 
-    def of(self, task: str) -> list[dict[str, Any]]:
-        """Return the arguments of every question of one kind."""
-        return [arguments for name, arguments in self.asked if name == task]
+    def sendall(self, line: bytes) -> None:
+        """Take a question."""
+        plain = json.loads(line)
+        self.numbers.append(plain["number"])
+        question = from_plain(getattr(protocol, plain["ask"]), plain["of"])
+        if not isinstance(question, protocol.Greet):
+            self.asked.append(question)
+        error = self.errors.get(type(question))
+        told = {"answer": to_plain(self._answer(question))} if error is None else {"error": error}
+        for message in (*self.noise, {"number": plain["number"], **told}):
+            said = f"{json.dumps(message)}\n".encode()
+            # The engine's frame around what a program prints on its standard output.
+            self._unheard += struct.pack(">BxxxL", 1, len(said)) + said
+        self.noise = []
 
-    def _carried(self, link: LinkProfile) -> dict[str, list[list[int]]]:
+    def recv(self, size: int) -> bytes:
+        """Return what was not heard yet."""
+        assert self._unheard
+        heard, self._unheard = self._unheard[:size], self._unheard[size:]
+        return heard
+
+    def of(self, kind: type[Q]) -> list[Q]:
+        """Return every question of one kind."""
+        return [question for question in self.asked if isinstance(question, kind)]
+
+    def _carried(self, link: LinkProfile) -> dict[str, tuple[tuple[int, int], ...]]:
         """Return what arrived of loads on links that are faster than the host."""
         return {
-            name: [[at_us, int(at_us * self.carries_mbit / 8)] for at_us in range(0, 300_000, 1000)]
+            name: tuple((at_us, int(at_us * self.carries_mbit / 8)) for at_us in range(0, 300_000, 1000))
             for name, way in link.directions.items()
             if way.rate_mbit and way.rate_mbit > self.carries_mbit
         }
 
-    def _answer(self, task: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if task in self.errors:
-            return {"error": self.errors[task]}
-        if task == "shape":
-            self.link = LinkProfile(**{name: _impairment(way) for name, way in arguments["wanted"].items()})
-            return dict(arguments["wanted"])
-        if task == "revive":
+    def _answer(self, question: Question[Any]) -> object:
+        if isinstance(question, protocol.Shape):
+            self.link = LinkProfile(**{name: _impairment(way) for name, way in question.wanted.items()})
+            return protocol.Shaped(read_back=question.wanted)
+        if isinstance(question, protocol.ProbePath):
+            return self._probe(question.packets)
+        if isinstance(question, protocol.Revive):
             self.alive = True
-            return {"seconds": 1.0}
-        if task == "probe_path" and self.hangs:
+        if isinstance(question, protocol.ShapeInside):
+            return protocol.ShapedInside(impossible="", read_back=question.wanted, egress_ms=3.1, ingress_ms=0.1)
+        if isinstance(question, protocol.LeaveHalfOpen):
+            made_up = ("172.18.255.254", "172.18.255.191")
+            return protocol.HalfOpened(sent=question.count, seconds=0.01, sources=made_up)
+        if isinstance(question, protocol.SteerReceive):
+            return protocol.Steered(rps_cpus={"rx-0": question.cpus})
+        meminfo = "MemTotal:       38236 kB\nMemFree:         3620 kB\nSwapFree:      9 kB\n"
+        told: dict[type[Question[Any]], object] = {
+            protocol.Greet: self._greeting,
+            protocol.ReadStatus: protocol.LinkStatus(alive=self.alive, pid=7),
+            protocol.ReadWireLog: protocol.Text(text="Kernel panic"),
+            protocol.ReadMemoryInside: protocol.Text(text=meminfo),
+            protocol.TryShapers: protocol.Shapers(native="", wire="no room"),
+            protocol.StopCapture: protocol.Captured(file="/var/log/link.pcap"),
+        }
+        return told.get(type(question), Done())
+
+    def _probe(self, packets: int) -> PathSeen:
+        if self.hangs:
             self.hangs -= 1
-            return {"sent": arguments["packets"], "late": [], "there": [], "back": [], "loads": {}}
-        if task == "probe_path":
-            link = self.link if self.obeys else LinkProfile()
-            told = measured(link, np.random.default_rng(7450), packets=arguments["packets"])
-            return {
-                **told,
-                "there": [[number, there_us + self.ahead_us] for number, there_us in told["there"]],
-                "back": [[number, back_us - self.ahead_us, both_us] for number, back_us, both_us in told["back"]],
-                "loads": {**told["loads"], **self._carried(link)},
-            }
-        return {
-            "greeting": self._greeting,
-            "status": {"alive": self.alive, "pid": 7},
-            "wire_log": {"log": "Kernel panic"},
-            "memory_inside": {"memory": "MemTotal:       38236 kB\nMemFree:         3620 kB\nSwapFree:      9 kB\n"},
-            "shapers": {"native": "", "wire": "no room"},
-            "half_open": {
-                "sent": arguments.get("count"),
-                "seconds": 0.01,
-                "sources": ["172.18.255.254", "172.18.255.191"],
-            },
-            "steer_receive": {"rps_cpus": {"rx-0": arguments.get("cpus")}},
-            "stop_capture": {"file": "/var/log/link.pcap"},
-        }.get(task, {"did": task})
+            return PathSeen(sent=packets, late=(), there=(), back=(), loads={})
+        link = self.link if self.obeys else LinkProfile()
+        seen = measured(link, np.random.default_rng(7450), packets=packets)
+        return replace(
+            seen,
+            there=tuple((number, there_us + self.ahead_us) for number, there_us in seen.there),
+            back=tuple((number, back_us - self.ahead_us, both_us) for number, back_us, both_us in seen.back),
+            loads={**seen.loads, **self._carried(link)},
+        )
 
 
 class FakeLab:
@@ -135,12 +161,12 @@ class FakeLab:
         """Tell whether two containers are on different machines."""
         return (one in self.away) != (other in self.away)
 
-    def asked(self) -> dict[str, list[str]]:
-        """Return the tasks that each program was asked for since this was last called, where there were any."""
-        found = {name: [task for task, _ in program.asked] for name, program in self.programs.items()}
+    def asked(self) -> dict[str, list[type[Question[Any]]]]:
+        """Return what each program was asked for since this was last called, where it was anything."""
+        found = {name: [type(question) for question in program.asked] for name, program in self.programs.items()}
         for program in self.programs.values():
             program.asked.clear()
-        return {name: tasks for name, tasks in found.items() if tasks}
+        return {name: kinds for name, kinds in found.items() if kinds}
 
 
 def container(program: Program, *, name: str = "netadmin-client") -> "LabContainer":
@@ -149,7 +175,7 @@ def container(program: Program, *, name: str = "netadmin-client") -> "LabContain
         "LabContainer",
         types.SimpleNamespace(
             spec=types.SimpleNamespace(name=name),
-            attach=lambda: program,
+            attach=lambda: program.channel(name),
             fetch=lambda path: f"content of {path}".encode(),
         ),
     )

@@ -5,21 +5,19 @@ All that a load does is kept in one list, in its order.
 
 import json
 import types
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from tuneproof.lab.load.observer import (
-    Counters,
-    ListenerFigures,
-    Observer,
-    SocketFigures,
-    SoftnetFigures,
-    WatchSample,
-    WorkerFigures,
-)
+from tuneproof.lab.load.observer import Counters, Observer, SocketFigures, SoftnetFigures, WorkerFigures
 from tuneproof.lab.load.stage import Programs, Stage
+from tuneproof.lab.protocol.codec import from_plain, to_plain
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.messages import Answered, Done, Question
+from tuneproof.lab.protocol.netadmin import HalfOpened, Steered
+from tuneproof.lab.protocol.observer import ListenerFigures, WatchSample
 
 if TYPE_CHECKING:
     from tuneproof.errors import LabError
@@ -58,17 +56,17 @@ class FakeStage:
     """What surrounds one subject; a reading is the next of its list, and the last one stays.
 
     Attributes:
-        clock: Goes on when a load sleeps, and while a job is done.
+        clock: Goes on when a load sleeps, and while the client does something.
         did: What was asked of observer, client, neighbours and subject, in order.
         workers: Readings of the workers.
         counters: Readings of the kernel's counters.
         sockets: Readings of the sockets.
         cgroups: Readings of the subject's cgroup, as text.
         samples: What a watch returns.
-        answers: The client's answers by job, beside its time and the machine's figures.
+        answers: The client's answers by kind of question, each a list like those of readings; it took a second.
         failing: What fails, by its entry in :attr:`did`, and how.
-        jobs: What the client was asked, in order.
-        timeouts_s: How long each of these answers may take.
+        asked: What the client was asked, in order.
+        lasts_s: How long doing it would take at least, as it was told.
         bursts: What the neighbours were asked, as (role, address, port, count).
         steered: To which CPUs received packets were steered, as (role, CPUs).
     """
@@ -81,10 +79,10 @@ class FakeStage:
         self.sockets: list[SocketFigures] = [sockets()]
         self.cgroups: list[str] = [cgroup()]
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
-        self.answers: dict[str, dict[str, Any]] = {}
+        self.answers: dict[type[Question[Any]], list[object]] = defaultdict(lambda: [Done()])
         self.failing: dict[str, LabError] = {}
-        self.jobs: list[dict[str, Any]] = []
-        self.timeouts_s: list[float] = []
+        self.asked: list[Question[Any]] = []
+        self.lasts_s: list[float] = []
         self.bursts: list[tuple[str, str, int, int]] = []
         self.steered: list[tuple[str, tuple[int, ...]]] = []
 
@@ -93,7 +91,7 @@ class FakeStage:
         """The stage itself, which only asks what this class answers."""
         observer = cast("Observer", _FakeObserver(self))
         programs = types.SimpleNamespace(
-            jobs=types.SimpleNamespace(ask=self._ask),
+            loadgen=types.SimpleNamespace(timed=self._timed),
             observer=lambda name: {"subject": observer}[name],
             agent=lambda role: types.SimpleNamespace(
                 half_open=lambda address, port, count: self._half_open(role, address, port, count),
@@ -115,27 +113,24 @@ class FakeStage:
         if what in self.failing:
             raise self.failing[what]
 
-    def _ask(self, question: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
-        arguments = json.loads(json.dumps(question))
-        self.jobs.append(dict(arguments))
-        self.timeouts_s.append(timeout_s)
-        name = arguments["job"]
-        self.do(name)
+    def _timed(self, question: Question[_T], *, lasts_s: float) -> Answered[_T]:
+        self.asked.append(over_the_wire(type(question), question))
+        self.lasts_s.append(lasts_s)
+        self.do(question.kind)
         self.clock.now_s += 1.0
-        answer = {**self.answers.get(name, {}), "took_s": 1.0, "machine": {"busy_pct": 50.0, "steal_pct": 1.5}}
-        told: dict[str, Any] = json.loads(json.dumps(answer))
-        return told
+        answer = over_the_wire(question.answer_type(), following(self.answers[type(question)]))
+        return Answered(answer=answer, took_s=1.0, machine=MachineShares(busy_pct=50.0, steal_pct=1.5))
 
-    def _half_open(self, role: str, address: str, port: int, count: int) -> dict[str, Any]:
+    def _half_open(self, role: str, address: str, port: int, count: int) -> HalfOpened:
         self.do("half_open")
         self.bursts.append((role, address, port, count))
         self.clock.now_s += 0.25
-        return {"sent": count, "seconds": 0.1, "sources": ["172.18.255.254", "172.18.255.191"]}
+        return HalfOpened(sent=count, seconds=0.1, sources=("172.18.255.254", "172.18.255.191"))
 
-    def _steer_receive(self, role: str, cpus: Sequence[int]) -> dict[str, Any]:
+    def _steer_receive(self, role: str, cpus: Sequence[int]) -> Steered:
         self.do("steer_receive")
         self.steered.append((role, tuple(cpus)))
-        return {"rps_cpus": {"rx-0": list(cpus)}}
+        return Steered(rps_cpus={"rx-0": tuple(cpus)})
 
     def _run(self, command: list[str]) -> bytes:
         assert command[:2] == ["sh", "-c"]
@@ -176,6 +171,11 @@ class _FakeObserver:
 
     def reload(self) -> None:
         self._fake.do("reload")
+
+
+def over_the_wire(wanted: type[_T], message: object) -> _T:
+    """Return what comes of a message as JSON at the other end."""
+    return from_plain(wanted, json.loads(json.dumps(to_plain(message))))
 
 
 def following(readings: list[_T]) -> _T:

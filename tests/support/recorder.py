@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.places import CHECKOUT
 from tuneproof.lab.engine.images import IMAGES_FOLDER
 
 FOLDER = IMAGES_FOLDER / "subject/turns"
@@ -36,7 +37,8 @@ def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
         **os.environ,
         "LD_PRELOAD": str(library),
         "TUNEPROOF_TURNS_FOLDER": str(folder),
-        "PYTHONPATH": str(IMAGES_FOLDER / "netadmin"),
+        # As in the image: its own package, and what it shares with the lab.
+        "PYTHONPATH": f"{IMAGES_FOLDER / 'netadmin'}{os.pathsep}{CHECKOUT}",
     }
     prologue = _PROLOGUE.format(proc=str(proc), folder=str(folder))
     done = subprocess.run(
@@ -50,6 +52,7 @@ def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
 _PROLOGUE = """\
 import json, os, pathlib, select, socket, tempfile, threading, time
 from netadmin import turns
+from tuneproof.lab.protocol.codec import to_plain
 
 PROC, FOLDER = pathlib.Path({proc!r}), pathlib.Path({folder!r})
 
@@ -66,7 +69,7 @@ def read(pid=None):
     return record
 
 def tell(record):
-    print(json.dumps({{"begun": record.begun, **record.to_json()}}))
+    print(json.dumps({{"begun": record.begun, **to_plain(record.of_worker(os.getpid(), unfinished=False))}}))
 
 entry()
 poller = select.epoll()

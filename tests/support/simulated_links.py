@@ -4,7 +4,6 @@ The host that they run on may be busy: it then stops everything on the CPU of th
 """
 
 import itertools
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.network.path import PROBE_HEADERS_BYTES
+from tuneproof.lab.protocol.netadmin import PathSeen
 
 PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES
@@ -55,9 +55,7 @@ QUIET = (0.0, 1.3)
 """Share of the time lost, and median length of a gap in ms."""
 
 
-def measured(
-    profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET
-) -> dict[str, Any]:
+def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:
     """Return what a leading agent says of a link that does exactly what its profile says.
 
     Args:
@@ -73,25 +71,25 @@ def measured(
     there, there_ms = _travel(sent_ms, profile.egress, rng, gaps)
     back, back_ms = _travel(there_ms, profile.ingress, rng, gaps)
     numbers = there[back]
-    return {
-        "sent": packets,
-        "late": [_us(late_ms) for late_ms in sent_ms - planned_ms],
-        "there": [[int(number), _us(at - sent_ms[number])] for number, at in zip(there, there_ms, strict=True)],
-        "back": [
-            [int(number), _us(at - there_ms[index]), _us(at - sent_ms[number])]
+    return PathSeen(
+        sent=packets,
+        late=tuple(_us(late_ms) for late_ms in sent_ms - planned_ms),
+        there=tuple((int(number), _us(at - sent_ms[number])) for number, at in zip(there, there_ms, strict=True)),
+        back=tuple(
+            (int(number), _us(at - there_ms[index]), _us(at - sent_ms[number]))
             for number, index, at in zip(numbers, back, back_ms, strict=True)
-        ],
-        "loads": {
+        ),
+        loads={
             name: loaded(way.rate_mbit, Gaps(rng, share=share, median_ms=median_ms), delay_ms=way.delay_ms)
             for name, way in profile.directions.items()
             if way.rate_mbit
         },
-    }
+    )
 
 
 def loaded(
     rate_mbit: float, gaps: Gaps, *, delay_ms: float = 0.0, host_mbit: float = float("inf"), offered: float = 1.1
-) -> list[list[int]]:
+) -> tuple[tuple[int, int], ...]:
     """Return what had arrived when over a link with this rate, as load_path.py tells it.
 
     Args:
@@ -118,7 +116,7 @@ def loaded(
         [at_ms, count] for at_ms, before, count in zip(reads_ms[1:], counts, counts[1:], strict=False) if count > before
     ]
     first_ms, before = points[0]
-    return [[_us(at_ms - first_ms), int(count - before) * _LOADED_FRAME_BYTES] for at_ms, count in points]
+    return tuple((_us(at_ms - first_ms), int(count - before) * _LOADED_FRAME_BYTES) for at_ms, count in points)
 
 
 def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:

@@ -1,6 +1,7 @@
 """Which room may know which: docs/development.md draws it."""
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -55,6 +56,9 @@ def modules(*folders: str) -> dict[str, Path]:
 
 
 ALL: Final = modules("tuneproof", "fixtures", "tools")
+# What the lab and the programs in its containers share: they have Python, and what their Dockerfiles install.
+PROTOCOL: Final = "tuneproof.lab.protocol"
+IN_CONTAINERS: Final = modules("images")
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -103,6 +107,32 @@ def test_a_room_needs_no_packages_of_others(room: str) -> None:
         if name.split(".")[0] in NOT_THEIRS[room]
     ]
     assert wrong == []
+
+
+def test_the_protocol_needs_nothing_but_python() -> None:
+    """It is copied into images that have neither the rest of the library nor its packages."""
+    own = {module: path for module, path in ALL.items() if is_in(module, PROTOCOL)}
+    assert len(own) > 1
+    wrong = [
+        f"{module} imports {name}"
+        for module, path in own.items()
+        for name in imported(path)
+        if not is_in(name, PROTOCOL) and name.split(".")[0] not in sys.stdlib_module_names
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", ["tuneproof", "tuneproof.lab"])
+def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
+    """They are copied, too, and run first."""
+    assert list(imported(ALL[package])) == []
+
+
+def test_programs_in_containers_know_nothing_of_the_library_but_the_protocol() -> None:
+    """The rest is not there."""
+    known = {name for path in IN_CONTAINERS.values() for name in imported(path) if name.split(".")[0] in OURS}
+    assert {f"{PROTOCOL}.messages", f"{PROTOCOL}.serving"} <= known
+    assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.lab.subject.snapshot import Snapshot
+from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -16,7 +16,6 @@ from tuneproof.proof.scenario.scenarios import Scenario
 _ORDINARY: Final = Snapshot(
     sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456"}),
     listener_backlogs=MappingProxyType({}),
-    counters=MappingProxyType({}),
     cpu_model="",
 )
 

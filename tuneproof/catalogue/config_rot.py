@@ -8,7 +8,7 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, CountedClaim, Setting, arms_of, more, usual
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.scenarios import Scenario

@@ -63,7 +63,7 @@ HEALTHY_LOAD: Final = HttpLoad(concurrency=4, requests=200)
 def arm(
     name: str,
     subject: Subject,
-    load: Load[Any],
+    load: Load[Any, Any],
     *,
     look_after_s: float | None = 0.3,
     network: NetworkProfile | None = None,
@@ -183,7 +183,7 @@ def share_claim(
     def share(observation: RecordedObservation) -> Tally:
         value: float | None = getattr(observation, figure)
         if value is None or not observation.flows:
-            raise ValueError(f"{observation.trial}: the capture does not tell {figure}")
+            raise ValueError(f"the capture does not tell {figure}")
         return Tally(count=round(value * observation.flows), of=observation.flows)
 
     return Claim(
@@ -206,7 +206,7 @@ def lie(block: Mapping[str, RecordedObservation]) -> float:
     """
     observation = block[STALL.name]
     if observation.log_connect_p90_ms is None or not observation.wire_connect_p90_ms:
-        raise ValueError(f"{observation.trial}: no connect to the backend was seen in both log and capture")
+        raise ValueError("no connect to the backend was seen in both log and capture")
     return observation.log_connect_p90_ms / observation.wire_connect_p90_ms
 
 

@@ -9,8 +9,9 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow, statuses
+from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.observer import SocketFigures
+from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.scenarios import Scenario

@@ -3,8 +3,9 @@
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
+from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.observer import SocketFigures
+from tuneproof.lab.protocol.exchanges import Flow
 
 OBJECTS: Final = 30
 CONNECTIONS: Final = 60

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tuneproof.lab.load.stall_observation import FastRequest, StallObservation, WorkerLag, percentile
-from tuneproof.lab.load.turns import WorkerTurns
+from tuneproof.lab.load.stall_observation import StallObservation, WorkerLag, percentile
+from tuneproof.lab.protocol.stall import FastRequest
+from tuneproof.lab.protocol.turns import WorkerTurns
 from tuneproof.proof.inference.dose_response import page_trend
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.claims import Condition

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
+from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.protocol.exchanges import Flow
 
 REQUESTS: Final = 20
 SMALL: Final = "/1000.bin"

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures, Rig
-from tuneproof.lab.load.exchanges import Flow, answers_of
+from tuneproof.lab.load.exchanges import answers_of
+from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.yours.ways import Way
 
 Script = Callable[[Rig], Figures]

@@ -5,13 +5,23 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, TypeVar
+
+from tuneproof.lab.protocol.codec import from_plain, to_plain
+
+T = TypeVar("T")
 
 
-class Background:
-    """A forked child that runs one function and hands its JSON-able result back through a pipe."""
+class Background(Generic[T]):
+    """A forked child that runs one function and hands its result back through a pipe.
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    Args:
+        work: The function.
+        result_type: Type of what it returns; see the codec.
+    """
+
+    def __init__(self, work: Callable[[], T], result_type: type[T]) -> None:
+        self._result_type = result_type
         reader, writer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
@@ -20,7 +30,7 @@ class Background:
         os.close(writer)
         self._reader = reader
 
-    def result(self) -> Any:
+    def result(self) -> T:
         """Wait for the child and return its result.
 
         Raises:
@@ -31,13 +41,13 @@ class Background:
         _, status = os.waitpid(self._pid, 0)
         if status:
             raise ChildProcessError(f"a load's process ended with status {os.waitstatus_to_exitcode(status)}")
-        return json.loads(raw)
+        return from_plain(self._result_type, json.loads(raw))
 
 
-def _run(work: Callable[[], Any], writer: int) -> int:
+def _run(work: Callable[[], object], writer: int) -> int:
     try:
         with os.fdopen(writer, "wb") as stream:
-            stream.write(json.dumps(work()).encode())
+            stream.write(json.dumps(to_plain(work())).encode())
     except Exception:  # noqa: BLE001 - whatever it is, the parent must hear of it and not hang
         traceback.print_exc(file=sys.stderr)
         return 1

@@ -14,14 +14,14 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 
 
 @dataclass(frozen=True, kw_only=True)
-class BulkSamples:
+class Downloads:
     """Bytes that arrived in the window, one entry per download, and how many downloads ended before the window did."""
 
-    window_bytes: list[int]
+    window_bytes: tuple[int, ...]
     ended_early: int
 
 
-def download(connections: list[socket.socket], *, request: bytes, start_s: float, end_s: float) -> BulkSamples:
+def download(connections: list[socket.socket], *, request: bytes, start_s: float, end_s: float) -> Downloads:
     """Start a download on every connection, read until ``end_s``, count what arrives from ``start_s`` on.
 
     Times are CLOCK_MONOTONIC seconds. The connections are closed at the end.
@@ -59,4 +59,4 @@ def download(connections: list[socket.socket], *, request: bytes, start_s: float
                 window_bytes[index] += count
     for connection in connections:
         connection.close()
-    return BulkSamples(window_bytes=window_bytes, ended_early=ended_early)
+    return Downloads(window_bytes=tuple(window_bytes), ended_early=ended_early)

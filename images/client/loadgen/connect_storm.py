@@ -8,7 +8,8 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+
+from tuneproof.lab.protocol.connections import StartStorm, StormSeen
 
 # A connection that stands meanwhile is seen after so many further connect() calls, which take well below a millisecond:
 # that is how exact the times are. Looking more often would slow down the storm.
@@ -17,32 +18,18 @@ _LOOK_EVERY = 32
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
-def run(*, address: str, port: int, connections: int, wait_s: float) -> dict[str, Any]:
-    """Begin so many connections as fast as possible; wait until all stood, at most ``wait_s`` after the first began.
-
-    A connection stands when the client's kernel says so (the handshake's second packet has come); whether the server
-    ever accepts it is not looked at. All are reset at the end.
-
-    Args:
-        address: IPv4 address of the server.
-        port: Its TCP port.
-        connections: How many; each needs a file descriptor and a local port.
-        wait_s: Seconds.
-
-    Returns:
-        ``started_in_ms`` from the first to the last connect(), ``connect_ms`` of those that stood in ascending order,
-        each from its own connect(), ``unfinished``: how many did neither stand nor fail, and ``failed``: how many
-        failed, by the errno's name. Times are milliseconds.
+def run(asked: StartStorm) -> StormSeen:
+    """Begin the connections as fast as possible; wait until all stood.
 
     Raises:
         OSError: There are not enough file descriptors.
     """
-    storm = _Storm((address, port))
+    storm = _Storm((asked.address, asked.port))
     sockets: list[socket.socket] = []
     try:
         # One by one: if the descriptors do not suffice, those that were made are closed all the same.
         sockets.extend(
-            socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) for _ in range(connections)
+            socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) for _ in range(asked.connections)
         )
         first_s = last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
@@ -50,19 +37,19 @@ def run(*, address: str, port: int, connections: int, wait_s: float) -> dict[str
             storm.start(connection)
             if index % _LOOK_EVERY == 0:
                 storm.look(0.0)
-        while storm.waiting and (left_s := first_s + wait_s - time.monotonic()) > 0:
+        while storm.waiting and (left_s := first_s + asked.wait_s - time.monotonic()) > 0:
             storm.look(left_s)
         # If starting alone took longer than that, nobody has looked since.
         storm.look(0.0)
     finally:
         storm.close()
         reset_all(sockets)
-    return {
-        "started_in_ms": (last_s - first_s) * 1e3,
-        "connect_ms": sorted(storm.connect_ms),
-        "unfinished": len(storm.waiting),
-        "failed": dict(storm.failed),
-    }
+    return StormSeen(
+        started_in_ms=(last_s - first_s) * 1e3,
+        connect_ms=tuple(sorted(storm.connect_ms)),
+        unfinished=len(storm.waiting),
+        failed=dict(storm.failed),
+    )
 
 
 def reset_all(connections: Iterable[socket.socket]) -> None:

@@ -4,7 +4,9 @@ import select
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+
+from tuneproof.lab.protocol.stall import FastRequest
 
 from . import http1
 
@@ -12,23 +14,13 @@ _OK = 200
 
 
 @dataclass(kw_only=True)
-class FastRequest:
-    """One request. Times in milliseconds from the actual start; None where it did not come that far.
-
-    Attributes:
-        at_ms: Actual start, from the start of the window.
-        late_ms: Actual minus intended start: the generator's own lag.
-        connect_ms: Until the connection stood.
-        first_byte_ms: Until the first byte of the response.
-        total_ms: Until the last byte, or until the request was given up.
-        body_bytes: Bytes of the body that arrived.
-        status: Status of the response.
-        worker_pid: Worker that answered.
-        complete: The whole body of a 200 arrived in time.
-    """
-
+class _Transfer:
+    connection: socket.socket
+    started_s: float
     at_ms: float
     late_ms: float
+    received: bytearray = field(default_factory=bytearray)
+    expected_bytes: int | None = None
     connect_ms: float | None = None
     first_byte_ms: float | None = None
     total_ms: float = 0.0
@@ -37,14 +29,9 @@ class FastRequest:
     worker_pid: int | None = None
     complete: bool = False
 
-
-@dataclass(kw_only=True)
-class _Transfer:
-    connection: socket.socket
-    started_s: float
-    record: FastRequest
-    received: bytearray = field(default_factory=bytearray)
-    expected_bytes: int | None = None
+    def record(self) -> FastRequest:
+        """Return what is known of it."""
+        return FastRequest(**{each.name: getattr(self, each.name) for each in fields(FastRequest)})
 
 
 class FastClient:
@@ -58,7 +45,12 @@ class FastClient:
         self._poller = select.epoll()
         self._open: dict[int, _Transfer] = {}
         self._sink = bytearray(1 << 18)
-        self.records: list[FastRequest] = []
+        self._begun: list[_Transfer] = []
+
+    @property
+    def records(self) -> tuple[FastRequest, ...]:
+        """All requests, in the order of their beginning."""
+        return tuple(transfer.record() for transfer in self._begun)
 
     def run_open_loop(self, ticks_s: Iterator[float], *, end_s: float) -> None:
         """Start a request at every tick before ``end_s``, whether or not earlier ones have ended; wait for all."""
@@ -85,9 +77,14 @@ class FastClient:
         connection.setblocking(False)
         started_s = time.monotonic()
         connection.connect_ex(self._target)
-        record = FastRequest(at_ms=(started_s - self._origin_s) * 1e3, late_ms=(started_s - intended_s) * 1e3)
-        self.records.append(record)
-        self._open[connection.fileno()] = _Transfer(connection=connection, started_s=started_s, record=record)
+        transfer = _Transfer(
+            connection=connection,
+            started_s=started_s,
+            at_ms=(started_s - self._origin_s) * 1e3,
+            late_ms=(started_s - intended_s) * 1e3,
+        )
+        self._begun.append(transfer)
+        self._open[connection.fileno()] = transfer
         self._poller.register(connection, select.EPOLLOUT)
 
     def _step(self, wake_s: float) -> None:
@@ -105,40 +102,39 @@ class FastClient:
             self._finish(transfer)
 
     def _advance(self, transfer: _Transfer) -> None:
-        record = transfer.record
         elapsed_ms = (time.monotonic() - transfer.started_s) * 1e3
-        if record.connect_ms is None:
+        if transfer.connect_ms is None:
             error = transfer.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
                 raise OSError(error, "connect")
             # A connection that failed on the spot (no route, say) has no pending error; sending finds it out.
             transfer.connection.send(self._request)
-            record.connect_ms = elapsed_ms
+            transfer.connect_ms = elapsed_ms
             self._poller.modify(transfer.connection, select.EPOLLIN)
             return
         if transfer.expected_bytes is None:
             chunk = transfer.connection.recv(65536)
-            if record.first_byte_ms is None and chunk:
-                record.first_byte_ms = elapsed_ms
+            if transfer.first_byte_ms is None and chunk:
+                transfer.first_byte_ms = elapsed_ms
             transfer.received += chunk
             count = len(chunk)
             head_bytes, separator, body = bytes(transfer.received).partition(b"\r\n\r\n")
             if separator:
                 head = http1.parse_head(head_bytes)
-                record.status, record.worker_pid = head.status, head.worker_pid
+                transfer.status, transfer.worker_pid = head.status, head.worker_pid
                 transfer.expected_bytes = head.content_length
-                record.body_bytes = len(body)
+                transfer.body_bytes = len(body)
         else:
             count = transfer.connection.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
-            record.body_bytes += count
-        ended = transfer.expected_bytes is not None and record.body_bytes >= transfer.expected_bytes
+            transfer.body_bytes += count
+        ended = transfer.expected_bytes is not None and transfer.body_bytes >= transfer.expected_bytes
         # A quick error page is no service: only a whole 200 counts as complete.
-        record.complete = ended and record.status == _OK
+        transfer.complete = ended and transfer.status == _OK
         if ended or count == 0:
             self._finish(transfer)
 
     def _finish(self, transfer: _Transfer) -> None:
-        transfer.record.total_ms = (time.monotonic() - transfer.started_s) * 1e3
+        transfer.total_ms = (time.monotonic() - transfer.started_s) * 1e3
         del self._open[transfer.connection.fileno()]
         self._poller.unregister(transfer.connection)
         transfer.connection.close()

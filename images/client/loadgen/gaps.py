@@ -1,26 +1,20 @@
 """How much of its CPU this process does not get right now: it spins, and looks where the clock has jumped."""
 
 import time
-from typing import Any
+
+from tuneproof.lab.protocol.requests import Gaps, LookForGaps
 
 # Reading the clock takes well below a microsecond; a timer interrupt some ten.
 _GAP_S = 0.0003
 
 
-def run(seconds: float) -> dict[str, Any]:
-    """Spin for a while; nothing else of the lab may run meanwhile.
-
-    Args:
-        seconds: How long.
-
-    Returns:
-        ``lost_pct``: share of the time for which this process did not run. ``longest_ms``: the longest gap.
-    """
+def run(asked: LookForGaps) -> Gaps:
+    """Spin for a while; nothing else of the lab may run meanwhile."""
     gaps_s = []
     began_s = last_s = time.monotonic()
-    while last_s < began_s + seconds:
+    while last_s < began_s + asked.seconds:
         now_s = time.monotonic()
         if now_s - last_s >= _GAP_S:
             gaps_s.append(now_s - last_s)
         last_s = now_s
-    return {"lost_pct": 100 * sum(gaps_s) / (last_s - began_s), "longest_ms": 1000 * max(gaps_s, default=0.0)}
+    return Gaps(lost_pct=100 * sum(gaps_s) / (last_s - began_s), longest_ms=1000 * max(gaps_s, default=0.0))

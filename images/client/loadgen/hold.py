@@ -1,13 +1,15 @@
 """Connections that are held: each has asked and seen the head of its answer, and nobody reads on."""
 
 import errno
+import resource
 import select
 import socket
 import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from tuneproof.lab.protocol.connections import Held, Hold, Released
 
 from . import http1
 from .connect_storm import connect_error, errno_name, reset_all
@@ -29,53 +31,32 @@ class Holder:
         self._held: dict[int, socket.socket] = {}
         self._watch = select.epoll()
 
-    def hold(
-        self, *, address: str, port: int, path: str, count: int, timeout_s: float = 10.0, trial: str = "hold"
-    ) -> dict[str, Any]:
-        """Open so many further connections, at most 256 at a time, ask on each, and keep those that are answered.
-
-        Args:
-            address: IPv4 address of the server.
-            port: Its TCP port.
-            path: What is asked for.
-            count: How many connections.
-            timeout_s: Seconds from a connection's beginning to its answer's head (default: 10, which is enough for a
-                SYN that is lost three times).
-            trial: What is sent as X-Trial (default: the job's name).
-
-        Returns:
-            ``held``: connections that are open now, with those of earlier jobs; ``failed``: how many of this job's were
-            not answered in time by a 200, by the errno's name, or ``closed`` (by the server, before the head's end), or
-            ``HTTP <status>``, or ``not HTTP``; ``closed_since``: how many the server closed after their answer, since
-            the last job; ``rss_bytes``: this program's memory without the kernel's part (VmRSS in proc(5)).
-        """
-        opening = _Opening((address, port), http1.get(path, host=address, trial=trial), timeout_s)
+    def hold(self, asked: Hold) -> Held:
+        """Open further connections, and keep those that are answered."""
+        opening = _Opening(
+            (asked.address, asked.port),
+            http1.get(asked.path, host=asked.address, trial=asked.trial),
+            asked.timeout_s,
+        )
         try:
-            opening.open(count)
+            opening.open(asked.count)
         finally:
             opening.close()
         for connection in opening.opened:
             self._held[connection.fileno()] = connection
             self._watch.register(connection, select.EPOLLRDHUP)
         closed_since = self._forget_closed()
-        return {
-            "held": len(self._held),
-            "failed": dict(opening.failed),
-            "closed_since": closed_since,
-            "rss_bytes": resident_bytes(Path("/proc/self/status").read_text(encoding="ascii", errors="replace")),
-        }
+        return Held(
+            held=len(self._held), failed=dict(opening.failed), closed_since=closed_since, rss_bytes=_resident_bytes()
+        )
 
-    def release(self) -> dict[str, Any]:
-        """Reset all connections.
-
-        Returns:
-            ``released``: how many were still open, ``closed_since``: how many the server had closed since the last job.
-        """
+    def release(self) -> Released:
+        """Reset all connections."""
         closed_since = self._forget_closed()
         released = len(self._held)
         reset_all(self._held.values())
         self._held.clear()
-        return {"released": released, "closed_since": closed_since}
+        return Released(released=released, closed_since=closed_since)
 
     def _forget_closed(self) -> int:
         closed = self._watch.poll(0.0, max(1, len(self._held)))
@@ -83,10 +64,9 @@ class Holder:
         return len(closed)
 
 
-def resident_bytes(status: str) -> int:
-    """Return VmRSS from the text of /proc/<pid>/status (proc(5)), which is in KiB there."""
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024
+def _resident_bytes() -> int:
+    """Return this program's memory in RAM: the second figure of /proc/self/statm (proc(5)), in pages."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
 @dataclass(kw_only=True)

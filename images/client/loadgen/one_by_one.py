@@ -8,8 +8,9 @@ import os
 import select
 import socket
 import time
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
+
+from tuneproof.lab.protocol.requests import OneByOneSeen, RequestOneByOne
 
 from . import http1
 from .background import Background
@@ -21,51 +22,34 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 _CONNECT_TIMEOUT_S = 5.0
 
 
-def run(
-    *,
-    address: str,
-    port: int,
-    fast_path: str,
-    requests: int,
-    timeout_s: float,
-    bulk_path: str,
-    bulk_downloads: int,
-    trial: str,
-) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class _Bulk:
+    bytes_: int
+    seconds: float
+    unexpected: str | None
+
+
+def run(asked: RequestOneByOne) -> OneByOneSeen:
     """Ask for the bulk downloads, then make the fast requests; the downloads end with the last of these.
-
-    Args:
-        address: IPv4 address of the subject.
-        port: Its TCP port.
-        fast_path: Path of the small file.
-        requests: How many fast requests, each on a fresh connection.
-        timeout_s: Time limit of a fast request in seconds, connection included (the article's: 1).
-        bulk_path: Path of the bulk file.
-        bulk_downloads: How many downloads; one that ends is not begun again.
-        trial: Label that is sent as X-Trial with every request.
-
-    Returns:
-        ``requests``: what each fast request recorded (see :class:`FastRequest`); its ``at_ms`` counts from when all
-        downloads had been asked for. ``bulk_bytes``: bytes of all downloads, with their heads; ``bulk_seconds``: time
-        in which they arrived, up to the end of the last download if that came first.
 
     Raises:
         ConnectionError: A download was answered with something else than a 200.
         OSError: A download's connection did not stand.
     """
-    request = http1.get(bulk_path, host=address, trial=trial, keep_alive=False)
+    request = http1.get(asked.bulk_path, host=asked.address, trial=asked.trial, keep_alive=False)
     connections: list[socket.socket] = []
     told, tell = os.pipe()
     try:
         # One by one: if one fails, the others are closed all the same.
         connections.extend(
-            socket.create_connection((address, port), timeout=_CONNECT_TIMEOUT_S) for _ in range(bulk_downloads)
+            socket.create_connection((asked.address, asked.port), timeout=_CONNECT_TIMEOUT_S)
+            for _ in range(asked.bulk_downloads)
         )
         # Before the first fast request begins: none of them may have the subject to itself.
         for connection in connections:
             connection.sendall(request)
         began_s = time.monotonic()
-        child = Background(lambda: _download(connections, told=told, tell=tell, began_s=began_s))
+        child = Background(lambda: _download(connections, told=told, tell=tell, began_s=began_s), _Bulk)
     except BaseException:
         os.close(tell)
         raise
@@ -74,29 +58,25 @@ def run(
         for connection in connections:
             connection.close()
     fast = FastClient(
-        address,
-        port,
-        request=http1.get(fast_path, host=address, trial=trial, keep_alive=False),
-        timeout_s=timeout_s,
+        asked.address,
+        asked.port,
+        request=http1.get(asked.fast_path, host=asked.address, trial=asked.trial, keep_alive=False),
+        timeout_s=asked.timeout_s,
         origin_s=began_s,
     )
     try:
-        for _ in range(requests):
+        for _ in range(asked.requests):
             # A single tick; it is followed to its end.
             fast.run_open_loop(iter((time.monotonic(), math.inf)), end_s=math.inf)
     finally:
         os.close(tell)
         bulk = child.result()
-    if bulk["unexpected"] is not None:
-        raise ConnectionError(f"bulk download answered with {bulk['unexpected']}")
-    return {
-        "requests": [asdict(record) for record in fast.records],
-        "bulk_bytes": bulk["bytes"],
-        "bulk_seconds": bulk["seconds"],
-    }
+    if bulk.unexpected is not None:
+        raise ConnectionError(f"bulk download answered with {bulk.unexpected}")
+    return OneByOneSeen(requests=fast.records, bulk_bytes=bulk.bytes_, bulk_seconds=bulk.seconds)
 
 
-def _download(connections: list[socket.socket], *, told: int, tell: int, began_s: float) -> dict[str, Any]:
+def _download(connections: list[socket.socket], *, told: int, tell: int, began_s: float) -> _Bulk:
     """Read all downloads until they have ended or the pipe's other end is closed."""
     # This process's own copy would keep the pipe open for ever.
     os.close(tell)
@@ -127,7 +107,7 @@ def _download(connections: list[socket.socket], *, told: int, tell: int, began_s
         # Last: what had come by then counts.
         if told in ready:
             break
-    return {"bytes": total_bytes, "seconds": time.monotonic() - began_s, "unexpected": unexpected}
+    return _Bulk(bytes_=total_bytes, seconds=time.monotonic() - began_s, unexpected=unexpected)
 
 
 def _receive(connection: socket.socket, sink: bytearray, *, drop: bool) -> int | None:

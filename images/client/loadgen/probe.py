@@ -15,6 +15,8 @@ import socket
 import time
 from dataclasses import dataclass, field
 
+from tuneproof.lab.protocol.stall import ProbeSamples
+
 from . import http1
 from .arrivals import ArrivalStamps
 
@@ -23,18 +25,7 @@ _LONGEST_SENDING_S = 0.001
 
 
 @dataclass(kw_only=True)
-class ProbeSamples:
-    """Samples of one worker, in order. All times in milliseconds.
-
-    Attributes:
-        at_ms: Actual sending, from the start of the window.
-        late_ms: Actual minus intended sending: the generator's own lag.
-        lag_ms: Arrival of the answer minus actual sending: the worker's loop lag.
-        wake_ms: From an answer's arrival until this process saw it: what its own CPU was late by.
-        missed_ticks: Ticks that passed while an answer was outstanding.
-        left_out: Probes that are not in here, because a gap of this process's CPU hit their sending.
-    """
-
+class _Samples:
     at_ms: list[float] = field(default_factory=list)
     late_ms: list[float] = field(default_factory=list)
     lag_ms: list[float] = field(default_factory=list)
@@ -42,12 +33,23 @@ class ProbeSamples:
     missed_ticks: int = 0
     left_out: int = 0
 
+    def told(self) -> ProbeSamples:
+        """Return them for good."""
+        return ProbeSamples(
+            at_ms=tuple(self.at_ms),
+            late_ms=tuple(self.late_ms),
+            lag_ms=tuple(self.lag_ms),
+            wake_ms=tuple(self.wake_ms),
+            missed_ticks=self.missed_ticks,
+            left_out=self.left_out,
+        )
+
 
 @dataclass(kw_only=True)
 class _Probe:
     connection: socket.socket
     next_tick_s: float
-    samples: ProbeSamples = field(default_factory=ProbeSamples)
+    samples: _Samples = field(default_factory=_Samples)
     sent_s: float | None = None
     sending_s: float = 0.0
     intended_s: float = 0.0
@@ -81,7 +83,7 @@ def probe(
         waiting = [item.connection for item in probes.values() if item.sent_s is not None]
         if now_s >= end_s:
             if not waiting:
-                return {pid: item.samples for pid, item in probes.items()}
+                return {pid: item.samples.told() for pid, item in probes.items()}
             if now_s > end_s + 2.0:
                 raise ConnectionError("a worker left a probe unanswered for two seconds after the trial's window")
         idle = [item.next_tick_s for item in probes.values() if item.sent_s is None]

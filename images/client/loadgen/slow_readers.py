@@ -12,7 +12,9 @@ import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+
+from tuneproof.lab.protocol.connections import SlowReadersSeen, StartSlowReaders
+from tuneproof.lab.protocol.messages import Done
 
 from . import http1
 from .connect_storm import connect_error, errno_name, reset_all
@@ -23,67 +25,38 @@ _LISTEN_EVERY_S = 0.05
 _CLOSED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
 
 
-def run(  # noqa: PLR0913 - keyword-only; one argument per field of the job
-    *,
-    address: str,
-    port: int,
-    path: str,
-    count: int,
-    hold_s: float,
-    interval_s: float = 3.0,
-    read_bytes: int = 1,
-    receive_buffer_bytes: int | None = None,
-    trial: str = "slow_readers",
-    told: threading.Event | None = None,
-) -> dict[str, Any]:
-    """Ask for a file on so many connections, read a byte or more of each per interval, reset them at the end.
-
-    A server that closes a connection while it still has data for it is seen only when it sends a reset: its FIN stands
-    behind the data, in its own send buffer. So "alive" means that nothing else has been heard.
+def run(asked: StartSlowReaders, told: threading.Event | None = None) -> SlowReadersSeen:
+    """Ask for a file on some connections, read a little of each per interval, reset them at the end.
 
     Args:
-        address: IPv4 address of the server.
-        port: Its TCP port.
-        path: Path of the file.
-        count: How many connections.
-        hold_s: Seconds from the beginning to the end.
-        interval_s: Seconds between two reads (default: 3, the article's).
-        read_bytes: How much each reads at most every time (default: one byte, the article's).
-        receive_buffer_bytes: SO_RCVBUF (socket(7)), which the kernel doubles; None (the default): the kernel's own
-            size, which grows by itself (tcp_rmem in tcp(7)).
-        trial: What is sent as X-Trial (default: slow_readers).
+        asked: What they do.
         told: Ends it before its time when set; None (the default): nobody will.
-
-    Returns:
-        ``alive``: connections open at the end; ``ended``: how many the server closed; ``failed``: how many never stood,
-        by the errno's name; ``read_bytes``: what was read; ``unread_bytes``: what waits in the receive buffers at the
-        end (SIOCINQ, tcp(7)), in those that the server closed, too.
 
     Raises:
         ConnectionError: An answer is not a 200.
     """
-    readers = _Readers(request=http1.get(path, host=address, trial=trial))
+    readers = _Readers(request=http1.get(asked.path, host=asked.address, trial=asked.trial))
     try:
         began_s = time.monotonic()
-        for _ in range(count):
-            readers.start((address, port), receive_buffer_bytes)
-        end_s = began_s + hold_s
-        tick_s = began_s + interval_s
+        for _ in range(asked.count):
+            readers.start((asked.address, asked.port), asked.receive_buffer_bytes)
+        end_s = began_s + asked.hold_s
+        tick_s = began_s + asked.interval_s
         while (now_s := time.monotonic()) < end_s and not (told and told.is_set()):
             if now_s >= tick_s:
-                readers.read_each(read_bytes)
-                tick_s += interval_s
+                readers.read_each(asked.read_bytes)
+                tick_s += asked.interval_s
             else:
                 readers.look(min(tick_s - now_s, end_s - now_s, _LISTEN_EVERY_S if told else math.inf))
         readers.look(0.0)
         readers.check_answers()
-        return {
-            "alive": len(readers.open),
-            "read_bytes": sum(len(received) for received in readers.received.values()),
-            "unread_bytes": sum(_unread_bytes(connection) for connection in readers.received),
-            "ended": readers.ended,
-            "failed": dict(readers.failed),
-        }
+        return SlowReadersSeen(
+            alive=len(readers.open),
+            ended=readers.ended,
+            failed=dict(readers.failed),
+            read_bytes=sum(len(received) for received in readers.received.values()),
+            unread_bytes=sum(_unread_bytes(connection) for connection in readers.received),
+        )
     finally:
         readers.close()
 
@@ -94,10 +67,10 @@ class InBackground:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._told = threading.Event()
-        self._running: Future[dict[str, Any]] | None = None
+        self._running: Future[SlowReadersSeen] | None = None
 
-    def start(self, **fields: Any) -> dict[str, Any]:
-        """Begin; the arguments are those of :func:`run`.
+    def start(self, asked: StartSlowReaders) -> Done:
+        """Begin.
 
         Raises:
             RuntimeError: Some read already.
@@ -105,10 +78,10 @@ class InBackground:
         if self._running is not None:
             raise RuntimeError("slow readers are there already")
         self._told.clear()
-        self._running = self._pool.submit(lambda: run(**fields, told=self._told))
-        return {"reading": fields["count"]}
+        self._running = self._pool.submit(lambda: run(asked, self._told))
+        return Done()
 
-    def end(self) -> dict[str, Any]:
+    def end(self) -> SlowReadersSeen:
         """End them and return what :func:`run` returns.
 
         Raises:

@@ -2,8 +2,10 @@
 
 import socket
 import ssl
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from tuneproof.lab.protocol.exchanges import TlsConnect, TlsConnected, TlsConnection, TlsResume
 
 _CLIENT_HELLO: Final = 1
 _HANDSHAKE: Final = 22
@@ -102,69 +104,45 @@ class Client:
 
     def __init__(self) -> None:
         self._sessions: list[ssl.SSLSession | None] = []
-        self._context = _context("")
+        self._context = unchecked()
 
-    def connect(
-        self, *, address: str, port: int, count: int, path: str, version: str = "", timeout_s: float = 10.0
-    ) -> dict[str, Any]:
-        """Make new connections one after the other, each with one request, and forget all earlier sessions.
+    def connect(self, asked: TlsConnect) -> TlsConnected:
+        """Make new connections one after the other, each with one request, and forget all earlier sessions."""
+        self._context, self._sessions = unchecked(asked.version), []
+        made = [self._connect(asked, None, keep=True) for _ in range(asked.count)]
+        return TlsConnected(connections=tuple(made))
 
-        Args:
-            address: IPv4 address of the server.
-            port: Its TCP port.
-            count: How many.
-            path: What each asks for.
-            version: "1.2" or "1.3" (default: what both ends like best).
-            timeout_s: The longest that a connection may be silent.
+    def resume(self, asked: TlsResume) -> TlsConnected:
+        """Try to go on with sessions of the last :meth:`connect`."""
+        made = [self._connect(asked, self._sessions[number], keep=False) for number in asked.which]
+        return TlsConnected(connections=tuple(made))
 
-        Returns:
-            ``connections``: for each its ``hellos`` (ClientHellos sent), ``records`` (received after the handshake),
-            ``largest_record_bytes`` among them, ``body_bytes`` (with the head's).
-        """
-        self._context, self._sessions = _context(version), []
-        return {"connections": [self._connect((address, port), path, None, timeout_s, keep=True) for _ in range(count)]}
-
-    def resume(
-        self, *, address: str, port: int, which: Sequence[int], path: str, timeout_s: float = 10.0
-    ) -> dict[str, Any]:
-        """Try to go on with sessions of the last :meth:`connect`; return the same, and ``resumed``.
-
-        Args:
-            address: IPv4 address of the server.
-            port: Its TCP port.
-            which: Numbers of those connections, from 0.
-            path: What each asks for.
-            timeout_s: The longest that a connection may be silent.
-        """
-        return {
-            "connections": [
-                self._connect((address, port), path, self._sessions[number], timeout_s, keep=False) for number in which
-            ]
-        }
-
-    def _connect(
-        self, address: tuple[str, int], path: str, session: ssl.SSLSession | None, timeout_s: float, *, keep: bool
-    ) -> dict[str, Any]:
-        connection = Connection(address, self._context, session=session, timeout_s=timeout_s)
+    def _connect(self, asked: TlsConnect | TlsResume, session: ssl.SSLSession | None, *, keep: bool) -> TlsConnection:
+        connection = Connection((asked.address, asked.port), self._context, session=session, timeout_s=asked.timeout_s)
         try:
             connection.handshake()
             before = len(connection.received.sizes)
-            received = connection.get(path)
+            received = connection.get(asked.path)
             sizes = connection.received.sizes[before:]
             if keep:
                 self._sessions.append(connection.session)
-            return {
-                "hellos": connection.sent.hellos,
-                "records": len(sizes),
-                "largest_record_bytes": max(sizes, default=0),
-                "body_bytes": received,
-                "resumed": connection.resumed,
-            }
+            return TlsConnection(
+                hellos=connection.sent.hellos,
+                records=len(sizes),
+                largest_record_bytes=max(sizes, default=0),
+                body_bytes=received,
+                resumed=connection.resumed,
+            )
         finally:
             connection.close()
 
 
-def _context(version: str) -> ssl.SSLContext:
+def unchecked(version: str = "") -> ssl.SSLContext:
+    """Return what makes TLS connections to a server whose certificate nobody vouches for.
+
+    Args:
+        version: "1.2" or "1.3" (default: what both ends like best).
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

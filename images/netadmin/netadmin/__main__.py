@@ -1,7 +1,7 @@
 """``python3 -m netadmin look`` or ``wire``: what a netadmin container runs.
 
 ``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` raises a wire and says so, likewise.
-Both then answer tasks (agent.py), until the container is removed.
+Both then do what they are asked (agent.py), until the container is removed.
 """
 
 import json
@@ -9,35 +9,37 @@ import os
 import signal
 import subprocess
 import sys
-from typing import Any
+
+from tuneproof.lab.protocol.codec import to_plain
+from tuneproof.lab.protocol.netadmin import Greeting
 
 from .agent import Agent
 from .placement import cpus_of, stay_on
 from .wire import Wire, WireError
 
 
-def _look() -> tuple[dict[str, Any], Wire | None]:
+def _look() -> tuple[Greeting, Wire | None]:
     from .listeners import listener_backlogs  # noqa: PLC0415 - netlink's memory is spared beside a wire
     from .snapshot import take  # noqa: PLC0415
 
-    return take(listener_backlogs=listener_backlogs()), None
+    return Greeting(snapshot=take(listener_backlogs=listener_backlogs())), None
 
 
-def _wire() -> tuple[dict[str, Any], Wire | None]:
+def _wire() -> tuple[Greeting, Wire | None]:
     wire = Wire()
     try:
         ready_s = wire.raise_()
         if cpus := os.environ.get("STAY_ON_CPUS"):
             stay_on(cpus_of(cpus))
     except (WireError, subprocess.CalledProcessError) as error:
-        return {"error": str(error)}, wire
-    return {"ready_s": ready_s}, wire
+        return Greeting(error=str(error)), wire
+    return Greeting(ready_s=ready_s), wire
 
 
 if __name__ == "__main__":
     greeting, wire = {"look": _look, "wire": _wire}[sys.argv[1]]()
-    sys.stdout.write(f"{json.dumps(greeting)}\n")
+    sys.stdout.write(f"{json.dumps(to_plain(greeting))}\n")
     sys.stdout.flush()
-    Agent(wire, greeting).serve(sys.stdin, sys.stdout)
+    Agent(wire, greeting).answers().serve(sys.stdin, sys.stdout)
     # Without an input there is nothing to answer, but the namespace may still be needed.
     signal.pause()

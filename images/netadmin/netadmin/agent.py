@@ -1,10 +1,14 @@
-"""Answers the lab: every line of JSON on standard input names one task, and gets one line back."""
+"""Answers the lab about its role's link; tuneproof/lab/protocol/netadmin.py says what may be asked."""
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import IO, Any, Final
+from typing import IO, Final
+
+from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol.codec import from_plain
+from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.serving import Answers
 
 from . import native_agent
 from .addresses import add_addresses, lead, open_entries
@@ -15,6 +19,7 @@ from .steering import steer_receive
 from .wire import LOG, Wire, WireError, why_impossible
 
 _LOG_BYTES: Final = 65536
+_TELLS: Final = (WireError, OSError, RuntimeError, subprocess.CalledProcessError, native_agent.NativeError)
 
 
 class Agent:
@@ -25,149 +30,155 @@ class Agent:
         greeting: What there was to say at the start.
     """
 
-    def __init__(self, wire: Wire | None, greeting: Mapping[str, Any]) -> None:
+    def __init__(self, wire: Wire | None, greeting: protocol.Greeting) -> None:
         self._wire = wire
+        self._greeting = greeting
         self._capture: Capture | None = None
         self._street: IO[bytes] | None = None
         # As every interface starts.
         self._segmentation = True
-        self._tasks: dict[str, Callable[..., Mapping[str, Any]]] = {
-            "greeting": lambda: greeting,
-            "shape": self.shape,
-            "segmentation": self.segmentation,
-            "fix_neighbours": self.fix_neighbours,
-            "lead_addresses": self.lead_addresses,
-            "open_entries": self.open_entries,
-            "add_addresses": self.add_addresses,
-            "status": self.status,
-            "revive": self.revive,
-            "wire_log": self.wire_log,
-            "shapers": self.shapers,
-            "memory_inside": self.memory_inside,
-            "shape_natively_inside": self.shape_natively_inside,
-            "start_capture": self.start_capture,
-            "stop_capture": self.stop_capture,
-            "answer_probes": answer_probes,
-            "probe_path": probe_path,
-            "half_open": self.half_open,
-            "street": self.street,
-            "steer_receive": steer_receive,
-        }
 
-    def serve(self, questions: Iterable[str], answers: IO[str]) -> None:
-        """Answer until the input ends, each with its question's number. A task that fails is answered, too."""
-        for line in questions:
-            question = json.loads(line)
-            task, number = self._tasks[question.pop("task")], question.pop("number")
-            answer: Mapping[str, Any]
-            try:
-                answer = task(**question)
-            except (WireError, OSError, RuntimeError, subprocess.CalledProcessError, native_agent.NativeError) as error:
-                answer = {"error": f"{error}"}
-            answers.write(f"{json.dumps({**answer, 'number': number})}\n")
-            answers.flush()
+    def answers(self) -> Answers:
+        """Return what this agent can do."""
+        able = Answers(tells=_TELLS)
+        able.to(protocol.Greet, self.greet)
+        able.to(protocol.Shape, self.shape)
+        able.to(protocol.SwitchSegmentation, self.switch_segmentation)
+        able.to(protocol.FixNeighbours, self.fix_neighbours)
+        able.to(protocol.LeadAddresses, self.lead_addresses)
+        able.to(protocol.OpenEntries, self.open_entries)
+        able.to(protocol.AddAddresses, self.add_addresses)
+        able.to(protocol.ReadStatus, self.status)
+        able.to(protocol.Revive, self.revive)
+        able.to(protocol.ReadWireLog, self.wire_log)
+        able.to(protocol.TryShapers, self.shapers)
+        able.to(protocol.ReadMemoryInside, self.memory_inside)
+        able.to(protocol.ShapeInside, self.shape_inside)
+        able.to(protocol.StartCapture, self.start_capture)
+        able.to(protocol.StopCapture, self.stop_capture)
+        able.to(protocol.AnswerProbes, answer_probes)
+        able.to(protocol.ProbePath, probe_path)
+        able.to(protocol.LeaveHalfOpen, self.half_open)
+        able.to(protocol.TalkInStreet, self.street)
+        able.to(protocol.SteerReceive, steer_receive)
+        return able
 
-    def shape(self, wanted: Mapping[str, Mapping[str, float]], per_packet: Mapping[str, bool]) -> dict[str, Any]:
-        """Shape both directions of the role's link; return what was read back.
+    def greet(self, _: protocol.Greet) -> protocol.Greeting:
+        """Say again what there was to say at the start.
 
-        Args:
-            wanted: Impairments by direction, ``egress`` and ``ingress``; see netem.py.
-            per_packet: By direction, whether netem must see single packets. What the role itself sends is seen to here;
-                what it receives is up to those who send it.
+        Raises:
+            WireError: No wire could be raised then.
         """
+        if self._greeting.error:
+            raise WireError(self._greeting.error)
+        return self._greeting
+
+    def shape(self, asked: protocol.Shape) -> protocol.Shaped:
+        """Shape both directions of the role's link."""
         if self._wire:
             # A link that is not shaped does not pass through the wire either: the wire takes its time and CPU, too.
-            through = any(any(impairment.values()) for impairment in wanted.values())
-            read_back = self._wire.ask({"shape": wanted})
+            through = any(any(impairment.values()) for impairment in asked.wanted.values())
+            read_back = self._wire.ask({"shape": asked.wanted})
             self._wire.lead_through(through=through)
         else:
-            read_back = native_agent.shape(ROLE_LINK, wanted)
-        self.segmentation(on=not per_packet["egress"])
-        return read_back
+            read_back = native_agent.shape(ROLE_LINK, asked.wanted)
+        self._segment(on=not asked.per_packet["egress"])
+        return protocol.Shaped(read_back=read_back)
 
-    def segmentation(self, *, on: bool) -> dict[str, Any]:
-        """Switch the segmentation offloads of the role's link, in a process that takes its memory along."""
-        if on != self._segmentation:
-            command = [sys.executable, "-m", "netadmin.offloads", "on" if on else "off", *LINKS_OF_ROLE]
-            subprocess.run(command, check=True)
-            self._segmentation = on
-        return {"segmentation": on}
+    def switch_segmentation(self, asked: protocol.SwitchSegmentation) -> Done:
+        """Switch the segmentation offloads of the role's link."""
+        self._segment(on=asked.on)
+        return Done()
 
-    def fix_neighbours(self, neighbours: Mapping[str, str]) -> dict[str, Any]:
-        """Set the MAC addresses of neighbours for good, by IPv4 address; in a process of its own, like the above."""
-        pairs = [f"{address}={mac}" for address, mac in neighbours.items()]
+    def fix_neighbours(self, asked: protocol.FixNeighbours) -> Done:
+        """Set the MAC addresses of neighbours for good, in a process that takes its memory along."""
+        pairs = [f"{address}={mac}" for address, mac in asked.neighbours.items()]
         subprocess.run([sys.executable, "-m", "netadmin.neighbours", *pairs], check=True)
-        return {"fixed": len(pairs)}
+        return Done()
 
-    def lead_addresses(self, addresses: list[str], to: str) -> dict[str, Any]:
+    def lead_addresses(self, asked: protocol.LeadAddresses) -> Done:
         """Lead what is sent to some addresses to another one; see addresses.py."""
-        lead(addresses, to)
-        return {"led": len(addresses)}
+        lead(asked.addresses, asked.to)
+        return Done()
 
-    def open_entries(self, entries: list[tuple[int, str, int]]) -> dict[str, Any]:
+    def open_entries(self, asked: protocol.OpenEntries) -> Done:
         """Lead ports of the role's link to addresses of its own; see addresses.py."""
-        open_entries(entries)
-        return {"opened": len(entries)}
+        open_entries(asked.entries)
+        return Done()
 
-    def add_addresses(self, count: int, used: list[str]) -> dict[str, Any]:
+    def add_addresses(self, asked: protocol.AddAddresses) -> protocol.Added:
         """Give the role's link further addresses; see addresses.py."""
-        return {"addresses": add_addresses(count, used)}
+        return protocol.Added(addresses=tuple(add_addresses(asked.count, asked.used)))
 
-    def status(self) -> dict[str, Any]:
-        """Tell whether the link's shaper is alive, and which process it is; a native one is the kernel itself."""
-        return {"alive": self._wire is None or self._wire.alive, "pid": self._wire.pid if self._wire else None}
+    def status(self, _: protocol.ReadStatus) -> protocol.LinkStatus:
+        """Tell whether the link's shaper is alive; a native one is the kernel itself."""
+        return protocol.LinkStatus(
+            alive=self._wire is None or self._wire.alive, pid=self._wire.pid if self._wire else None
+        )
 
-    def revive(self) -> dict[str, Any]:
+    def revive(self, _: protocol.Revive) -> Done:
         """Raise the wire again; it comes up unshaped."""
-        return {"seconds": self._wire.raise_() if self._wire else 0.0}
+        if self._wire:
+            self._wire.raise_()
+        return Done()
 
-    def wire_log(self) -> dict[str, Any]:
+    def wire_log(self, _: protocol.ReadWireLog) -> protocol.Text:
         """Return the end of what the wire's kernel has logged."""
-        return {"log": LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""}
+        text = LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""
+        return protocol.Text(text=text)
 
-    def start_capture(self, filter_: str, snap_bytes: int) -> dict[str, Any]:
+    def start_capture(self, asked: protocol.StartCapture) -> Done:
         """Capture what passes the role's link."""
-        self._capture = Capture(filter_=filter_, snap_bytes=snap_bytes)
-        return {"capturing": True}
+        self._capture = Capture(filter_=asked.filter_, snap_bytes=asked.snap_bytes)
+        return Done()
 
-    def stop_capture(self) -> dict[str, Any]:
+    def stop_capture(self, _: protocol.StopCapture) -> protocol.Captured:
         """End the capture; return its file."""
         if self._capture is None:
             raise RuntimeError("no capture was started")
         capture, self._capture = self._capture, None
-        return {"file": capture.stop()}
+        return protocol.Captured(file=capture.stop())
 
-    def half_open(self, address: str, port: int, count: int) -> dict[str, Any]:
+    def half_open(self, asked: protocol.LeaveHalfOpen) -> protocol.HalfOpened:
         """Leave half-open connections behind at a server; see half_open.py. In a process of its own, like the above."""
-        command = [sys.executable, "-m", "netadmin.half_open", address, str(port), str(count)]
+        command = [sys.executable, "-m", "netadmin.half_open", asked.address, str(asked.port), str(asked.count)]
         # Not the agent's own input, where the next question may be waiting.
         ran = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        answer: dict[str, Any] = json.loads(ran.stdout)
-        return answer
+        told = json.loads(ran.stdout)
+        if "error" in told:
+            raise RuntimeError(told["error"])
+        return from_plain(protocol.HalfOpened, told)
 
-    def street(self, part: str, address: str) -> dict[str, Any]:
+    def street(self, asked: protocol.TalkInStreet) -> Done:
         """Be a part of the street around a service, and talk to an address, or to nobody; see street.py."""
         if self._street is None:
-            command = [sys.executable, "-m", "netadmin.street", part]
+            command = [sys.executable, "-m", "netadmin.street", asked.part]
             began = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             if began.stdin is None or began.stdout is None or not began.stdout.readline():
-                raise RuntimeError(f"the street's {part} ended with status {began.wait()}")
+                raise RuntimeError(f"the street's {asked.part} ended with status {began.wait()}")
             self._street = began.stdin
-        self._street.write(f"{address}\n".encode())
+        self._street.write(f"{asked.address}\n".encode())
         self._street.flush()
-        return {"street": part}
+        return Done()
 
-    def shapers(self) -> dict[str, Any]:
-        """Return why this host cannot shape natively, and why not by a wire; empty when it can."""
-        return {"native": native_agent.why_impossible(), "wire": why_impossible()}
+    def shapers(self, _: protocol.TryShapers) -> protocol.Shapers:
+        """Return why this host cannot shape natively, and why not by a wire."""
+        return protocol.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
 
-    def shape_natively_inside(self, wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    def shape_inside(self, asked: protocol.ShapeInside) -> protocol.ShapedInside:
         """Do inside the wire's kernel what is done natively elsewhere; see native_trial.py."""
-        return self._inside().ask({"shape_natively": wanted})
+        return from_plain(protocol.ShapedInside, self._inside().ask({"shape_natively": asked.wanted}))
 
-    def memory_inside(self) -> dict[str, Any]:
+    def memory_inside(self, _: protocol.ReadMemoryInside) -> protocol.Text:
         """Return /proc/meminfo of the wire's kernel."""
-        return self._inside().ask({"memory": True})
+        return protocol.Text(text=self._inside().ask({"memory": True})["memory"])
+
+    def _segment(self, *, on: bool) -> None:
+        """Switch the offloads, in a process that takes its memory along."""
+        if on != self._segmentation:
+            command = [sys.executable, "-m", "netadmin.offloads", "on" if on else "off", *LINKS_OF_ROLE]
+            subprocess.run(command, check=True)
+            self._segmentation = on
 
     def _inside(self) -> Wire:
         if self._wire is None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from tuneproof.lab.protocol.observer import Calls, CallsMade
+
 from .processes import PROC
 
 # Where the writer puts it by default, in the process's own file system.
@@ -19,8 +21,8 @@ class CallsError(ValueError):
     """A process does not count its calls, or its record cannot be read."""
 
 
-def parse(content: bytes) -> dict[str, list[int]]:
-    """Return calls, failed calls and bytes moved by the name of the call.
+def parse(content: bytes) -> dict[str, Calls]:
+    """Return what a record counts, by the name of the call.
 
     Raises:
         CallsError: It is no such record.
@@ -31,10 +33,13 @@ def parse(content: bytes) -> dict[str, list[int]]:
     if magic != MAGIC or len(content) < _HEADER.size + count * _COUNTED.size:
         raise CallsError(f"a record of calls has another format: {content[:16]!r}")
     counted = (_COUNTED.unpack_from(content, _HEADER.size + place * _COUNTED.size) for place in range(count))
-    return {name.rstrip(b"\0").decode("ascii"): [calls, failed, size] for name, calls, failed, size in counted}
+    return {
+        name.rstrip(b"\0").decode("ascii"): Calls(made=made, failed=failed, moved_bytes=size)
+        for name, made, failed, size in counted
+    }
 
 
-def of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, list[int]]:
+def of(pids: Sequence[int], *, proc: Path = PROC) -> CallsMade:
     """Return the same of several processes together.
 
     Args:
@@ -45,13 +50,13 @@ def of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, list[int]]:
     Raises:
         CallsError: One of them does not count its calls.
     """
-    total: dict[str, list[int]] = {}
+    total: dict[str, Calls] = {}
     for pid in pids:
         path = proc / str(pid) / "root" / FOLDER / f"tuneproof-calls.{pid}"
         try:
             content = path.read_bytes()
         except FileNotFoundError as error:
             raise CallsError(f"process {pid} does not count its calls") from error
-        for name, figures in parse(content).items():
-            total[name] = [one + other for one, other in zip(total.get(name, [0, 0, 0]), figures, strict=True)]
-    return total
+        for name, calls in parse(content).items():
+            total[name] = calls.plus(total.get(name, Calls()))
+    return CallsMade(calls=total)

@@ -1,27 +1,27 @@
 """``python3 -m netadmin.observer`` watches nginx from a container that shares its network and PID namespaces.
 
-Every line of JSON on standard input names one task, and gets one line back. It runs as nginx's own user: another one
-without capabilities may not read /proc/PID/io (proc_pid_io(5)). Times are CLOCK_MONOTONIC seconds (clock_gettime(2)).
+It does what tuneproof/lab/protocol/observer.py says. It runs as nginx's own user: another one without capabilities may
+not read /proc/PID/io (proc_pid_io(5)). Times are CLOCK_MONOTONIC seconds (clock_gettime(2)).
 """
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+
+from tuneproof.lab.protocol import observer as protocol
+from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.serving import Answers, CannotDoError
+from tuneproof.lab.protocol.turns import Turns
 
 from . import calls, processes, snapshot, sockets, turns
 
-
-class ObserverError(Exception):
-    """A task that cannot be done now, or not here."""
+Sample = Callable[[], protocol.WatchSample]
 
 
 class Watch:
@@ -32,26 +32,27 @@ class Watch:
         interval_s: Time from one sample to the next.
     """
 
-    def __init__(self, sampling: Callable[[], AbstractContextManager[Callable[[], Any]]], *, interval_s: float) -> None:
+    def __init__(self, sampling: Callable[[], AbstractContextManager[Sample]], *, interval_s: float) -> None:
         self._sampling = sampling
         self._interval_s = interval_s
-        self._samples: list[Any] = []
+        self._samples: list[protocol.WatchSample] = []
         self._failure: Exception | None = None
         self._ended = threading.Event()
         # When the observer's input ends, nobody asks for the samples any more.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def end(self) -> list[Any]:
+    def end(self) -> list[protocol.WatchSample]:
         """Return all samples.
 
         Raises:
-            ObserverError: One of them could not be taken, with the reason.
+            CannotDoError: One of them could not be taken, with the reason.
         """
         self._ended.set()
         self._thread.join()
         if self._failure is not None:
-            raise ObserverError(f"the watch ended early: {_told(self._failure)}") from self._failure
+            failure = self._failure
+            raise CannotDoError(f"the watch ended early: {type(failure).__name__}: {failure}") from failure
         return self._samples
 
     def _run(self) -> None:
@@ -61,7 +62,7 @@ class Watch:
         except Exception as error:  # noqa: BLE001 - whatever it is, who asks for the samples must hear of it
             self._failure = error
 
-    def _sample_until_the_end(self, sample: Callable[[], Any]) -> None:
+    def _sample_until_the_end(self, sample: Sample) -> None:
         began_s = time.monotonic()
         tick = 0
         while True:
@@ -85,176 +86,149 @@ class Observer:
         self._open_diag = open_diag
         self._proc = proc
         self._watch: Watch | None = None
-        self._tasks: dict[str, Callable[..., Mapping[str, Any]]] = {
-            "counters": self.counters,
-            "sysctl": self.sysctl,
-            "printed": self.printed,
-            "workers": self.workers,
-            "sockets": self.sockets,
-            "watch": self.watch,
-            "watched": self.watched,
-            "turns": self.turns,
-            "calls": self.calls,
-            "signal": self.signal,
-        }
 
-    def serve(self, questions: Iterable[str], answers: IO[str]) -> None:
-        """Answer until the input ends. A task that fails is answered, too."""
-        for line in questions:
-            answer: Mapping[str, Any]
-            try:
-                answer = self._answer(json.loads(line))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the one who waits for an answer must hear of it
-                answer = {"error": _told(error)}
-            answers.write(f"{json.dumps(answer)}\n")
-            answers.flush()
+    def answers(self) -> Answers:
+        """Return what this observer can do."""
+        able = Answers()
+        able.to(protocol.ReadCounters, self.counters)
+        able.to(protocol.ReadSysctl, self.sysctl)
+        able.to(protocol.Print, self.printed)
+        able.to(protocol.ReadWorkers, self.workers)
+        able.to(protocol.ReadSockets, self.sockets)
+        able.to(protocol.StartWatch, self.watch)
+        able.to(protocol.EndWatch, self.watched)
+        able.to(protocol.ReadTurns, self.turns)
+        able.to(protocol.ReadCalls, self.calls)
+        able.to(protocol.Signal, self.signal)
+        return able
 
-    def counters(self) -> dict[str, Any]:
-        """Return the counters of the network namespace, and those of each CPU; see snapshot.py."""
+    def counters(self, _: protocol.ReadCounters) -> protocol.CounterTexts:
+        """Return the counters of the network namespace, and those of each CPU."""
         at_s = time.monotonic()
-        return {"counters": snapshot.network_counters(), "softnet": snapshot.softnet(), "at_s": at_s}
+        return protocol.CounterTexts(
+            counters=self._net("netstat", "snmp"), softnet=self._net("softnet_stat"), at_s=at_s
+        )
 
-    def sysctl(self, name: str) -> dict[str, Any]:
-        """Return the value of a sysctl in this network namespace; None where this kernel has none of that name."""
-        return {"value": snapshot.sysctl(name)}
+    def sysctl(self, asked: protocol.ReadSysctl) -> protocol.Sysctl:
+        """Return the value of a sysctl in this network namespace."""
+        return protocol.Sysctl(value=snapshot.sysctl(asked.name))
 
-    def printed(self, what: str) -> dict[str, Any]:
-        """Return what an engineer would have printed here, as text.
-
-        Args:
-            what: "counters", the files that nstat(8) reads; "sockets", by ss(8); or "processes", nginx's status files
-                (proc_pid_status(5)).
-        """
-        if what == "sockets":
+    def printed(self, asked: protocol.Print) -> protocol.Printed:
+        """Return what an engineer would have printed here, as text."""
+        if asked.what == "sockets":
             # Options for numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
-            return {"text": done.stdout.decode("utf-8", errors="replace")}
-        if what == "counters":
-            paths = [self._proc / "net" / name for name in ("netstat", "snmp")]
-        else:
-            titles = (processes.MASTER, processes.WORKER)
-            paths = [
-                self._proc / str(pid) / "status" for title in titles for pid in processes.pids(title, proc=self._proc)
-            ]
-        return {"text": "".join(path.read_text(encoding="utf-8", errors="replace") for path in paths)}
+            return protocol.Printed(text=done.stdout.decode("utf-8", errors="replace"))
+        if asked.what == "counters":
+            return protocol.Printed(text=self._net("netstat", "snmp"))
+        pids = [pid for title in (processes.MASTER, processes.WORKER) for pid in processes.pids(title, proc=self._proc)]
+        return protocol.Printed(text="".join(_text(self._proc / str(pid) / "status") for pid in pids))
 
-    def workers(self) -> dict[str, Any]:
-        """Return the figures of nginx's workers, in ascending order of process id; see processes.py.
+    def workers(self, _: protocol.ReadWorkers) -> protocol.WorkerTexts:
+        """Return nginx's workers, in ascending order of process id; see processes.py.
 
         Raises:
-            ObserverError: There is no nginx: this is not its PID namespace, or it has ended.
+            CannotDoError: There is no nginx: this is not its PID namespace, or it has ended.
         """
         at_s = time.monotonic()
         # Only looked for: it may be root's, which nobody else may look at.
         if not processes.pids(processes.MASTER, proc=self._proc):
-            raise ObserverError(f"no process here is titled {processes.MASTER!r}")
-        workers = processes.figures(processes.WORKER, proc=self._proc)
-        return {"workers": [asdict(worker) for worker in workers], "at_s": at_s}
+            raise CannotDoError(f"no process here is titled {processes.MASTER!r}")
+        return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)
 
-    def sockets(self, port: int) -> dict[str, Any]:
+    def sockets(self, asked: protocol.ReadSockets) -> protocol.SocketCounts:
         """Return the figures of the TCP sockets around a port; see sockets.py."""
         # A kernel without IPv6 has no second one.
         tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()]
         time_waits = sockets.time_waits(table.read_text(encoding="ascii") for table in tables)
         with self._open_diag() as diag:
             diag.bind()
-            return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=port)
+            return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=asked.port)
 
-    def watch(self, port: int, interval_s: float) -> dict[str, Any]:
+    def watch(self, asked: protocol.StartWatch) -> Done:
         """Sample the workers' memory and the port's queues from now on.
 
         Raises:
-            ObserverError: That is done already, or the interval is none.
+            CannotDoError: That is done already, or the interval is none.
         """
         if self._watch is not None:
-            raise ObserverError("a watch runs already")
-        if interval_s <= 0:
-            raise ObserverError(f"{interval_s} s is no time between two samples")
-        self._watch = Watch(lambda: self._sampling(port), interval_s=interval_s)
-        return {"watching": True}
+            raise CannotDoError("a watch runs already")
+        if asked.interval_s <= 0:
+            raise CannotDoError(f"{asked.interval_s} s is no time between two samples")
+        self._watch = Watch(lambda: self._sampling(asked.port), interval_s=asked.interval_s)
+        return Done()
 
-    def watched(self) -> dict[str, Any]:
+    def watched(self, _: protocol.EndWatch) -> protocol.Watched:
         """End the watch and return its samples.
 
         Raises:
-            ObserverError: There is none, or it failed.
+            CannotDoError: There is none, or it failed.
         """
         if self._watch is None:
-            raise ObserverError("no watch was started")
+            raise CannotDoError("no watch was started")
         # A watch that failed is over, too.
         watch, self._watch = self._watch, None
-        return {"samples": watch.end()}
+        return protocol.Watched(samples=tuple(watch.end()))
 
-    def turns(self, start_s: float, end_s: float) -> dict[str, Any]:
+    def turns(self, asked: protocol.ReadTurns) -> Turns:
         """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
 
         Raises:
             TurnsError: A worker keeps no record; see turns.py.
-            ObserverError: There is no worker, or another one at the end.
+            CannotDoError: There is no worker, or another one at the end.
         """
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
-            raise ObserverError(f"no process here is titled {processes.WORKER!r}")
-        answer = turns.over(pids, start_s=start_s, end_s=end_s, proc=self._proc)
+            raise CannotDoError(f"no process here is titled {processes.WORKER!r}")
+        found = turns.over(pids, start_s=asked.start_s, end_s=asked.end_s, proc=self._proc)
         if (pids_now := processes.pids(processes.WORKER, proc=self._proc)) != pids:
-            raise ObserverError(f"the workers were {pids}, and are {pids_now}")
-        return answer
+            raise CannotDoError(f"the workers were {pids}, and are {pids_now}")
+        return found
 
-    def calls(self) -> dict[str, Any]:
+    def calls(self, _: protocol.ReadCalls) -> protocol.CallsMade:
         """Return the system calls that the workers have made, all of them together; see calls.py.
 
         Raises:
             CallsError: One of them does not count them.
         """
-        return {"calls": calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)}
+        return calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
 
-    def signal(self, name: str, to: str) -> dict[str, Any]:
-        """Send a signal to nginx; its own user may, without any capability (kill(2)).
-
-        Args:
-            name: The signal's name without SIG: STOP, CONT, HUP (https://nginx.org/en/docs/control.html).
-            to: "workers" or "master".
-        """
+    def signal(self, asked: protocol.Signal) -> Done:
+        """Send a signal to nginx."""
         titles = {"workers": processes.WORKER, "master": processes.MASTER}
-        pids = processes.pids(titles[to], proc=self._proc)
-        if to == "master":
-            # As above: the eldest.
-            pids = pids[:1]
-        for pid in pids:
-            os.kill(pid, signal.Signals[f"SIG{name}"])
-        return {"signalled": pids}
+        pids = processes.pids(titles[asked.to], proc=self._proc)
+        # A binary upgrade has two masters: the eldest is meant.
+        for pid in pids[:1] if asked.to == "master" else pids:
+            os.kill(pid, signal.Signals[f"SIG{asked.name}"])
+        return Done()
+
+    def _net(self, *names: str) -> str:
+        return "".join(_text(self._proc / "net" / name) for name in names)
 
     @contextmanager
-    def _sampling(self, port: int) -> Iterator[Callable[[], dict[str, Any]]]:
-        def sample() -> dict[str, Any]:
-            return {
-                "at_s": time.monotonic(),
-                "rss_bytes": processes.rss_bytes(processes.WORKER, proc=self._proc),
-                "queued": sockets.queued(diag, port=port),
-            }
+    def _sampling(self, port: int) -> Iterator[Sample]:
+        def sample() -> protocol.WatchSample:
+            return protocol.WatchSample(
+                at_s=time.monotonic(),
+                rss_bytes=tuple(processes.rss_bytes(processes.WORKER, proc=self._proc)),
+                queued=sockets.queued(diag, port=port),
+            )
 
         # One socket for the whole watch: what watches shall take little CPU time from what is watched.
         with self._open_diag() as diag:
             diag.bind()
             yield sample
 
-    def _answer(self, question: dict[str, Any]) -> Mapping[str, Any]:
-        name = question.pop("task")
-        if name not in self._tasks:
-            raise ObserverError(f"there is no task {name!r}")
-        return self._tasks[name](**question)
 
-
-def _told(error: Exception) -> str:
-    """Return an error in words; one that was not expected with its name, which may say more than its message."""
-    return str(error) if isinstance(error, ObserverError) else f"{type(error).__name__}: {error}"
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def main() -> None:
     """Answer standard input's questions about the nginx of this container's namespaces."""
     from .rtnetlink import DiagSocket  # noqa: PLC0415 - only the image has pyroute2
 
-    Observer(DiagSocket, proc=processes.PROC).serve(sys.stdin, sys.stdout)
+    Observer(DiagSocket, proc=processes.PROC).answers().serve(sys.stdin, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,11 @@ import select
 import socket
 import struct
 import time
+from dataclasses import asdict
 from typing import IO, Any, Final
+
+from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.netadmin import AnswerProbes, PathSeen, ProbePath
 
 from .load_path import Sink, load, watch
 
@@ -31,7 +35,7 @@ _HURRY: Final = 4
 _BREATH_S: Final = 0.0001
 
 
-def answer_probes(port: int) -> dict[str, Any]:
+def answer_probes(asked: AnswerProbes) -> Done:
     """Answer the probes of one leader, until it closes its connection.
 
     Raises:
@@ -39,7 +43,7 @@ def answer_probes(port: int) -> dict[str, Any]:
     """
     arrivals: list[list[int]] = []
     # The listener comes last: as soon as it is there, the leader sends.
-    with _udp(port) as probes, Sink(port + 1) as sink, socket.create_server(("", port)) as listener:
+    with _udp(asked.port) as probes, Sink(asked.port + 1) as sink, socket.create_server(("", asked.port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
         with control, control.makefile("rw", encoding="ascii") as talk:
@@ -53,69 +57,43 @@ def answer_probes(port: int) -> dict[str, Any]:
                     continue
                 line = talk.readline()
                 if not line:
-                    return {"arrivals": len(arrivals)}
+                    return Done()
                 _tell(talk, _obey(json.loads(line), arrivals=arrivals, sink=sink, leader=leader))
 
 
-def probe_path(
-    address: str,
-    *,
-    packets: int,
-    interval_s: float,
-    payload_bytes: int,
-    linger_s: float,
-    loads: dict[str, dict[str, Any]],
-    port: int,
-    own_port: int | None = None,
-) -> dict[str, Any]:
+def probe_path(asked: ProbePath) -> PathSeen:
     """Measure the path to an answering agent.
-
-    Args:
-        address: IPv4 address of the answering namespace.
-        packets: Number of probes, each of which is sent back.
-        interval_s: Time between two probes.
-        payload_bytes: Size of a probe's UDP payload, 24 or more.
-        linger_s: How long stragglers are waited for.
-        loads: By direction, ``egress`` and ``ingress``, the load to measure the rate with; see load_path.py. A
-            direction that is not named is not measured.
-        port: Port of the answering agent; the next one takes the loads there.
-        own_port: Port that takes the loads here. Default: the same as there.
-
-    Returns:
-        ``sent``: number of probes. ``late``: µs from when each was planned until this process ran next.
-        ``there``: [number, µs] of each probe's arrival, in order of arrival. ``back``: [number, µs one way, µs both
-        ways] of each returned probe, likewise. ``loads``: by direction what had arrived when, as
-        :func:`load_path.watch` returns it.
 
     Raises:
         OSError: Nobody answers, or went away in the middle.
     """
-    arrived: dict[str, list[list[int]]] = {}
+    arrived: dict[str, tuple[tuple[int, int], ...]] = {}
     with (
-        Sink(own_port or port + 1) as sink,
-        _connect(address, port) as control,
+        Sink(asked.own_port or asked.port + 1) as sink,
+        _connect(asked.address, asked.port) as control,
         control.makefile("rw", encoding="ascii") as talk,
     ):
         with _udp(0) as probes:
-            probes.connect((address, port))
-            late, back = _send_probes(
-                probes, packets, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s
-            )
+            probes.connect((asked.address, asked.port))
+            late, back = _send_probes(probes, asked, packets=asked.packets)
             _tell(talk, {"do": "tell"})
             # The other agent tells when it has sent back all that it has got: a busy one is behind, and loses nothing.
             there = _hear(talk)["arrivals"]
-            _, stragglers = _send_probes(
-                probes, 0, interval_s=interval_s, payload_bytes=payload_bytes, linger_s=linger_s
-            )
-        if egress := loads.get("egress"):
-            _tell(talk, {"do": "watch", **egress})
-            load(address, port + 1, **egress)
-            arrived["egress"] = _hear(talk)["arrived"]
-        if ingress := loads.get("ingress"):
-            _tell(talk, {"do": "load", "port": sink.port, **ingress})
-            arrived["ingress"] = watch(sink, **ingress)
+            _, stragglers = _send_probes(probes, asked, packets=0)
+        if egress := asked.loads.get("egress"):
+            _tell(talk, {"do": "watch", **asdict(egress)})
+            load(asked.address, asked.port + 1, **asdict(egress))
+            arrived["egress"] = _points(_hear(talk)["arrived"])
+        if ingress := asked.loads.get("ingress"):
+            _tell(talk, {"do": "load", "port": sink.port, **asdict(ingress)})
+            arrived["ingress"] = _points(watch(sink, **asdict(ingress)))
             _hear(talk)
-    return {"sent": packets, "late": late, "there": there, "back": [*back, *stragglers], "loads": arrived}
+    back += stragglers
+    return PathSeen(sent=asked.packets, late=tuple(late), there=_points(there), back=tuple(back), loads=arrived)
+
+
+def _points(pairs: list[list[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((first, second) for first, second in pairs)
 
 
 def _obey(order: dict[str, Any], *, arrivals: list[list[int]], sink: Sink, leader: str) -> dict[str, Any]:
@@ -154,24 +132,24 @@ def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
 
 
 def _send_probes(
-    probes: socket.socket, packets: int, *, interval_s: float, payload_bytes: int, linger_s: float
-) -> tuple[list[int], list[list[int]]]:
-    """Send probes on schedule; return how late this process was for each in µs, and those that come back.
+    probes: socket.socket, asked: ProbePath, *, packets: int
+) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """Send so many probes on schedule; return how late this process was for each in µs, and those that come back.
 
     All are sent, and what has come back is heard, however late this process is: a machine that pauses loses no probe.
     """
-    padding = bytes(payload_bytes - _PROBE.size)
+    padding = bytes(asked.payload_bytes - _PROBE.size)
     began_s = sent_s = heard_s = time.monotonic()
     late: list[int] = []
-    back: list[list[int]] = []
+    back: list[tuple[int, int, int]] = []
     number = 0
     while True:
         now_s = time.monotonic()
         # By the plan, not by the sending: what is sent late because much had to be sent was not stopped.
-        while len(late) < packets and (late_s := now_s - began_s - len(late) * interval_s) >= 0:
+        while len(late) < packets and (late_s := now_s - began_s - len(late) * asked.interval_s) >= 0:
             late.append(int(late_s * 1_000_000))
-        hurried_s = max(began_s + number * interval_s, sent_s + interval_s / _HURRY)
-        due_s = hurried_s if number < packets else max(sent_s, heard_s) + linger_s
+        hurried_s = max(began_s + number * asked.interval_s, sent_s + asked.interval_s / _HURRY)
+        due_s = hurried_s if number < packets else max(sent_s, heard_s) + asked.linger_s
         if number < packets and now_s >= due_s:
             probes.send(_PROBE.pack(number, time.monotonic_ns(), 0) + padding)
             number += 1
@@ -181,7 +159,7 @@ def _send_probes(
             arrived_ns = _arrived_ns(told)
             heard_s = now_s
             found, sent_ns, sent_back_ns = _PROBE.unpack_from(packet)
-            back.append([found, (arrived_ns - sent_back_ns) // 1000, (arrived_ns - sent_ns) // 1000])
+            back.append((found, (arrived_ns - sent_back_ns) // 1000, (arrived_ns - sent_ns) // 1000))
         elif number == packets:
             return late, back
 

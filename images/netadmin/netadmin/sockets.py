@@ -5,24 +5,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-# Numbers from include/net/tcp_states.h, names as ss(8) prints them.
-STATES: Final = {
-    1: "ESTAB",
-    2: "SYN-SENT",
-    3: "SYN-RECV",
-    4: "FIN-WAIT-1",
-    5: "FIN-WAIT-2",
-    6: "TIME-WAIT",
-    7: "UNCONN",
-    8: "CLOSE-WAIT",
-    9: "LAST-ACK",
-    10: "LISTEN",
-    11: "CLOSING",
-}
+from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
+
+# Numbers from include/net/tcp_states.h.
+_ESTABLISHED: Final = 1
 _TIME_WAIT: Final = 6
+_LISTEN: Final = 10
+_STATES: Final = range(1, 12)
 # The kernel is asked with a bit mask of them. Ended connections are counted elsewhere: see time_waits().
-UNENDED: Final = sum(1 << number for number in STATES if number != _TIME_WAIT)
-LISTENING: Final = 1 << 10
+UNENDED: Final = sum(1 << number for number in _STATES if number != _TIME_WAIT)
+LISTENING: Final = 1 << _LISTEN
 
 
 class Diag(Protocol):
@@ -62,43 +54,33 @@ def time_waits(tables: Iterable[str]) -> Counter[int]:
     return ports
 
 
-def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, int], port: int) -> dict[str, Any]:
+def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, int], port: int) -> SocketCounts:
     """Count sockets around a port that is listened on.
 
     Args:
         sockets: Those that have not ended.
         time_waits: Number of those in TIME-WAIT by local port.
         port: The port.
-
-    Returns:
-        ``listeners``: for every socket that listens on the port, how many connections wait for accept(2) (``queued``)
-        and how many may (``backlog``). ``local``: number of sockets with this local port by state, listeners included;
-        those that wait for accept(2) are established already. ``others``: likewise for all other sockets.
-        ``send_queue_bytes``: what the established ones with this local port were given to send and is not acknowledged
-        yet, on its way or not.
     """
     listeners = []
-    local: Counter[str] = Counter()
-    others: Counter[str] = Counter()
+    local: Counter[int] = Counter()
+    others: Counter[int] = Counter()
     send_queue_bytes = 0
     for entry in sockets:
-        state = STATES[entry["idiag_state"]]
+        state = entry["idiag_state"]
         if entry["idiag_sport"] != port:
             others[state] += 1
             continue
         local[state] += 1
-        if state == "LISTEN":
-            listeners.append({"queued": entry["idiag_rqueue"], "backlog": entry["idiag_wqueue"]})
-        elif state == "ESTAB":
+        if state == _LISTEN:
+            listeners.append(ListenerFigures(queued=entry["idiag_rqueue"], backlog=entry["idiag_wqueue"]))
+        elif state == _ESTABLISHED:
             send_queue_bytes += entry["idiag_wqueue"]
     for sport, count in time_waits.items():
-        (local if sport == port else others)[STATES[_TIME_WAIT]] += count
-    return {
-        "listeners": listeners,
-        "local": dict(local),
-        "others": dict(others),
-        "send_queue_bytes": send_queue_bytes,
-    }
+        (local if sport == port else others)[_TIME_WAIT] += count
+    return SocketCounts(
+        listeners=tuple(listeners), local=dict(local), others=dict(others), send_queue_bytes=send_queue_bytes
+    )
 
 
 def queued(diag: Diag, *, port: int) -> int:

@@ -5,7 +5,9 @@ See https://docs.kernel.org/networking/scaling.html. Without it that is the CPU 
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from tuneproof.lab.protocol.netadmin import Steered, SteerReceive
 
 from .links import ROLE_LINK
 
@@ -32,15 +34,12 @@ def cpus_of_mask(mask: str) -> list[int]:
     return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
 
 
-def steer_receive(cpus: list[int], *, queues: Path = QUEUES) -> dict[str, Any]:
+def steer_receive(asked: SteerReceive, *, queues: Path = QUEUES) -> Steered:
     """Steer what every receive queue of the role's link receives to these CPUs; none switches steering off.
 
     Args:
-        cpus: Numbers of CPUs.
+        asked: The CPUs.
         queues: The link's queues.
-
-    Returns:
-        ``rps_cpus``: by queue the CPUs that were read back.
 
     Raises:
         OSError: The link has no queue here, or they cannot be changed: a container's /sys is often read only.
@@ -51,10 +50,10 @@ def steer_receive(cpus: list[int], *, queues: Path = QUEUES) -> dict[str, Any]:
         raise OSError(f"{queues} has no receive queue with rps_cpus")
     for file in files:
         try:
-            file.write_text(f"{cpu_mask(cpus)}\n", encoding="ascii")
+            file.write_text(f"{cpu_mask(asked.cpus)}\n", encoding="ascii")
         except OSError as error:
             raise OSError(f"rps_cpus cannot be written: {error}") from error
     found = {file.parent.name: cpus_of_mask(file.read_text(encoding="ascii")) for file in files}
-    if other := {name: steered for name, steered in found.items() if steered != sorted(set(cpus))}:
-        raise RuntimeError(f"rps_cpus should name the CPUs {sorted(set(cpus))}; it has {other}")
-    return {"rps_cpus": found}
+    if other := {name: steered for name, steered in found.items() if steered != sorted(set(asked.cpus))}:
+        raise RuntimeError(f"rps_cpus should name the CPUs {sorted(set(asked.cpus))}; it has {other}")
+    return Steered(rps_cpus={name: tuple(steered) for name, steered in found.items()})

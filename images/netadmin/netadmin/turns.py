@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
+
+from tuneproof.lab.protocol.turns import Bucket, Histograms, Turns, WorkerTurns
 
 from .processes import PROC
 
@@ -81,15 +83,13 @@ class Record:
             },
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the counters and, by name, [bucket, turns, sum of their values] for each bucket that is not empty."""
-        return {
-            **self.counters,
-            "histograms": {
-                name: [[bucket, count, total] for bucket, (count, total) in sorted(buckets.items())]
-                for name, buckets in self.histograms.items()
-            },
+    def of_worker(self, pid: int, *, unfinished: bool) -> WorkerTurns:
+        """Return it as that of a worker."""
+        histograms = {
+            name: tuple(Bucket(bucket, count, total) for bucket, (count, total) in sorted(buckets.items()))
+            for name, buckets in self.histograms.items()
         }
+        return WorkerTurns(pid=pid, **self.counters, histograms=Histograms(**histograms), unfinished=unfinished)
 
 
 class Reader:
@@ -173,7 +173,7 @@ def _started_ns(stat: str) -> int:
     return ticks * _NS_PER_S // os.sysconf("SC_CLK_TCK")
 
 
-def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> dict[str, Any]:
+def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> Turns:
     """Wait for a time to pass; return what every process did in the turns that overlapped it.
 
     So the turn that is open at its start counts as a whole, and so does that which is open at its end: this waits until
@@ -184,10 +184,6 @@ def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC
         start_s: Its start in CLOCK_MONOTONIC seconds; one that has passed already means now.
         end_s: Its end.
         proc: Where the process table is.
-
-    Returns:
-        The ``workers`` in this order, each with its ``pid``, the counters and histograms (:meth:`Record.to_json`) and
-        whether a turn was ``unfinished`` all the same, and is left out; ``start_s`` and ``end_s`` as they were.
 
     Raises:
         TurnsError: A process keeps no record.
@@ -202,11 +198,11 @@ def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC
         begun = [reader.begun() for reader in readers]
         until_s = ended_s + LONGEST_TURN_S
         after = [_read_after(reader, turns, until_s=until_s) for reader, turns in zip(readers, begun, strict=True)]
-    workers = [
-        {"pid": pid, **now.since(then).to_json(), "unfinished": now.counters["turns"] < turns}
+    workers = tuple(
+        now.since(then).of_worker(pid, unfinished=now.counters["turns"] < turns)
         for pid, then, now, turns in zip(pids, before, after, begun, strict=True)
-    ]
-    return {"workers": workers, "start_s": started_s, "end_s": ended_s}
+    )
+    return Turns(workers=workers, start_s=started_s, end_s=ended_s)
 
 
 def _read_after(reader: Reader, turns: int, *, until_s: float) -> Record:

@@ -15,7 +15,6 @@ WRONG = Share(of=Tally(count=0, of=1))
 def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedObservation:
     """Return a trial whose files show these causes, from nginx and from outside."""
     return RecordedObservation(
-        trial="b1",
         measuring_s=1.0,
         found=tuple(cause.value for cause in found),
         possible=(),

@@ -1,16 +1,17 @@
 """A recorded load: what is written down, in which order, and that the files alone are what is diagnosed."""
 
 import gzip
+import json
 import types
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from tuneproof.catalogue import recorded
 from tuneproof.catalogue.recorded import BACKENDS_CAPTURE_FILE, CAPTURE_FILE, CLIENTS_CAPTURE_FILE, Recorded, views_of
 from tuneproof.errors import LabError
-from tuneproof.lab.load.base import Load, TrialRecord
+from tuneproof.lab.load.base import Load, Observation, Outcome
+from tuneproof.lab.protocol.codec import to_plain
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
@@ -23,24 +24,24 @@ LOG_LINE = (
 )
 
 
-class Inner(Load[TrialRecord]):
+class Inner(Load[str, Observation]):
     """A load that does nothing but be noticed, and fails when told to."""
 
     def __init__(self, did: list[str], error: LabError | None = None) -> None:
         self._did = did
         self._error = error
 
-    def run(self, stage: "Stage", *, label: str) -> dict[str, Any]:
+    def run(self, stage: "Stage", *, label: str) -> Outcome[str]:
         """Take part in the order of things."""
         del stage
         self._did.append("load")
         if self._error:
             raise self._error
-        return {"trial": label}
+        return Outcome(record=label, measuring_s=0.7, steal_pct=1.5)
 
-    def observe(self, raw: Mapping[str, Any]) -> TrialRecord:
-        """Tell a measuring time."""
-        return TrialRecord(trial=raw["trial"], measuring_s=0.7)
+    def observe(self, outcome: Outcome[str]) -> Observation:
+        """Fail: what counts is what the files say."""
+        raise NotImplementedError
 
 
 class Around:
@@ -110,7 +111,7 @@ def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() 
 def test_every_file_is_what_an_engineer_would_have_collected() -> None:
     """The log's new lines only."""
     around = Around()
-    files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1")["files"]
+    files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1").files
     assert sorted(files) == ["access.log", "netstat.1-before", "netstat.2-after", CAPTURE_FILE, "processes", "sockets"]
     assert gzip.decompress(files[CAPTURE_FILE]) == PCAP
     assert files["access.log"].decode() == LOG_LINE.format("new")
@@ -120,7 +121,7 @@ def test_every_file_is_what_an_engineer_would_have_collected() -> None:
 def test_a_subject_without_a_log_has_none() -> None:
     """Nothing is fetched that is not there."""
     around = Around()
-    files = Recorded(load=Inner(around.did), access_log=False).run(around.stage, label="a-b1")["files"]
+    files = Recorded(load=Inner(around.did), access_log=False).run(around.stage, label="a-b1").files
     assert "access.log" not in files
 
 
@@ -128,11 +129,14 @@ def test_the_observation_is_what_the_files_say() -> None:
     """Here: drops without overflows, which another file would have to decide."""
     around = Around()
     plan = Recorded(load=Inner(around.did))
-    observation = plan.observe(plan.run(around.stage, label="a-b1"))
+    outcome = plan.run(around.stage, label="a-b1")
+    observation = plan.observe(outcome)
     assert observation.found == ()
     assert observation.possible == ("SYN-queue drop",)
     assert (observation.listen_drops, observation.listen_overflows) == (300, 0)
-    assert (observation.trial, observation.measuring_s) == ("a-b1", 0.7)
+    assert (outcome.record.load, outcome.steal_pct) == ("a-b1", 1.5)
+    assert observation.measuring_s == 0.7
+    assert json.loads(json.dumps(to_plain(outcome.record)))["load"] == "a-b1"
 
 
 def test_after_a_load_that_failed_the_capture_is_ended_all_the_same() -> None:
@@ -147,7 +151,7 @@ def test_a_street_goes_on_around_the_load_and_is_captured_at_both_ends(monkeypat
     """All of it, not only TCP; and it ends with the load."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
-    raw = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")
+    outcome = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")
     assert around.did.count("start") == around.did.count("stop") == 3
     told = [what for what in around.did if " is " in what or what == "load"]
     assert told == [
@@ -158,7 +162,7 @@ def test_a_street_goes_on_around_the_load_and_is_captured_at_both_ends(monkeypat
         "client is strangers for nobody",
         "subject is machine for nobody",
     ]
-    assert {CAPTURE_FILE, CLIENTS_CAPTURE_FILE, BACKENDS_CAPTURE_FILE} <= set(raw["files"])
+    assert {CAPTURE_FILE, CLIENTS_CAPTURE_FILE, BACKENDS_CAPTURE_FILE} <= set(outcome.files)
 
 
 def test_a_street_ends_with_a_load_that_failed() -> None:

@@ -17,7 +17,7 @@ ARMS = ("before", "after")
 
 def seen(**figures: float) -> CountedObservation:
     """Return an observation."""
-    return CountedObservation(trial="t", measuring_s=0.1, figures=figures)
+    return CountedObservation(measuring_s=0.1, figures=figures)
 
 
 @pytest.fixture

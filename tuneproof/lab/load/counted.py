@@ -10,12 +10,22 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tuneproof.errors import LabError
-from tuneproof.lab.load.base import Load, Metric, TrialRecord
-from tuneproof.lab.load.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.load.base import Load, Metric, Observation, Outcome, host_figures
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
-from tuneproof.lab.load.observer import Calls, SocketFigures, WorkerFigures
+from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.load.turns import Turns
+from tuneproof.lab.protocol.exchanges import (
+    Connection,
+    Flow,
+    Http2Streams,
+    RunFlows,
+    TlsConnect,
+    TlsConnection,
+    TlsResume,
+)
+from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.protocol.observer import Calls
+from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said
 
@@ -25,10 +35,26 @@ _BETWEEN_READINGS_S: Final = 0.05
 _SAME_READINGS: Final = 8
 _MOST_CLIENTS: Final = 64
 
+A = TypeVar("A")
 Read = TypeVar("Read")
 
 Figures = Mapping[str, float]
 """What a trial counted, by names with units, such as "upstream_connects"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What the client was asked, and told.
+
+    Attributes:
+        question: What the question is called.
+        asked: The question.
+        answer: Its answer.
+    """
+
+    question: str
+    asked: Question[Any]
+    answer: object
 
 
 class Rig:
@@ -45,7 +71,7 @@ class Rig:
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         self._stage = stage
         self._configuration = configuration
-        self.seen: list[dict[str, Any]] = []
+        self.seen: list[Told] = []
 
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
         """Run flows at once; return what became of each one's connections.
@@ -54,13 +80,12 @@ class Rig:
             *flows: The flows.
             port: The port (default: the subject's).
         """
-        asked = [flow.to_json() for flow in flows]
         lasts_s = max(flow.timeout_s for flow in flows)
         # Each job's connections come from other addresses than the job's before: limits of nginx's are for each client.
         most = min(sum(flow.connections for flow in flows), _MOST_CLIENTS)
-        sources = list(itertools.islice(self._stage.clients, most))
-        answer = self._job("exchanges", port=port, lasts_s=lasts_s, flows=asked, sources=sources)
-        return [tuple(Connection.from_json(one) for one in connections) for connections in answer["flows"]]
+        sources = tuple(itertools.islice(self._stage.clients, most))
+        question = RunFlows(address=self._stage.address, port=self._port(port), flows=flows, sources=sources)
+        return list(self._ask(question, lasts_s=lasts_s).flows)
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
         """Run one flow, likewise."""
@@ -117,20 +142,22 @@ class Rig:
                 return port
         raise LabError(f"all ports from {ports[0]} on are in use by sockets of earlier trials")
 
-    def tls_connect(self, count: int, *, port: int, path: str = "/", version: str = "") -> list[TlsConnection]:
+    def tls_connect(self, count: int, *, port: int, path: str = "/", version: str = "") -> Sequence[TlsConnection]:
         """Make TLS connections, each with a request, and keep their sessions; those kept before are forgotten."""
-        answer = self._job("tls_connect", port=port, lasts_s=count, count=count, path=path, version=version)
-        return [TlsConnection(**one) for one in answer["connections"]]
+        question = TlsConnect(
+            address=self._stage.address, port=self._port(port), count=count, path=path, version=version
+        )
+        return self._ask(question, lasts_s=count).connections
 
-    def tls_resume(self, which: Sequence[int], *, port: int, path: str = "/") -> list[TlsConnection]:
+    def tls_resume(self, which: Sequence[int], *, port: int, path: str = "/") -> Sequence[TlsConnection]:
         """Go on with the sessions of some of those connections, by their numbers."""
-        answer = self._job("tls_resume", port=port, lasts_s=len(which), which=list(which), path=path)
-        return [TlsConnection(**one) for one in answer["connections"]]
+        question = TlsResume(address=self._stage.address, port=self._port(port), which=tuple(which), path=path)
+        return self._ask(question, lasts_s=len(which)).connections
 
-    def http2(self, streams: int, *, port: int, path: str = "/") -> list[int]:
+    def http2(self, streams: int, *, port: int, path: str = "/") -> Sequence[int]:
         """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
-        answer = self._job("http2", port=port, path=path, streams=streams)
-        return list(answer["statuses"])
+        question = Http2Streams(address=self._stage.address, port=self._port(port), streams=streams, path=path)
+        return self._ask(question).statuses
 
     def counters(self) -> Mapping[str, int]:
         """Return the kernel's counters of the subject's network namespace."""
@@ -251,10 +278,12 @@ class Rig:
                 raise LabError(f"subject {self._stage.subject_name} {what}", tail=self.error_log())
             time.sleep(_PAUSE_S)
 
-    def _job(self, name: str, *, port: int, lasts_s: float = 0.0, **arguments: Any) -> dict[str, Any]:
-        stage = self._stage
-        answer = stage.job(name, lasts_s=lasts_s, address=stage.address, port=port or stage.port, **arguments)
-        self.seen.append({"job": name, **arguments, "answer": answer})
+    def _port(self, port: int) -> int:
+        return port or self._stage.port
+
+    def _ask(self, question: Question[A], *, lasts_s: float = 0.0) -> A:
+        answer = self._stage.ask(question, lasts_s=lasts_s)
+        self.seen.append(Told(question=question.kind, asked=question, answer=answer))
         return answer
 
 
@@ -273,7 +302,7 @@ class CallCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountedObservation(TrialRecord):
+class CountedObservation(Observation):
     """What a trial counted.
 
     Attributes:
@@ -287,7 +316,20 @@ class CountedObservation(TrialRecord):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counted(Load[CountedObservation]):
+class CountedRecord:
+    """What a trial counted, and what it is counted from.
+
+    Attributes:
+        figures: By name.
+        seen: What the client was asked, and told.
+    """
+
+    figures: Figures
+    seen: tuple[Told, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Load[CountedRecord, CountedObservation]):
     """A trial with an nginx of its own.
 
     Attributes:
@@ -304,7 +346,7 @@ class Counted(Load[CountedObservation]):
     counts_calls: bool = False
     starts: bool = True
 
-    def run(self, stage: Stage, *, label: str) -> dict[str, Any]:
+    def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - the log is the trial's own
         """Start nginx, run the script, end nginx.
 
         Raises:
@@ -321,16 +363,17 @@ class Counted(Load[CountedObservation]):
         finally:
             if self.starts:
                 stage.supervisor.stop()
-        return {"trial": label, "took_s": time.monotonic() - began_s, "figures": figures, "seen": rig.seen}
+        record = CountedRecord(figures=figures, seen=tuple(rig.seen))
+        return Outcome(record=record, measuring_s=time.monotonic() - began_s)
 
     @property
     def configurations(self) -> tuple[str, ...]:
         """The one configuration."""
         return (self.configuration,) if self.configuration else ()
 
-    def observe(self, raw: Mapping[str, Any]) -> CountedObservation:
+    def observe(self, outcome: Outcome[CountedRecord]) -> CountedObservation:
         """Return the observation of a trial."""
-        return CountedObservation(trial=raw["trial"], measuring_s=raw["took_s"], figures=raw["figures"])
+        return CountedObservation(**host_figures(outcome), figures=outcome.record.figures)
 
     def metrics(self, observations: Sequence[CountedObservation]) -> dict[str, Metric]:
         """Return the median of every figure over the trials."""

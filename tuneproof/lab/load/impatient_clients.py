@@ -1,16 +1,15 @@
 """Clients of which some leave before their answer is there, though answers come fast."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from tuneproof.lab.load.base import Load, TrialRecord, machine_figures
-from tuneproof.lab.load.exchanges import Connection, Flow, answers_of
+from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, outcome_of
+from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.protocol.exchanges import Exchanged, Flow, RunFlows
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepartureObservation(TrialRecord):
+class DepartureObservation(Observation):
     """What became of the clients.
 
     Attributes:
@@ -28,7 +27,7 @@ class DepartureObservation(TrialRecord):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImpatientClients(Load[DepartureObservation]):
+class ImpatientClients(Load[Exchanged, DepartureObservation]):
     """One crowd.
 
     Attributes:
@@ -45,22 +44,18 @@ class ImpatientClients(Load[DepartureObservation]):
     answer_ms: int = 40
     patience_s: float = 0.01
 
-    def run(self, stage: Stage, *, label: str) -> dict[str, Any]:
+    def run(self, stage: Stage, *, label: str) -> Outcome[Exchanged]:  # noqa: ARG002 - all requests are alike
         """Let both come at once."""
         path = f"/wait/{self.answer_ms}"
         flows = (
             Flow(connections=self.patient, at_once=self.at_once, path=path, close=True),
             Flow(connections=self.impatient, at_once=self.at_once, path=path, timeout_s=self.patience_s),
         )
-        answer = stage.job(
-            "exchanges", address=stage.address, port=stage.port, flows=[flow.to_json() for flow in flows]
-        )
-        return {**answer, "trial": label}
+        answered = stage.timed(RunFlows(address=stage.address, port=stage.port, flows=flows))
+        return outcome_of(answered, answered.answer)
 
-    def observe(self, raw: Mapping[str, Any]) -> DepartureObservation:
+    def observe(self, outcome: Outcome[Exchanged]) -> DepartureObservation:
         """Return the observation of a crowd."""
-        connections = [Connection.from_json(item) for flow in raw["flows"] for item in flow]
+        connections = [connection for flow in outcome.record.flows for connection in flow]
         answered = sum(answer.complete for answer in answers_of(connections))
-        return DepartureObservation(
-            trial=raw["trial"], **machine_figures(raw), answered=answered, left=len(connections) - answered
-        )
+        return DepartureObservation(**host_figures(outcome), answered=answered, left=len(connections) - answered)

@@ -12,6 +12,7 @@ from tuneproof.lab.network.clocks import on_one_clock, other_ahead_us
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.shaped_links import PROBE_PORT
 from tuneproof.lab.network.shaper import CAPABILITIES
+from tuneproof.lab.protocol.netadmin import LoadPlan, ProbePath
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.placed import PLACEABLE, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -128,20 +129,21 @@ def _end(role: Role, image: str) -> RoleSpec:
 
 def _figures(agent: LinkAgent, subject: LinkAgent, address: str) -> LinkFigures:
     # A stream finds its rate by itself.
-    load = {"seconds": _LOAD_S, "rate_bytes_per_s": 0.0, "stream": True}
+    load = LoadPlan(seconds=_LOAD_S, rate_bytes_per_s=0.0, stream=True)
+    probes = ProbePath(
+        address=address,
+        packets=_PACKETS,
+        interval_s=_INTERVAL_S,
+        payload_bytes=_PAYLOAD_BYTES,
+        linger_s=_LINGER_S,
+        loads={"egress": load, "ingress": load},
+        port=PROBE_PORT,
+    )
     with ThreadPoolExecutor(max_workers=1) as pool:
         answering = pool.submit(subject.answer_probes, PROBE_PORT)
-        raw = agent.probe_path(
-            address=address,
-            packets=_PACKETS,
-            interval_s=_INTERVAL_S,
-            payload_bytes=_PAYLOAD_BYTES,
-            linger_s=_LINGER_S,
-            loads={"egress": load, "ingress": load},
-            port=PROBE_PORT,
-        )
+        seen = agent.probe_path(probes)
         answering.result()
     try:
-        return LinkFigures.from_json(on_one_clock(raw, other_ahead_us(raw)), payload_bytes=_PAYLOAD_BYTES)
+        return LinkFigures.from_probes(on_one_clock(seen, other_ahead_us(seen)), payload_bytes=_PAYLOAD_BYTES)
     except ValueError as error:
         raise LabError(f"the path between the machines passes nothing: {error}") from error

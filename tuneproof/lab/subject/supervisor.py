@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.errors import LabError
+from tuneproof.lab.protocol.messages import Question
 from tuneproof.lab.topology.channel import Channel
 
 COMMAND: Final = ("sh", "/usr/lib/tuneproof/supervise.sh")
-_WITHIN_S: Final = 30.0
 
 
 def configuration_path(name: str) -> str:
@@ -22,11 +22,36 @@ class Said:
 
     Attributes:
         status: Its exit status.
-        text: Both of its streams.
+        said: Both of its streams, in base64.
     """
 
     status: int
-    text: str
+    said: str
+
+    @property
+    def text(self) -> str:
+        """What it printed."""
+        return base64.b64decode(self.said).decode("utf-8", errors="replace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tell(Question[Said]):
+    """A line of words for the supervisor: it is a shell's program, which reads no JSON.
+
+    Attributes:
+        words: What it shall do, and with what; none has a space in it.
+    """
+
+    words: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """The first word."""
+        return self.words[0]
+
+    def line(self, number: int) -> str:
+        """Return the number and the words."""
+        return " ".join([str(number), *self.words])
 
 
 class Supervisor:
@@ -40,7 +65,6 @@ class Supervisor:
     def __init__(self, channel: Channel, *, name: str) -> None:
         self._channel = channel
         self._name = name
-        self._asked = 0
 
     def version(self) -> str:
         """Return nginx's version, such as "1.22.1"."""
@@ -79,10 +103,4 @@ class Supervisor:
             raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)
 
     def _ask(self, *words: str) -> Said:
-        self._asked += 1
-        answer = self._channel.ask(" ".join([str(self._asked), *words]), timeout_s=_WITHIN_S)
-        while answer["number"] < self._asked:
-            # A late answer to a question that was given up.
-            answer = self._channel.listen(timeout_s=_WITHIN_S)
-        text = base64.b64decode(answer["said"]).decode("utf-8", errors="replace")
-        return Said(status=answer["status"], text=text)
+        return self._channel.ask(Tell(words=words))

@@ -9,53 +9,59 @@ import pytest
 
 from images.client.loadgen import connect_storm
 from tests.support.fake_nginx import HANG_S
+from tuneproof.lab.protocol.connections import StartStorm, StormSeen
+
+
+def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
+    """Run a storm, as patient as a test is unless told otherwise."""
+    return connect_storm.run(StartStorm(address=address, port=port, connections=connections, wait_s=wait_s))
 
 
 def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:
     """In ascending order, and none of them longer than the whole."""
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         began_s = time.monotonic()
-        answer = connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=300, wait_s=HANG_S)
+        answer = storm(listener.getsockname()[1], 300)
         took_ms = (time.monotonic() - began_s) * 1e3
-    times_ms = answer["connect_ms"]
-    assert (len(times_ms), answer["unfinished"], answer["failed"]) == (300, 0, {})
-    assert times_ms == sorted(times_ms)
+    times_ms = answer.connect_ms
+    assert (len(times_ms), answer.unfinished, answer.failed) == (300, 0, {})
+    assert list(times_ms) == sorted(times_ms)
     assert 0 < times_ms[0] <= times_ms[-1] < took_ms
-    assert 0 < answer["started_in_ms"] < took_ms
+    assert 0 < answer.started_in_ms < took_ms
 
 
 def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
     """Its SYN is dropped; the storm does not wait until the kernel gives up, which takes it two minutes (tcp(7))."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         began_s = time.monotonic()
-        answer = connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=6, wait_s=0.3)
+        answer = storm(listener.getsockname()[1], 6, wait_s=0.3)
         took_s = time.monotonic() - began_s
-    assert 1 <= len(answer["connect_ms"]) <= 2
-    assert answer["unfinished"] == 6 - len(answer["connect_ms"])
-    assert answer["failed"] == {}
+    assert 1 <= len(answer.connect_ms) <= 2
+    assert answer.unfinished == 6 - len(answer.connect_ms)
+    assert answer.failed == {}
     assert 0.3 <= took_s < HANG_S
 
 
 def test_what_stood_before_the_end_counts_even_if_the_time_was_over() -> None:
     """With no time to wait at all, somebody still looks once."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
-        answer = connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=5, wait_s=0)
-    assert (len(answer["connect_ms"]), answer["unfinished"]) == (5, 0)
+        answer = storm(listener.getsockname()[1], 5, wait_s=0.0)
+    assert (len(answer.connect_ms), answer.unfinished) == (5, 0)
 
 
 def test_refused_connections_are_counted_by_the_kernels_word() -> None:
     """They are neither times nor unfinished."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    answer = connect_storm.run(address="127.0.0.1", port=port, connections=5, wait_s=HANG_S)
-    assert (answer["connect_ms"], answer["unfinished"], answer["failed"]) == ([], 0, {"ECONNREFUSED": 5})
+    answer = storm(port, 5)
+    assert (answer.connect_ms, answer.unfinished, answer.failed) == ((), 0, {"ECONNREFUSED": 5})
 
 
 def test_connections_that_cannot_even_begin_are_counted() -> None:
     """A broadcast address is refused by the kernel itself, before any packet (connect(2))."""
-    answer = connect_storm.run(address="255.255.255.255", port=80, connections=3, wait_s=HANG_S)
-    assert (answer["connect_ms"], answer["unfinished"]) == ([], 0)
-    ((name, count),) = answer["failed"].items()
+    answer = storm(80, 3, address="255.255.255.255")
+    assert (answer.connect_ms, answer.unfinished) == ((), 0)
+    ((name, count),) = answer.failed.items()
     assert name in {"ENETUNREACH", "EACCES"}
     assert count == 3
 
@@ -64,7 +70,7 @@ def test_a_storm_leaves_nothing_behind() -> None:
     """Connections are reset: the server is told at once, and no TIME_WAIT keeps the ports."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         before = len(list(Path("/proc/self/fd").iterdir()))
-        connect_storm.run(address="127.0.0.1", port=listener.getsockname()[1], connections=3, wait_s=HANG_S)
+        storm(listener.getsockname()[1], 3)
         assert len(list(Path("/proc/self/fd").iterdir())) == before
         for _ in range(3):
             connection, _ = listener.accept()
@@ -80,7 +86,7 @@ def test_a_lack_of_descriptors_is_an_error_that_leaves_none_open() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 8, hard))
     try:
         with pytest.raises(OSError, match="Too many open files"):
-            connect_storm.run(address="127.0.0.1", port=9, connections=highest + 8, wait_s=1)
+            storm(9, highest + 8, wait_s=1.0)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -167,7 +167,7 @@ def test_bytes_before_the_window_do_not_count() -> None:
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 1, 0) as found:
         now_s = time.monotonic()
         samples = download(bulk_of(found), request=BULK, start_s=now_s + HANG_S, end_s=now_s + 0.5)
-        assert (samples.window_bytes, samples.ended_early) == ([0], 1)
+        assert (samples.window_bytes, samples.ended_early) == ((0,), 1)
 
 
 def test_downloads_that_end_before_the_window_are_counted() -> None:

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from images.client.loadgen.fast import FastClient, FastRequest
+from images.client.loadgen.fast import FastClient
 from tests.support.fake_nginx import HANG_S, SMALL, Behaviour, FakeNginx
+from tuneproof.lab.protocol.stall import FastRequest
 
 
 def one_request(address: str, port: int, *, timeout_s: float) -> FastRequest:

@@ -5,28 +5,35 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from images.client.loadgen import hold
-from images.client.loadgen.hold import Holder, resident_bytes
+from images.client.loadgen.hold import Holder
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tuneproof.lab.protocol.connections import Held, Hold, Released
+
+
+def held(holder: Holder, port: int, path: str, count: int, **changes: Any) -> Held:
+    """Hold so many more connections on this machine, unless told otherwise."""
+    return holder.hold(Hold(**{"address": "127.0.0.1", "port": port, "path": path, "count": count, **changes}))
 
 
 def test_connections_are_held_from_one_job_to_the_next_until_they_are_released() -> None:
     """More of them than begin at once; each has asked."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
-        first = holder.hold(address="127.0.0.1", port=server.port, path="/small.bin", count=300)
-        second = holder.hold(address="127.0.0.1", port=server.port, path="/small.bin", count=5, trial="a-b1")
+        first = held(holder, server.port, "/small.bin", 300)
+        second = held(holder, server.port, "/small.bin", 5, trial="a-b1")
         server.wait_for_open(305)
         assert [request.trial for request in server.requests].count("hold") == 300
         assert [request.trial for request in server.requests].count("a-b1") == 5
-        assert holder.release() == {"released": 305, "closed_since": 0}
+        assert holder.release() == Released(released=305, closed_since=0)
         server.wait_for_open(0)
-    assert (first["held"], first["failed"], second["held"], second["failed"]) == (300, {}, 305, {})
-    assert 1 << 20 < first["rss_bytes"] < 1 << 30
-    assert holder.release()["released"] == 0
+    assert (first.held, first.failed, second.held, second.failed) == (300, {}, 305, {})
+    assert 1 << 20 < first.rss_bytes < 1 << 30
+    assert holder.release().released == 0
 
 
 def test_no_more_than_a_burst_is_on_its_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,39 +42,39 @@ def test_no_more_than_a_burst_is_on_its_way_at_once(monkeypatch: pytest.MonkeyPa
     holder = Holder()
     with FakeNginx(Behaviour(delays_s={11: 0.1, 12: 0.1})) as server:
         began_s = time.monotonic()
-        answer = holder.hold(address="127.0.0.1", port=server.port, path="/small.bin", count=6)
+        answer = held(holder, server.port, "/small.bin", 6)
         assert time.monotonic() - began_s >= 0.3
         holder.release()
-    assert answer["held"] == 6
+    assert answer.held == 6
 
 
 def test_a_download_that_never_ends_is_held_without_reading_on() -> None:
     """Its head is all that is waited for; what the server sends further waits there."""
     holder = Holder()
     with FakeNginx(Behaviour()) as server:
-        answer = holder.hold(address="127.0.0.1", port=server.port, path="/bulk.bin", count=2)
+        answer = held(holder, server.port, "/bulk.bin", 2)
         server.wait_for_open(2)
         holder.release()
         server.wait_for_open(0)
-    assert (answer["held"], answer["failed"]) == (2, {})
+    assert (answer.held, answer.failed) == (2, {})
 
 
 def test_other_answers_than_200_are_failures_and_closed() -> None:
     """An error page proves no held request."""
     holder = Holder()
     with FakeNginx(Behaviour(statuses={"/small.bin": 503})) as server:
-        answer = holder.hold(address="127.0.0.1", port=server.port, path="/small.bin", count=3)
+        answer = held(holder, server.port, "/small.bin", 3)
         server.wait_for_open(0)
-    assert (answer["held"], answer["failed"]) == (0, {"HTTP 503": 3})
+    assert (answer.held, answer.failed) == (0, {"HTTP 503": 3})
 
 
 def test_a_few_failures_do_not_disturb_the_others() -> None:
     """Every second connection is closed without an answer."""
     holder = Holder()
     with FakeNginx(Behaviour(hanging_up=(12,))) as server:
-        answer = holder.hold(address="127.0.0.1", port=server.port, path="/bulk.bin", count=4)
-        assert (answer["held"], answer["failed"]) == (2, {"closed": 2})
-        assert holder.release()["released"] == 2
+        answer = held(holder, server.port, "/bulk.bin", 4)
+        assert (answer.held, answer.failed) == (2, {"closed": 2})
+        assert holder.release().released == 2
 
 
 def test_connections_without_an_answer_are_given_up_in_time() -> None:
@@ -75,9 +82,9 @@ def test_connections_without_an_answer_are_given_up_in_time() -> None:
     holder = Holder()
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
-        answer = holder.hold(address="127.0.0.1", port=server.port, path="/small.bin", count=3, timeout_s=0.1)
+        answer = held(holder, server.port, "/small.bin", 3, timeout_s=0.1)
         assert 0.1 <= time.monotonic() - began_s < HANG_S
-    assert (answer["held"], answer["failed"]) == (0, {"ETIMEDOUT": 3})
+    assert (answer.held, answer.failed) == (0, {"ETIMEDOUT": 3})
 
 
 def test_refused_connections_are_counted_by_the_kernels_word() -> None:
@@ -85,9 +92,9 @@ def test_refused_connections_are_counted_by_the_kernels_word() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     holder = Holder()
-    assert holder.hold(address="127.0.0.1", port=port, path="/", count=3)["failed"] == {"ECONNREFUSED": 3}
-    at_once = holder.hold(address="255.255.255.255", port=80, path="/", count=2)
-    assert (at_once["held"], sum(at_once["failed"].values())) == (0, 2)
+    assert held(holder, port, "/", 3).failed == {"ECONNREFUSED": 3}
+    at_once = held(holder, 80, "/", 2, address="255.255.255.255")
+    assert (at_once.held, sum(at_once.failed.values())) == (0, 2)
 
 
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"x" * 20_000])
@@ -104,23 +111,23 @@ def test_what_is_not_http_is_a_failure(answer: bytes) -> None:
 
         thread = threading.Thread(target=talk)
         thread.start()
-        told = Holder().hold(address="127.0.0.1", port=listener.getsockname()[1], path="/", count=1)
+        told = held(Holder(), listener.getsockname()[1], "/", 1)
         socket.create_connection(listener.getsockname()).close()
         thread.join()
-    assert (told["held"], told["failed"]) == (0, {"not HTTP": 1})
+    assert (told.held, told.failed) == (0, {"not HTTP": 1})
 
 
 def test_connections_that_the_server_closes_later_are_no_longer_held() -> None:
     """Each is told once."""
     holder = Holder()
     with FakeNginx(Behaviour(probes=1)) as server:
-        first = holder.hold(address="127.0.0.1", port=server.port, path="/probe", count=2)
+        first = held(holder, server.port, "/probe", 2)
         server.wait_for_open(0)
-        assert first["failed"] == {}
-        assert first["held"] + first["closed_since"] == 2
-        second = holder.hold(address="127.0.0.1", port=server.port, path="/probe", count=0)
-    assert (second["held"], first["closed_since"] + second["closed_since"]) == (0, 2)
-    assert holder.release() == {"released": 0, "closed_since": 0}
+        assert first.failed == {}
+        assert first.held + first.closed_since == 2
+        second = held(holder, server.port, "/probe", 0)
+    assert (second.held, first.closed_since + second.closed_since) == (0, 2)
+    assert holder.release() == Released(released=0, closed_since=0)
 
 
 def test_a_lack_of_descriptors_is_counted() -> None:
@@ -131,16 +138,17 @@ def test_a_lack_of_descriptors_is_counted() -> None:
         highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
         resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 4, hard))
         try:
-            answer = holder.hold(
-                address="127.0.0.1", port=listener.getsockname()[1], path="/", count=highest + 4, timeout_s=0.1
-            )
+            answer = held(holder, listener.getsockname()[1], "/", highest + 4, timeout_s=0.1)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert answer["held"] == 0
-    assert set(answer["failed"]) == {"EMFILE", "ETIMEDOUT"}
-    assert sum(answer["failed"].values()) == highest + 4
+    assert answer.held == 0
+    assert set(answer.failed) == {"EMFILE", "ETIMEDOUT"}
+    assert sum(answer.failed.values()) == highest + 4
 
 
-def test_resident_memory_is_read_in_bytes() -> None:
-    """proc(5) writes kB and means 1024 bytes."""
-    assert resident_bytes("Name:\tpython3\nVmHWM:\t   20000 kB\nVmRSS:\t   12345 kB\n") == 12345 * 1024
+def test_the_programs_memory_is_told_in_bytes() -> None:
+    """As VmRSS is in /proc/self/status (proc(5)), in kB there, which means 1024 bytes; it is another file's figure."""
+    told = held(Holder(), 9, "/", 0).rss_bytes
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    (resident,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
+    assert told == pytest.approx(int(resident) * 1024, rel=0.1)

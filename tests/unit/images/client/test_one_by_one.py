@@ -9,12 +9,13 @@ import pytest
 
 from images.client.loadgen import one_by_one
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tuneproof.lab.protocol.requests import OneByOneSeen, RequestOneByOne
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
-def protocol(port: int, **changes: Any) -> dict[str, Any]:
+def protocol(port: int, **changes: Any) -> OneByOneSeen:
     """Run five fast requests beside two bulk downloads, unless told otherwise."""
     quick: dict[str, Any] = {
         "fast_path": "/small.bin",
@@ -24,7 +25,7 @@ def protocol(port: int, **changes: Any) -> dict[str, Any]:
         "bulk_downloads": 2,
         "trial": "a-b1",
     }
-    return one_by_one.run(address="127.0.0.1", port=port, **{**quick, **changes})
+    return one_by_one.run(RequestOneByOne(address="127.0.0.1", port=port, **{**quick, **changes}))
 
 
 def test_fast_requests_run_one_after_the_other_beside_the_downloads() -> None:
@@ -32,13 +33,13 @@ def test_fast_requests_run_one_after_the_other_beside_the_downloads() -> None:
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         answer = protocol(server.port)
         server.wait_for_open(0)
-    records = answer["requests"]
-    assert [record["complete"] for record in records] == [True] * 5
-    assert records[0]["at_ms"] >= 0
+    records = answer.requests
+    assert [record.complete for record in records] == [True] * 5
+    assert records[0].at_ms >= 0
     for earlier, later in itertools.pairwise(records):
-        assert later["at_ms"] >= earlier["at_ms"] + earlier["total_ms"]
-    assert answer["bulk_bytes"] > 1 << 16
-    assert answer["bulk_seconds"] * 1e3 >= records[-1]["at_ms"] + records[-1]["total_ms"]
+        assert later.at_ms >= earlier.at_ms + earlier.total_ms
+    assert answer.bulk_bytes > 1 << 16
+    assert answer.bulk_seconds * 1e3 >= records[-1].at_ms + records[-1].total_ms
     assert len(server.workers_asked_for("/bulk.bin")) == 2
     assert {request.trial for request in server.requests} == {"a-b1"}
 
@@ -47,10 +48,10 @@ def test_a_request_that_is_not_answered_is_given_up_and_the_next_one_begins() ->
     """The article's time limit; the downloads go on meanwhile."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.25)
-    assert [record["complete"] for record in answer["requests"]] == [False, False]
-    assert all(record["total_ms"] >= 250 for record in answer["requests"])
-    assert answer["bulk_seconds"] >= 0.5
-    assert answer["bulk_bytes"] > 1 << 20
+    assert [record.complete for record in answer.requests] == [False, False]
+    assert all(record.total_ms >= 250 for record in answer.requests)
+    assert answer.bulk_seconds >= 0.5
+    assert answer.bulk_bytes > 1 << 20
 
 
 def test_downloads_that_end_are_not_begun_again() -> None:
@@ -59,16 +60,16 @@ def test_downloads_that_end_are_not_begun_again() -> None:
         answer = protocol(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
     # The responses' heads came along.
-    assert 200_000 < answer["bulk_bytes"] < 200_400
-    last = answer["requests"][-1]
-    assert 0 < answer["bulk_seconds"] * 1e3 < last["at_ms"] + last["total_ms"]
+    assert 200_000 < answer.bulk_bytes < 200_400
+    last = answer.requests[-1]
+    assert 0 < answer.bulk_seconds * 1e3 < last.at_ms + last.total_ms
 
 
 def test_without_downloads_the_requests_have_the_subject_to_themselves() -> None:
     """The control of the protocol."""
     with FakeNginx(Behaviour()) as server:
         answer = protocol(server.port, bulk_downloads=0)
-    assert (len(answer["requests"]), answer["bulk_bytes"]) == (5, 0)
+    assert (len(answer.requests), answer.bulk_bytes) == (5, 0)
     assert {request.path for request in server.requests} == {"/small.bin"}
 
 

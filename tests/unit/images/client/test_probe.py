@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from images.client.loadgen import probe as probe_module
-from images.client.loadgen.probe import ProbeSamples, probe
+from images.client.loadgen.probe import probe
 from tests.support.fake_nginx import PROBE, Behaviour, FakeNginx, placed
+from tuneproof.lab.protocol.stall import ProbeSamples
 
 if TYPE_CHECKING:
     import socket
@@ -168,7 +169,7 @@ def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
     for each in samples:
         assert len(each.at_ms) == len(each.late_ms) == len(each.lag_ms)
         assert min(each.late_ms) >= 0
-        assert each.at_ms == sorted(each.at_ms)
+        assert list(each.at_ms) == sorted(each.at_ms)
 
 
 def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:

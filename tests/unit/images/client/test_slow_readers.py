@@ -13,12 +13,14 @@ import pytest
 from images.client.loadgen import slow_readers
 from images.client.loadgen.slow_readers import InBackground
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tuneproof.lab.protocol.connections import SlowReadersSeen, StartSlowReaders
+from tuneproof.lab.protocol.messages import Done
 
 
-def slow(port: int, **changes: Any) -> dict[str, Any]:
+def slow(port: int, *, told: threading.Event | None = None, **changes: Any) -> SlowReadersSeen:
     """Run two slow readers of the bulk file for a quarter of a second, unless told otherwise."""
     quick: dict[str, Any] = {"path": "/bulk.bin", "count": 2, "interval_s": 0.05, "hold_s": 0.23}
-    return slow_readers.run(address="127.0.0.1", port=port, **{**quick, **changes})
+    return slow_readers.run(StartSlowReaders(address="127.0.0.1", port=port, **{**quick, **changes}), told)
 
 
 class Seen:
@@ -74,9 +76,9 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) 
         took_s = time.monotonic() - began_s
         assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
         server.wait_for_open(0)
-    assert (answer["alive"], answer["ended"], answer["failed"]) == (3, 0, {})
-    assert 3 * 4 <= answer["read_bytes"] <= 3 * took_s / 0.05
-    assert answer["unread_bytes"] > 3 * 10_000
+    assert (answer.alive, answer.ended, answer.failed) == (3, 0, {})
+    assert 3 * 4 <= answer.read_bytes <= 3 * took_s / 0.05
+    assert answer.unread_bytes > 3 * 10_000
 
 
 def test_a_small_receive_buffer_keeps_more_of_the_file_with_the_server(seen: Seen) -> None:
@@ -84,23 +86,25 @@ def test_a_small_receive_buffer_keeps_more_of_the_file_with_the_server(seen: See
     with FakeNginx(Behaviour()) as server:
         told = Until(lambda: seen.read_bytes >= 2 * 4 and seen.each_has(1))
         answer = slow(server.port, receive_buffer_bytes=4096, hold_s=HANG_S, told=told)
-    assert 0 < answer["unread_bytes"] <= 2 * 2 * 4096
+    assert 0 < answer.unread_bytes <= 2 * 2 * 4096
 
 
 def test_readers_have_the_articles_interval_unless_told_otherwise() -> None:
     """Three seconds: in a shorter time nothing is read."""
     with FakeNginx(Behaviour()) as server:
-        answer = slow_readers.run(address="127.0.0.1", port=server.port, path="/bulk.bin", count=1, hold_s=0.1)
-    assert (answer["alive"], answer["read_bytes"]) == (1, 0)
+        answer = slow_readers.run(
+            StartSlowReaders(address="127.0.0.1", port=server.port, path="/bulk.bin", count=1, hold_s=0.1)
+        )
+    assert (answer.alive, answer.read_bytes) == (1, 0)
 
 
 def test_a_download_that_the_server_has_ended_is_not_alive(seen: Seen) -> None:
     """Its FIN is seen though data waits in front of it, and that data counts."""
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
         answer = slow(server.port, hold_s=HANG_S, told=Until(lambda: seen.readers.ended == 2))
-    assert (answer["alive"], answer["ended"]) == (0, 2)
+    assert (answer.alive, answer.ended) == (0, 2)
     # The response's head came along.
-    assert 2 * 1000 < answer["unread_bytes"] + answer["read_bytes"] < 2 * 1200
+    assert 2 * 1000 < answer.unread_bytes + answer.read_bytes < 2 * 1200
 
 
 def test_a_reset_ends_a_reader(seen: Seen) -> None:
@@ -118,7 +122,7 @@ def test_a_reset_ends_a_reader(seen: Seen) -> None:
         told = Until(lambda: seen.readers.ended == 1)
         answer = slow(listener.getsockname()[1], count=1, hold_s=HANG_S, told=told)
         thread.join()
-    assert (answer["alive"], answer["ended"], answer["unread_bytes"]) == (0, 1, 0)
+    assert (answer.alive, answer.ended, answer.unread_bytes) == (0, 1, 0)
 
 
 def test_readers_that_nobody_listens_to_are_counted() -> None:
@@ -126,14 +130,14 @@ def test_readers_that_nobody_listens_to_are_counted() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     answer = slow(port)
-    assert (answer["alive"], answer["ended"], answer["failed"]) == (0, 0, {"ECONNREFUSED": 2})
+    assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
 def test_readers_that_cannot_even_begin_are_counted() -> None:
     """A broadcast address is refused by the kernel itself (connect(2))."""
-    answer = slow_readers.run(address="255.255.255.255", port=80, path="/", count=2, hold_s=0.01)
-    assert sum(answer["failed"].values()) == 2
-    assert answer["alive"] == 0
+    answer = slow_readers.run(StartSlowReaders(address="255.255.255.255", port=80, path="/", count=2, hold_s=0.01))
+    assert sum(answer.failed.values()) == 2
+    assert answer.alive == 0
 
 
 # Once read from, once not: the answer's beginning is in two places.
@@ -166,16 +170,16 @@ def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
         answer = slow(server.port, interval_s=0.1, hold_s=2 * HANG_S, told=told)
         assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
-    assert (answer["alive"], answer["ended"], answer["failed"]) == (2, 0, {})
-    assert answer["read_bytes"] >= 2
-    assert answer["unread_bytes"] > 2 * 10_000
+    assert (answer.alive, answer.ended, answer.failed) == (2, 0, {})
+    assert answer.read_bytes >= 2
+    assert answer.unread_bytes > 2 * 10_000
 
 
 def test_readers_whom_nobody_tells_read_to_their_end() -> None:
     """That they could be told changes nothing."""
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
-        assert slow(server.port, told=threading.Event())["alive"] == 2
+        assert slow(server.port, told=threading.Event()).alive == 2
         assert time.monotonic() - began_s >= 0.23
 
 
@@ -195,20 +199,19 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def begin(readers: InBackground, port: int, **changes: Any) -> dict[str, Any]:
-    """Let two readers read in the background for a minute, unless told otherwise."""
-    fields: dict[str, Any] = {"path": "/bulk.bin", "count": 2, "interval_s": 3, "hold_s": 60}
-    return readers.start(address="127.0.0.1", port=port, **{**fields, **changes})
+def begin(readers: InBackground, port: int, *, count: int = 2) -> Done:
+    """Let readers read in the background for a minute, or until they are ended."""
+    return readers.start(StartSlowReaders(address="127.0.0.1", port=port, path="/bulk.bin", count=count, hold_s=60.0))
 
 
 def test_readers_in_the_background_read_until_they_are_told_to_end(background: InBackground) -> None:
     """The beginning is answered at once; the end has what was seen. Then others may begin."""
     with FakeNginx(Behaviour()) as server:
         for count in (2, 3):
-            assert begin(background, server.port, count=count) == {"reading": count}
+            assert begin(background, server.port, count=count) == Done()
             server.wait_for_open(count)
             answer = background.end()
-            assert (answer["alive"], answer["ended"]) == (count, 0)
+            assert (answer.alive, answer.ended) == (count, 0)
             server.wait_for_open(0)
 
 
@@ -221,7 +224,7 @@ def test_there_is_one_set_of_readers_in_the_background(background: InBackground)
         with pytest.raises(RuntimeError, match="slow readers are there already"):
             begin(background, server.port)
         server.wait_for_open(2)
-        assert background.end()["alive"] == 2
+        assert background.end().alive == 2
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
 
@@ -236,7 +239,7 @@ def test_what_readers_in_the_background_have_met_is_told_at_their_end(background
     with FakeNginx(Behaviour()) as server:
         begin(background, server.port)
         server.wait_for_open(2)
-        assert background.end()["alive"] == 2
+        assert background.end().alive == 2
 
 
 def test_closing_ends_readers_that_nobody_has_ended(seen: Seen) -> None:

@@ -14,13 +14,18 @@ from images.netadmin.netadmin import agent as agent_module
 from images.netadmin.netadmin import native_agent
 from images.netadmin.netadmin.agent import Agent
 from images.netadmin.netadmin.wire import WireError
+from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol.messages import Done, Question, parse_answer
 
 if TYPE_CHECKING:
     from images.netadmin.netadmin.wire import Wire
 
-NOTHING = {"egress": {"delay_us": 0, "limit_packets": 0}, "ingress": {"delay_us": 0, "limit_packets": 0}}
-EGRESS = {"egress": {"delay_us": 5000, "limit_packets": 100}, "ingress": NOTHING["ingress"]}
-INGRESS = {"egress": NOTHING["egress"], "ingress": {"delay_us": 5000, "limit_packets": 100}}
+NOTHING: protocol.Impairments = {
+    "egress": {"delay_us": 0, "limit_packets": 0},
+    "ingress": {"delay_us": 0, "limit_packets": 0},
+}
+EGRESS: protocol.Impairments = {"egress": {"delay_us": 5000, "limit_packets": 100}, "ingress": NOTHING["ingress"]}
+INGRESS: protocol.Impairments = {"egress": NOTHING["egress"], "ingress": {"delay_us": 5000, "limit_packets": 100}}
 WHOLE = {"egress": False, "ingress": False}
 SINGLE = {"egress": True, "ingress": False}
 
@@ -40,12 +45,18 @@ class FakeWire:
         return cast("Wire", self)
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the question's own figures as what was read back."""
-        ((task, figures),) = question.items()
+        """Return the question's own figures as what was read back, as guest.py does."""
+        # It goes over a serial line.
+        ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
         if self.error:
             raise WireError(self.error)
-        return {"read_back": figures}
+        answers: dict[str, dict[str, Any]] = {
+            "shape": figures,
+            "shape_natively": {"impossible": "", "read_back": figures, "egress_ms": 5.1, "ingress_ms": 0.1},
+            "memory": {"memory": "MemFree: 3620 kB\n"},
+        }
+        return answers[task]
 
     def lead_through(self, *, through: bool) -> None:
         """Remember where the role's frames go."""
@@ -71,12 +82,19 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return ran
 
 
-def served(agent: Agent, *questions: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers to questions, each of which gets the next number from 7 on."""
-    lines = [f"{json.dumps({**question, 'number': 7 + index})}\n" for index, question in enumerate(questions)]
+def served(agent: Agent, *questions: Question[Any]) -> list[object]:
+    """Return the answers to questions, or why there is none; each question gets the next number from 7 on."""
     answers = io.StringIO()
-    agent.serve(lines, answers)
-    return [json.loads(line) for line in answers.getvalue().splitlines()]
+    agent.answers().serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], answers)
+    told = [json.loads(line) for line in answers.getvalue().splitlines()]
+    assert [plain["number"] for plain in told] == [7 + index for index in range(len(questions))]
+    parsed = [parse_answer(question, plain) for question, plain in zip(questions, told, strict=True)]
+    return [each if isinstance(each, str) else each.answer for each in parsed]
+
+
+def agent(wire: "Wire | None" = None) -> Agent:
+    """Return an agent that has nothing to say at its start."""
+    return Agent(wire, protocol.Greeting())
 
 
 @pytest.mark.usefixtures("commands")
@@ -88,28 +106,34 @@ def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: 
     fake = FakeWire()
     fake.alive = False
     answers = served(
-        Agent(fake.wire, {"ready_s": 0.5}),
-        {"task": "greeting"},
-        {"task": "status"},
-        {"task": "revive"},
-        {"task": "status"},
-        {"task": "wire_log"},
-        {"task": "shapers"},
-        {"task": "memory_inside"},
-        {"task": "shape_natively_inside", "wanted": EGRESS},
-        {"task": "segmentation", "on": False},
+        Agent(fake.wire, protocol.Greeting(ready_s=0.5)),
+        protocol.Greet(),
+        protocol.ReadStatus(),
+        protocol.Revive(),
+        protocol.ReadStatus(),
+        protocol.ReadWireLog(),
+        protocol.TryShapers(),
+        protocol.ReadMemoryInside(),
+        protocol.ShapeInside(wanted=EGRESS),
+        protocol.SwitchSegmentation(on=False),
     )
     assert answers == [
-        {"number": 7, "ready_s": 0.5},
-        {"number": 8, "alive": False, "pid": 42},
-        {"number": 9, "seconds": 0.5},
-        {"number": 10, "alive": True, "pid": 42},
-        {"number": 11, "log": ""},
-        {"number": 12, "native": "no netem", "wire": "no tun"},
-        {"number": 13, "read_back": True},
-        {"number": 14, "read_back": EGRESS},
-        {"number": 15, "segmentation": False},
+        protocol.Greeting(ready_s=0.5),
+        protocol.LinkStatus(alive=False, pid=42),
+        Done(),
+        protocol.LinkStatus(alive=True, pid=42),
+        protocol.Text(text=""),
+        protocol.Shapers(native="no netem", wire="no tun"),
+        protocol.Text(text="MemFree: 3620 kB\n"),
+        protocol.ShapedInside(impossible="", read_back=EGRESS, egress_ms=5.1, ingress_ms=0.1),
+        Done(),
     ]
+
+
+def test_an_agent_whose_wire_could_not_be_raised_says_why() -> None:
+    """As often as it is asked for its greeting."""
+    failed = Agent(FakeWire().wire, protocol.Greeting(error="/dev/net/tun cannot be opened"))
+    assert served(failed, protocol.Greet(), protocol.Greet()) == ["/dev/net/tun cannot be opened"] * 2
 
 
 @pytest.mark.parametrize(
@@ -133,45 +157,40 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
         raise error
 
     monkeypatch.setattr(native_agent, "shape", fail)
-    answers = served(Agent(None, {}), {"task": "shape", "wanted": EGRESS, "per_packet": SINGLE}, {"task": "greeting"})
-    assert answers == [{"number": 7, "error": str(error)}, {"number": 8}]
+    answers = served(agent(), protocol.Shape(wanted=EGRESS, per_packet=SINGLE), protocol.Greet())
+    assert answers == [str(error), protocol.Greeting()]
 
 
 def test_an_agent_without_a_wire_says_so() -> None:
     """What is shaped natively lives as long as the kernel does; nothing runs inside of anything."""
     answers = served(
-        Agent(None, {}),
-        {"task": "status"},
-        {"task": "revive"},
-        {"task": "memory_inside"},
-        {"task": "shape_natively_inside", "wanted": EGRESS},
+        agent(),
+        protocol.ReadStatus(),
+        protocol.Revive(),
+        protocol.ReadMemoryInside(),
+        protocol.ShapeInside(wanted=EGRESS),
     )
-    assert answers == [
-        {"number": 7, "alive": True, "pid": None},
-        {"number": 8, "seconds": 0.0},
-        {"number": 9, "error": "no wire was raised"},
-        {"number": 10, "error": "no wire was raised"},
-    ]
+    assert answers == [protocol.LinkStatus(alive=True, pid=None), Done(), "no wire was raised", "no wire was raised"]
 
 
 @pytest.mark.parametrize(
     ("wanted", "where"), [(EGRESS, "through"), (INGRESS, "through"), (NOTHING, "past")], ids=["egress", "ingress", "no"]
 )
 @pytest.mark.usefixtures("commands")
-def test_only_a_shaped_link_is_led_through_the_wire(wanted: dict[str, Any], where: str) -> None:
+def test_only_a_shaped_link_is_led_through_the_wire(wanted: protocol.Impairments, where: str) -> None:
     """It is shaped first: no frame sees a wire that is not what was set."""
     fake = FakeWire()
-    (answer,) = served(Agent(fake.wire, {}), {"task": "shape", "wanted": wanted, "per_packet": WHOLE})
+    (answer,) = served(agent(fake.wire), protocol.Shape(wanted=wanted, per_packet=WHOLE))
     assert fake.done == ["shape", where]
-    assert answer == {"number": 7, "read_back": wanted}
+    assert answer == protocol.Shaped(read_back=wanted)
 
 
 def test_a_link_that_could_not_be_shaped_is_led_nowhere_else(commands: list[list[str]]) -> None:
     """The error is the answer."""
     fake = FakeWire()
     fake.error = "inside the wire: it has something else"
-    (answer,) = served(Agent(fake.wire, {}), {"task": "shape", "wanted": EGRESS, "per_packet": SINGLE})
-    assert answer == {"number": 7, "error": "inside the wire: it has something else"}
+    (answer,) = served(agent(fake.wire), protocol.Shape(wanted=EGRESS, per_packet=SINGLE))
+    assert answer == "inside the wire: it has something else"
     assert fake.done == ["shape"]
     assert commands == []
 
@@ -180,18 +199,26 @@ def test_without_a_wire_the_roles_own_link_is_shaped(
     commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read back is the answer."""
-    monkeypatch.setattr(native_agent, "shape", lambda interface, wanted: {interface: wanted})
-    (answer,) = served(Agent(None, {}), {"task": "shape", "wanted": EGRESS, "per_packet": WHOLE})
-    assert answer == {"number": 7, "eth0": EGRESS}
+    shaped: list[str] = []
+
+    def shape(interface: str, wanted: protocol.Impairments) -> protocol.Impairments:
+        assert wanted == EGRESS
+        shaped.append(interface)
+        return INGRESS
+
+    monkeypatch.setattr(native_agent, "shape", shape)
+    (answer,) = served(agent(), protocol.Shape(wanted=EGRESS, per_packet=WHOLE))
+    assert answer == protocol.Shaped(read_back=INGRESS)
+    assert shaped == ["eth0"]
     assert commands == []
 
 
 def test_segmentation_is_switched_when_it_changes(commands: list[list[str]]) -> None:
     """It is on at first; each change takes a process, which knows the link under all of its names."""
-    agent = Agent(FakeWire().wire, {})
+    one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
-        served(agent, {"task": "shape", "wanted": EGRESS, "per_packet": per_packet})
-    served(agent, {"task": "segmentation", "on": True}, {"task": "segmentation", "on": False})
+        served(one, protocol.Shape(wanted=EGRESS, per_packet=per_packet))
+    served(one, protocol.SwitchSegmentation(on=True), protocol.SwitchSegmentation(on=False))
     names = ["eth0", "uplink", "aside"]
     assert commands == [["-m", "netadmin.offloads", state, *names] for state in ("off", "on", "off")]
 
@@ -207,10 +234,10 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
     fake = types.SimpleNamespace(run=run, CalledProcessError=subprocess.CalledProcessError)
     monkeypatch.setattr(agent_module, "subprocess", fake)
-    off = {"task": "segmentation", "on": False}
-    first, second = served(Agent(None, {}), off, off)
-    assert "error" in first
-    assert "error" in second
+    off = protocol.SwitchSegmentation(on=False)
+    for answer in served(agent(), off, off):
+        assert isinstance(answer, str)
+        assert "returned non-zero exit status 1" in answer
     assert ran == ["off", "off"]
 
 
@@ -219,18 +246,40 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
-    (answer,) = served(Agent(None, {}), {"task": "wire_log"})
-    assert answer["log"].endswith("\N{REPLACEMENT CHARACTER} Kernel panic")
-    assert not answer["log"].startswith("begin")
+    (answer,) = served(agent(), protocol.ReadWireLog())
+    assert isinstance(answer, protocol.Text)
+    assert answer.text.endswith("\N{REPLACEMENT CHARACTER} Kernel panic")
+    assert not answer.text.startswith("begin")
 
 
 def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One agent leads, the other answers."""
-    monkeypatch.setattr(agent_module, "probe_path", lambda **plan: {"plan": plan})
-    monkeypatch.setattr(agent_module, "answer_probes", lambda port: {"arrivals": port})
-    agent = Agent(None, {})
-    answers = served(agent, {"task": "probe_path", "packets": 3}, {"task": "answer_probes", "port": 3})
-    assert answers == [{"number": 7, "plan": {"packets": 3}}, {"number": 8, "arrivals": 3}]
+    asked: list[Question[Any]] = []
+    seen = protocol.PathSeen(sent=3, late=(0,), there=((0, 50),), back=((0, 50, 100),), loads={"egress": ((0, 0),)})
+
+    def probe_path(plan: protocol.ProbePath) -> protocol.PathSeen:
+        asked.append(plan)
+        return seen
+
+    def answer_probes(question: protocol.AnswerProbes) -> Done:
+        asked.append(question)
+        return Done()
+
+    monkeypatch.setattr(agent_module, "probe_path", probe_path)
+    monkeypatch.setattr(agent_module, "answer_probes", answer_probes)
+    load = protocol.LoadPlan(seconds=0.6, rate_bytes_per_s=1e6, stream=True)
+    plan = protocol.ProbePath(
+        address="172.18.0.2",
+        packets=3,
+        interval_s=0.002,
+        payload_bytes=64,
+        linger_s=0.1,
+        loads={"egress": load},
+        port=7450,
+    )
+    answering = protocol.AnswerProbes(port=3)
+    assert served(agent(), plan, answering) == [seen, Done()]
+    assert asked == [plan, answering]
 
 
 def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,11 +293,14 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
         return types.SimpleNamespace(stdout=answers.pop(0))
 
     monkeypatch.setattr(subprocess, "run", run)
-    answers = [b'{"sent": 9}\n', b'{"error": "nobody tells the MAC address of 172.18.0.3"}\n']
-    question = {"task": "half_open", "address": "172.18.0.3", "port": 8000, "count": 9}
-    assert served(Agent(None, {}), question, question) == [
-        {"number": 7, "sent": 9},
-        {"number": 8, "error": "nobody tells the MAC address of 172.18.0.3"},
+    answers = [
+        b'{"sent": 9, "seconds": 0.01, "sources": ["172.18.255.254", "172.18.255.246"]}\n',
+        b'{"error": "nobody tells the MAC address of 172.18.0.3"}\n',
+    ]
+    question = protocol.LeaveHalfOpen(address="172.18.0.3", port=8000, count=9)
+    assert served(agent(), question, question) == [
+        protocol.HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
+        "nobody tells the MAC address of 172.18.0.3",
     ]
     assert ran == [["-m", "netadmin.half_open", "172.18.0.3", "8000", "9"]] * 2
 
@@ -256,14 +308,14 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
 def test_what_the_link_receives_is_steered_to_the_cpus_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that cannot be done, the reason is the answer."""
 
-    def steer(cpus: list[int]) -> dict[str, Any]:
-        if not cpus:
+    def steer(asked: protocol.SteerReceive) -> protocol.Steered:
+        if not asked.cpus:
             raise OSError("rps_cpus cannot be written: [Errno 30] Read-only file system")
-        return {"rps_cpus": {"rx-0": cpus}}
+        return protocol.Steered(rps_cpus={"rx-0": asked.cpus})
 
     monkeypatch.setattr(agent_module, "steer_receive", steer)
-    questions = [{"task": "steer_receive", "cpus": cpus} for cpus in ([0, 1], [])]
-    assert served(Agent(None, {}), *questions) == [
-        {"number": 7, "rps_cpus": {"rx-0": [0, 1]}},
-        {"number": 8, "error": "rps_cpus cannot be written: [Errno 30] Read-only file system"},
+    questions = [protocol.SteerReceive(cpus=cpus) for cpus in ((0, 1), ())]
+    assert served(agent(), *questions) == [
+        protocol.Steered(rps_cpus={"rx-0": (0, 1)}),
+        "rps_cpus cannot be written: [Errno 30] Read-only file system",
     ]

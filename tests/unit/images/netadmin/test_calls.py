@@ -7,6 +7,7 @@ import pytest
 
 from images.netadmin.netadmin import calls
 from images.netadmin.netadmin.calls import CallsError
+from tuneproof.lab.protocol.observer import Calls, CallsMade
 
 HEADER = struct.Struct("=8s2Q")
 ROW = struct.Struct("=24s3Q")
@@ -27,8 +28,8 @@ def place(proc: Path, pid: int, content: bytes) -> None:
 def test_calls_failures_and_bytes_are_read_by_name() -> None:
     """The record names what it counts."""
     assert calls.parse(record({"accept4": (5, 2, 0), "read": (3, 0, 900)})) == {
-        "accept4": [5, 2, 0],
-        "read": [3, 0, 900],
+        "accept4": Calls(made=5, failed=2, moved_bytes=0),
+        "read": Calls(made=3, failed=0, moved_bytes=900),
     }
 
 
@@ -36,7 +37,7 @@ def test_processes_are_added_up(tmp_path: Path) -> None:
     """What the workers did is asked for, and not which of them."""
     place(tmp_path, 7, record({"read": (3, 1, 900)}))
     place(tmp_path, 8, record({"read": (4, 0, 100)}))
-    assert calls.of([7, 8], proc=tmp_path) == {"read": [7, 1, 1000]}
+    assert calls.of([7, 8], proc=tmp_path) == CallsMade(calls={"read": Calls(made=7, failed=1, moved_bytes=1000)})
 
 
 @pytest.mark.parametrize(

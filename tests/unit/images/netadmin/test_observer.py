@@ -9,45 +9,49 @@ import types
 import pytest
 
 from images.netadmin.netadmin import observer as observer_module
-from images.netadmin.netadmin import snapshot
 from images.netadmin.netadmin.observer import Observer
-from images.netadmin.netadmin.processes import WORKER
-from tests.support.fake_kernel import FIGURES, MASTER_LINE, FakeDiag, Proc, asked, served
+from images.netadmin.netadmin.processes import PROC, WORKER
+from tests.support.fake_kernel import IO, MASTER_LINE, SCHEDSTAT, STATUS, FakeDiag, Proc, asked, refused, served
+from tuneproof.explain.parse.counters import proc_net, softnet
+from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.observer import (
+    Print,
+    Printed,
+    ProcessTexts,
+    ReadCalls,
+    ReadCounters,
+    ReadSockets,
+    ReadSysctl,
+    ReadWorkers,
+    Signal,
+    Sysctl,
+)
 
 
-def test_each_cpu_has_a_row_of_hexadecimal_numbers() -> None:
-    """Only the first three columns are what is asked for, however many there are; a column may use all 32 bits."""
-    text = "fcde1189 00000000 0000002d 00000000 00000007\n0000000f 00000010 00000001\n"
-    assert snapshot._softnet(text) == [
-        {"processed": 0xFCDE1189, "dropped": 0, "squeezed": 45},
-        {"processed": 15, "dropped": 16, "squeezed": 1},
-    ]
-
-
-def test_counters_of_this_machine_are_answered_with_their_time(proc: Proc) -> None:
-    """The running kernel's files are in the format."""
+def test_counters_of_this_machine_are_answered_with_their_time() -> None:
+    """The running kernel's files are as the library reads them."""
     before_s = time.monotonic()
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "counters")
-    assert before_s <= answer["at_s"] <= time.monotonic()
-    assert "TcpExt.ListenDrops" in answer["counters"]
-    assert "Tcp.CurrEstab" in answer["counters"]
-    assert answer["softnet"]
-    assert all(set(cpu) == {"processed", "dropped", "squeezed"} for cpu in answer["softnet"])
+    answer = asked(Observer(FakeDiag().open, proc=PROC), ReadCounters())
+    assert before_s <= answer.at_s <= time.monotonic()
+    (read,) = proc_net.snapshots(answer.counters)
+    assert {"TcpExt.ListenDrops", "Tcp.CurrEstab"} <= read.counters.keys()
+    (cpus,) = softnet.snapshots(answer.softnet)
+    assert cpus.cpus
 
 
 def test_workers_are_answered(proc: Proc) -> None:
     """In ascending order; the master may be another user's, whom nobody may look at."""
     proc.add_nginx()
     before_s = time.monotonic()
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "workers")
-    assert before_s <= answer.pop("at_s") <= time.monotonic()
-    assert answer == {"workers": [{"pid": 9, **FIGURES}, {"pid": 12, **FIGURES}]}
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), ReadWorkers())
+    assert before_s <= answer.at_s <= time.monotonic()
+    assert answer.workers == tuple(ProcessTexts(pid=pid, status=STATUS, schedstat=SCHEDSTAT, io=IO) for pid in (9, 12))
 
 
 def test_a_process_table_without_nginx_is_an_error(proc: Proc) -> None:
     """It belongs to another namespace: no workers there would mean nothing."""
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "workers")
-    assert answer == {"error": "no process here is titled 'nginx: master process'"}
+    error = refused(Observer(FakeDiag().open, proc=proc.folder), ReadWorkers())
+    assert error == "no process here is titled 'nginx: master process'"
 
 
 def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,23 +68,23 @@ def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatc
 
     monkeypatch.setattr(observer_module, "subprocess", types.SimpleNamespace(run=run))
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, "printed", what="counters") == {"text": "netstat\nsnmp\n"}
-    assert asked(observer, "printed", what="sockets") == {"text": "State\n"}
+    assert asked(observer, Print(what="counters")) == Printed(text="netstat\nsnmp\n")
+    assert asked(observer, Print(what="sockets")) == Printed(text="State\n")
     assert ran == [["ss", "-ntmiao"]]
-    assert asked(observer, "printed", what="processes")["text"].count("VmRSS:") == 3
+    assert asked(observer, Print(what="processes")).text.count("VmRSS:") == 3
 
 
 def test_a_sysctl_is_answered_or_none(proc: Proc) -> None:
     """A kernel may have none of that name."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, "sysctl", name="net.ipv4.tcp_no_such_thing") == {"value": None}
+    assert asked(observer, ReadSysctl(name="net.ipv4.tcp_no_such_thing")) == Sysctl(value=None)
 
 
 def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
     """And not none."""
     proc.add_nginx()
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "calls")
-    assert answer == {"error": "CallsError: process 9 does not count its calls"}
+    error = refused(Observer(FakeDiag().open, proc=proc.folder), ReadCalls())
+    assert error == "CallsError: process 9 does not count its calls"
 
 
 @pytest.fixture
@@ -100,8 +104,7 @@ def test_a_signal_to_the_workers_reaches_each_of_them(
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "signal", name=name, to="workers")
-    assert answer == {"signalled": [9, 12, 100]}
+    assert asked(Observer(FakeDiag().open, proc=proc.folder), Signal(name=name, to="workers")) == Done()
     assert signalled == [(9, number), (12, number), (100, number)]
 
 
@@ -111,8 +114,7 @@ def test_a_signal_to_the_master_reaches_the_eldest_alone(
     """A worker that was just forked has the master's title until it sets its own."""
     proc.add_nginx()
     proc.add(2000, MASTER_LINE)
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "signal", name="HUP", to="master")
-    assert answer == {"signalled": [1]}
+    assert asked(Observer(FakeDiag().open, proc=proc.folder), Signal(name="HUP", to="master")) == Done()
     assert signalled == [(1, signal.SIGHUP)]
 
 
@@ -126,8 +128,7 @@ def test_a_signal_that_there_is_not_reaches_nobody(
 ) -> None:
     """The answer says which word was not known."""
     proc.add_nginx()
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "signal", name=name, to=to)
-    assert answer == {"error": error}
+    assert refused(Observer(FakeDiag().open, proc=proc.folder), Signal(name=name, to=to)) == error
     assert signalled == []
 
 
@@ -137,9 +138,9 @@ def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> Non
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
             proc.add(child.pid, WORKER)
-            assert asked(observer, "signal", name="STOP", to="workers") == {"signalled": [child.pid]}
+            asked(observer, Signal(name="STOP", to="workers"))
             _, stopped = os.waitpid(child.pid, os.WUNTRACED)
-            asked(observer, "signal", name="CONT", to="workers")
+            asked(observer, Signal(name="CONT", to="workers"))
             _, continued = os.waitpid(child.pid, os.WCONTINUED)
         finally:
             child.kill()
@@ -150,20 +151,20 @@ def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> Non
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ('{"task": "dance"}', "there is no task 'dance'"),
-        ("{}", "KeyError: 'task'"),
-        ('{"task": "sockets"}', "TypeError: "),
+        ('{"number": 7, "ask": "Dance", "of": {}}', "there is no 'Dance' here, only ReadCounters, "),
+        ('{"number": 7}', "KeyError: 'ask'"),
+        ('{"number": 7, "ask": "ReadSockets", "of": {}}', "MalformedMessageError: ReadSockets lacks port"),
         ("{", "JSONDecodeError: "),
-        ('{"task": "sockets", "port": 8000}', "OSError: no buffer space"),
+        (ReadSockets(port=8000).line(7), "OSError: no buffer space"),
     ],
-    ids=["unknown", "no-task", "arguments", "no-json", "kernel"],
+    ids=["unknown", "no-question", "fields", "no-json", "kernel"],
 )
 def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(line: str, error: str, proc: Proc) -> None:
     """Nobody waits for an answer that does not come."""
     proc.add_nginx()
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
-    failed, answered = served(Observer(diag.open, proc=proc.folder), line, '{"task": "workers"}')
-    assert set(failed) == {"error"}
+    failed, answered = served(Observer(diag.open, proc=proc.folder), line, ReadWorkers().line(8))
+    assert "answer" not in failed
     assert failed["error"].startswith(error)
-    assert [worker["pid"] for worker in answered["workers"]] == [9, 12]
+    assert [worker["pid"] for worker in answered["answer"]["workers"]] == [9, 12]

@@ -6,13 +6,18 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Final
 
 import pytest
 
 from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin.observer import Observer, Watch
-from tests.support.fake_kernel import LISTEN, PORT, FakeDiag, Proc, asked, entry
+from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, Proc, asked, entry, refused
+from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.observer import EndWatch, StartWatch, WatchSample
+
+# Its first sample is its only one.
+LONG: Final = StartWatch(port=PORT, interval_s=60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
@@ -21,27 +26,27 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
     before_s = time.monotonic()
-    assert asked(observer, "watch", port=PORT, interval_s=0.001) == {"watching": True}
+    assert asked(observer, StartWatch(port=PORT, interval_s=0.001)) == Done()
     # Each sample asks for both address families.
     while len(diag.asked) < 2 * 3 and time.monotonic() < before_s + 30:
         time.sleep(0.001)
-    samples = asked(observer, "watched")["samples"]
-    times_s = [sample.pop("at_s") for sample in samples]
+    samples = asked(observer, EndWatch()).samples
+    times_s = [sample.at_s for sample in samples]
     assert len(samples) >= 3
     assert times_s == sorted(times_s)
     assert before_s <= times_s[0]
     assert times_s[-1] <= time.monotonic()
-    assert all(sample == {"rss_bytes": [1656 * 1024] * 2, "queued": 3} for sample in samples)
-    asked(observer, "watch", port=9000, interval_s=60)
-    (sample,) = asked(observer, "watched")["samples"]
-    assert sample["queued"] == 0
+    assert all((sample.rss_bytes, sample.queued) == ((STATM_RSS_BYTES,) * 2, 3) for sample in samples)
+    asked(observer, StartWatch(port=9000, interval_s=60.0))
+    (sample,) = asked(observer, EndWatch()).samples
+    assert sample.queued == 0
 
 
-def watch_of(sample: Callable[[], Any], *, interval_s: float) -> Watch:
+def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
     """Return a watch that samples so."""
 
     @contextmanager
-    def sampling() -> Iterator[Callable[[], Any]]:
+    def sampling() -> Iterator[Callable[[], WatchSample]]:
         yield sample
 
     return Watch(sampling, interval_s=interval_s)
@@ -94,39 +99,45 @@ def test_a_watch_keeps_its_schedule(
     monkeypatch.setattr(observer_module, "threading", threads)
     durations = iter(durations_s)
 
-    def sample() -> float:
+    def sample() -> WatchSample:
         at_s = fake.now_s - 100.0
         fake.now_s += next(durations)
-        return at_s
+        return WatchSample(at_s=at_s, rss_bytes=(), queued=0)
 
-    assert watch_of(sample, interval_s=0.05).end() == pytest.approx(times_s)
+    samples = watch_of(sample, interval_s=0.05).end()
+    assert [sample.at_s for sample in samples] == pytest.approx(times_s)
 
 
 def test_a_watch_that_ends_at_once_has_one_sample() -> None:
     """There is always one to look at, and nobody waits for the next."""
     began_s = time.monotonic()
-    assert watch_of(itertools.count(7).__next__, interval_s=60).end() == [7]
+    moments = itertools.count(7)
+
+    def sample() -> WatchSample:
+        return WatchSample(at_s=next(moments), rss_bytes=(), queued=0)
+
+    (only,) = watch_of(sample, interval_s=60).end()
+    assert only.at_s == 7
     assert time.monotonic() - began_s < 30
 
 
 def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
     """The first goes on when a second is refused."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, "watched") == {"error": "no watch was started"}
-    asked(observer, "watch", port=PORT, interval_s=60)
-    assert asked(observer, "watch", port=PORT, interval_s=60) == {"error": "a watch runs already"}
-    assert len(asked(observer, "watched")["samples"]) == 1
-    assert asked(observer, "watched") == {"error": "no watch was started"}
+    assert refused(observer, EndWatch()) == "no watch was started"
+    asked(observer, LONG)
+    assert refused(observer, LONG) == "a watch runs already"
+    assert len(asked(observer, EndWatch()).samples) == 1
+    assert refused(observer, EndWatch()) == "no watch was started"
 
 
-@pytest.mark.parametrize("interval_s", [0, -0.05])
+@pytest.mark.parametrize("interval_s", [0.0, -0.05])
 def test_a_watch_without_an_interval_is_refused(interval_s: float, proc: Proc) -> None:
     """It would leave the subject no CPU."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, "watch", port=PORT, interval_s=interval_s) == {
-        "error": f"{interval_s} s is no time between two samples"
-    }
-    assert asked(observer, "watched") == {"error": "no watch was started"}
+    error = refused(observer, StartWatch(port=PORT, interval_s=interval_s))
+    assert error == f"{interval_s} s is no time between two samples"
+    assert refused(observer, EndWatch()) == "no watch was started"
 
 
 def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
@@ -134,11 +145,11 @@ def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)
-    assert asked(observer, "watch", port=PORT, interval_s=60) == {"watching": True}
-    assert asked(observer, "watched") == {"error": "the watch ended early: OSError: no buffer space"}
+    assert asked(observer, LONG) == Done()
+    assert refused(observer, EndWatch()) == "the watch ended early: OSError: no buffer space"
     diag.error = None
-    asked(observer, "watch", port=PORT, interval_s=60)
-    assert len(asked(observer, "watched")["samples"]) == 1
+    asked(observer, LONG)
+    assert len(asked(observer, EndWatch()).samples) == 1
 
 
 def test_a_watch_that_cannot_even_begin_says_so(proc: Proc) -> None:
@@ -148,5 +159,5 @@ def test_a_watch_that_cannot_even_begin_says_so(proc: Proc) -> None:
         raise PermissionError("not here")
 
     observer = Observer(refuse, proc=proc.folder)
-    asked(observer, "watch", port=PORT, interval_s=60)
-    assert asked(observer, "watched") == {"error": "the watch ended early: PermissionError: not here"}
+    asked(observer, LONG)
+    assert refused(observer, EndWatch()) == "the watch ended early: PermissionError: not here"

@@ -16,9 +16,16 @@ import pytest
 from images.netadmin.netadmin import load_path, path_probe
 from images.netadmin.netadmin.load_path import Counter, received
 from images.netadmin.netadmin.path_probe import answer_probes, probe_path
+from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.netadmin import AnswerProbes, LoadPlan, PathSeen, ProbePath
 
-PLAN: dict[str, Any] = {"packets": 50, "interval_s": 0.001, "payload_bytes": 64, "linger_s": 0.5, "loads": {}}
 RATE_BYTES_PER_S = 10e6
+
+
+def plan(port: int, **changes: Any) -> ProbePath:
+    """Return a plan over the loopback interface."""
+    fields: dict[str, Any] = {"packets": 50, "interval_s": 0.001, "payload_bytes": 64, "linger_s": 0.5, "loads": {}}
+    return ProbePath(address="127.0.0.1", port=port, own_port=port + 2, **{**fields, **changes})
 
 
 def may_force_buffers() -> bool:
@@ -53,30 +60,31 @@ def port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @contextmanager
-def answering(port: int) -> Iterator[Callable[[], dict[str, Any]]]:
+def answering(port: int) -> Iterator[Callable[[], Done]]:
     """Answer one leader in a thread; inside the context, its result can be waited for."""
     with ThreadPoolExecutor(max_workers=1) as pool:
-        future = pool.submit(answer_probes, port)
+        future = pool.submit(answer_probes, AnswerProbes(port=port))
         yield lambda: future.result(timeout=30)
 
 
-def probed(port: int, **plan: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Probe the loopback interface; return what the leader and what the other agent found."""
+def probed(port: int, **changes: Any) -> PathSeen:
+    """Probe the loopback interface; return what the leader found, once the other agent has come to its end."""
     with answering(port) as answered:
-        raw = probe_path("127.0.0.1", **{**PLAN, **plan}, port=port, own_port=port + 2)
-        return raw, answered()
+        seen = probe_path(plan(port, **changes))
+        assert answered() == Done()
+        return seen
 
 
 @as_netadmin
 def test_every_probe_comes_back_with_its_times(port: int) -> None:
     """In order, once each; the round trip is not shorter than both ways."""
-    raw, answered = probed(port)
-    assert (raw["sent"], answered, raw["loads"]) == (50, {"arrivals": 50}, {})
-    assert len(raw["late"]) == 50
-    assert min(raw["late"]) >= 0
-    assert [number for number, _ in raw["there"]] == list(range(50))
-    assert [number for number, _, _ in raw["back"]] == list(range(50))
-    for (_, there_us), (_, back_us, both_us) in zip(raw["there"], raw["back"], strict=True):
+    seen = probed(port)
+    assert (seen.sent, seen.loads) == (50, {})
+    assert len(seen.late) == 50
+    assert min(seen.late) >= 0
+    assert [number for number, _ in seen.there] == list(range(50))
+    assert [number for number, _, _ in seen.back] == list(range(50))
+    for (_, there_us), (_, back_us, both_us) in zip(seen.there, seen.back, strict=True):
         assert there_us >= 0
         assert back_us >= 0
         # Each of the three is cut to whole microseconds by itself; the clock that the kernel goes by may be adjusted.
@@ -89,7 +97,8 @@ def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
     """Their size is part of the expected round trip."""
     with path_probe._udp(port) as other, path_probe._udp(port + 1) as leader:
         leader.connect(("127.0.0.1", port))
-        assert path_probe._send_probes(leader, 1, interval_s=0.0, payload_bytes=200, linger_s=0.01)[1] == []
+        asked = plan(port, interval_s=0.0, payload_bytes=200, linger_s=0.01)
+        assert path_probe._send_probes(leader, asked, packets=1)[1] == []
         assert len(other.recv(65536, socket.MSG_PEEK)) == 200
         path_probe._send_back(other)
         assert len(leader.recv(65536)) == 200
@@ -104,7 +113,7 @@ def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.Mon
     with path_probe._udp(port) as leader:
         # What it sends comes back at once.
         leader.connect(("127.0.0.1", port))
-        late, back = path_probe._send_probes(leader, 20, interval_s=0.002, payload_bytes=64, linger_s=0.01)
+        late, back = path_probe._send_probes(leader, plan(port, interval_s=0.002, linger_s=0.01), packets=20)
     assert [number for number, _, _ in back] == list(range(20))
     # The first was in time; the others were to be sent in the five seconds.
     assert late == [0, *(pytest.approx(5_000_000 - 2000 * number, abs=1) for number in range(1, 20))]
@@ -131,12 +140,12 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
 
     A pause of the machine may fall into the window: half of it would be a long one.
     """
-    load = {"seconds": 0.6, "rate_bytes_per_s": RATE_BYTES_PER_S, "stream": False}
-    raw, _ = probed(port, loads={"egress": load, "ingress": load})
-    assert set(raw["loads"]) == {"egress", "ingress"}
-    for points in raw["loads"].values():
-        assert points[0] == [0, 0]
-        assert points == sorted(points)
+    load = LoadPlan(seconds=0.6, rate_bytes_per_s=RATE_BYTES_PER_S, stream=False)
+    seen = probed(port, loads={"egress": load, "ingress": load})
+    assert set(seen.loads) == {"egress", "ingress"}
+    for points in seen.loads.values():
+        assert points[0] == (0, 0)
+        assert list(points) == sorted(points)
         at_us, arrived = points[-1]
         # A pause of the machine may fall into the window, and what has waited comes at once after it.
         assert arrived / at_us * 1e6 > 0.5 * RATE_BYTES_PER_S
@@ -146,10 +155,9 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
 def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(port: int, direction: str) -> None:
     """It finds the rate by itself, whatever the link is said to carry."""
-    load = {"seconds": 0.2, "rate_bytes_per_s": 1.0, "stream": True}
-    raw, _ = probed(port, loads={direction: load})
-    assert list(raw["loads"]) == [direction]
-    at_us, arrived = raw["loads"][direction][-1]
+    seen = probed(port, loads={direction: LoadPlan(seconds=0.2, rate_bytes_per_s=1.0, stream=True)})
+    assert list(seen.loads) == [direction]
+    at_us, arrived = seen.loads[direction][-1]
     assert arrived / at_us * 1e6 > 1e6
 
 
@@ -167,7 +175,7 @@ def test_an_agent_that_goes_away_in_the_middle_is_an_error(port: int) -> None:
         leaving = pool.submit(leave)
         assert ready.wait(30)
         with pytest.raises(ConnectionError):
-            probe_path("127.0.0.1", **{**PLAN, "packets": 0}, port=port, own_port=port + 2)
+            probe_path(plan(port, packets=0))
         leaving.result(timeout=30)
 
 
@@ -176,9 +184,9 @@ def test_nobody_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.Monk
     """Each of the two waits a while, since both are asked at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
     with pytest.raises(ConnectionRefusedError):
-        probe_path("127.0.0.1", **PLAN, port=port, own_port=port + 2)
+        probe_path(plan(port))
     with pytest.raises(TimeoutError):
-        answer_probes(port)
+        answer_probes(AnswerProbes(port=port))
 
 
 @as_netadmin

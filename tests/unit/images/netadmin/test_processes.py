@@ -1,5 +1,6 @@
 """What the observer reads of nginx's processes from /proc."""
 
+import resource
 import shutil
 import subprocess
 import time
@@ -8,36 +9,9 @@ from pathlib import Path
 import pytest
 
 from images.netadmin.netadmin import processes
-from images.netadmin.netadmin.processes import MASTER, WORKER, ProcessFigures, ProcessFileError
-from tests.support.fake_kernel import FIGURES, IO, SCHEDSTAT, STATUS, ZOMBIE, Proc
-
-
-def test_a_processs_figures_are_in_bytes_and_seconds() -> None:
-    """/proc counts in kibibytes and nanoseconds; lines with similar names are not taken for each other."""
-    assert ProcessFigures.from_text(9, status=STATUS, schedstat=SCHEDSTAT, io=IO) == ProcessFigures(pid=9, **FIGURES)
-
-
-def test_a_zombie_has_ended() -> None:
-    """Its files stand there until its parent has heard of it; its memory does not."""
-    assert ProcessFigures.from_text(9, status=ZOMBIE, schedstat=SCHEDSTAT, io=IO) is None
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"status": STATUS.replace("RssAnon", "Anon")}, "process 9: its files in /proc have no line 'RssAnon'"),
-        ({"io": "read_bytes: 5\n"}, "no line 'write_bytes'"),
-        ({"status": STATUS.replace("1656 kB", "2 MB")}, "another format: a size in MB"),
-        ({"status": STATUS.replace("1656 kB", "1656")}, "another format"),
-        ({"schedstat": "0 0\n"}, "another format"),
-    ],
-    ids=["line", "io-line", "unit", "no-unit", "column"],
-)
-def test_a_file_in_another_format_is_an_error(changed: dict[str, str], message: str) -> None:
-    """A wrong number would not be noticed."""
-    texts = {"status": STATUS, "schedstat": SCHEDSTAT, "io": IO, **changed}
-    with pytest.raises(ProcessFileError, match=message):
-        ProcessFigures.from_text(9, **texts)
+from images.netadmin.netadmin.processes import MASTER, WORKER
+from tests.support.fake_kernel import STATM_RSS_BYTES, STATM_ZOMBIE, ZOMBIE, Proc
+from tuneproof.lab.load.observer import WorkerFigures
 
 
 def test_processes_are_found_by_how_their_title_begins(proc: Proc) -> None:
@@ -66,7 +40,7 @@ def test_a_process_that_ends_while_it_is_read_is_left_out(
         return read_text(path, **options)
 
     monkeypatch.setattr(Path, "read_text", read)
-    assert [process.pid for process in processes.figures(WORKER, proc=proc.folder)] == [12]
+    assert [process.pid for process in processes.texts(WORKER, proc=proc.folder)] == [12]
 
 
 def test_what_the_kernel_does_not_count_is_an_error_and_no_end(proc: Proc) -> None:
@@ -74,19 +48,19 @@ def test_what_the_kernel_does_not_count_is_an_error_and_no_end(proc: Proc) -> No
     proc.add_nginx()
     (proc.folder / "9" / "schedstat").unlink()
     with pytest.raises(FileNotFoundError, match="schedstat"):
-        processes.figures(WORKER, proc=proc.folder)
+        processes.texts(WORKER, proc=proc.folder)
 
 
 def test_memory_alone_is_read_of_those_that_live(proc: Proc) -> None:
     """In the order of process ids, without the other files."""
     proc.add(12, WORKER)
-    proc.add(9, WORKER, status="VmRSS:\t 7 kB\n", io="")
-    proc.add(10, WORKER, status=ZOMBIE)
-    assert processes.rss_bytes(WORKER, proc=proc.folder) == [7 * 1024, 1656 * 1024]
+    proc.add(9, WORKER, statm="1000 7 6 1 0 5 0\n", io="")
+    proc.add(10, WORKER, status=ZOMBIE, statm=STATM_ZOMBIE)
+    assert processes.rss_bytes(WORKER, proc=proc.folder) == [7 * resource.getpagesize(), STATM_RSS_BYTES]
 
 
 def test_this_kernel_writes_the_files_as_expected() -> None:
-    """A process of this machine, under a title of its own: it sleeps, in some memory, and writes nothing."""
+    """A process of this machine, under a title of its own: the library reads that it sleeps, and writes nothing."""
     title = "tuneproof: test process"
     sleep = shutil.which("sleep")
     assert sleep is not None
@@ -96,10 +70,12 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
             deadline_s = time.monotonic() + 30
             while not processes.pids(title) and time.monotonic() < deadline_s:
                 time.sleep(0.01)
-            (found,) = processes.figures(title)
+            (told,) = processes.texts(title)
             (size_bytes,) = processes.rss_bytes(title)
         finally:
             process.kill()
+    found = WorkerFigures.of(told, at_s=12.5)
+    assert found is not None
     assert found.pid == process.pid
     assert 0 < found.rss_anon_bytes < found.rss_bytes
     assert size_bytes > found.rss_anon_bytes

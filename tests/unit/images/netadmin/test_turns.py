@@ -3,6 +3,7 @@
 import threading
 import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -11,7 +12,11 @@ from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import WORKER
 from images.netadmin.netadmin.turns import Reader, TurnsError
 from tests.support import canned_turns
-from tests.support.fake_kernel import FakeDiag, Proc, asked
+from tests.support.fake_kernel import FakeDiag, Proc, asked, refused
+from tuneproof.lab.protocol.observer import ReadTurns
+from tuneproof.lab.protocol.turns import Bucket, Histograms
+
+AT_ONCE: Final = ReadTurns(start_s=0.0, end_s=0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -45,7 +50,9 @@ def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) 
     reader.close()
     assert added.begun == 6
     assert (added.counters["turns"], added.counters["read_bytes"]) == (5, 9)
-    assert added.to_json()["histograms"] == {"read_bytes": [[0, 4, 0], [9, 1, 9]], "cpu_ns": [], "wall_ns": []}
+    told = added.of_worker(7, unfinished=False)
+    assert (told.pid, told.turns, told.read_bytes) == (7, 5, 9)
+    assert told.histograms == Histograms(read_bytes=(Bucket(0, 4, 0), Bucket(9, 1, 9)))
 
 
 @pytest.mark.parametrize(
@@ -103,18 +110,18 @@ def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) ->
     now_s = time.monotonic()
     answer = turns.over([7], start_s=now_s + 0.05, end_s=now_s + 0.1, proc=tmp_path)
     ending.join()
-    (worker,) = answer["workers"]
-    assert (worker["pid"], worker["turns"], worker["read_bytes"], worker["unfinished"]) == (7, 1, 100, False)
-    assert answer["start_s"] >= now_s + 0.05
-    assert answer["end_s"] >= now_s + 0.1
+    (worker,) = answer.workers
+    assert (worker.pid, worker.turns, worker.read_bytes, worker.unfinished) == (7, 1, 100, False)
+    assert answer.start_s >= now_s + 0.05
+    assert answer.end_s >= now_s + 0.1
 
 
 def test_a_turn_that_does_not_end_is_told_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait is bounded; what was over before still counts."""
     monkeypatch.setattr(turns, "LONGEST_TURN_S", 0.05)
     canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
-    (worker,) = turns.over([7], start_s=0.0, end_s=0.0, proc=tmp_path)["workers"]
-    assert (worker["turns"], worker["unfinished"]) == (0, True)
+    (worker,) = turns.over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
+    assert (worker.turns, worker.unfinished) == (0, True)
 
 
 def test_the_observer_answers_for_every_worker(proc: Proc) -> None:
@@ -122,8 +129,8 @@ def test_the_observer_answers_for_every_worker(proc: Proc) -> None:
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
         canned_turns.write(proc.folder, pid, canned_turns.content(pid))
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "turns", start_s=0.0, end_s=0.0)
-    assert [(worker["pid"], worker["turns"]) for worker in answer["workers"]] == [(9, 0), (12, 0)]
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), AT_ONCE)
+    assert [(worker.pid, worker.turns) for worker in answer.workers] == [(9, 0), (12, 0)]
 
 
 def test_the_observer_tells_whose_record_is_missing(proc: Proc) -> None:
@@ -131,20 +138,18 @@ def test_the_observer_tells_whose_record_is_missing(proc: Proc) -> None:
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
     canned_turns.write(proc.folder, 9, canned_turns.content(9))
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), "turns", start_s=0.0, end_s=0.0)
-    assert answer == {"error": "TurnsError: process 12 keeps no record of its turns"}
+    error = refused(Observer(FakeDiag().open, proc=proc.folder), AT_ONCE)
+    assert error == "TurnsError: process 12 keeps no record of its turns"
 
 
 def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that was replaced has taken a part of the window with it."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    answer = asked(observer, "turns", start_s=0.0, end_s=0.0)
-    assert answer == {"error": f"no process here is titled {WORKER!r}"}
+    assert refused(observer, AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")
     canned_turns.write(proc.folder, 9, canned_turns.content(9))
     monkeypatch.setattr(turns, "_sleep_until", lambda _: (proc.folder / "9/cmdline").write_text("", encoding="ascii"))
-    answer = asked(observer, "turns", start_s=0.0, end_s=0.0)
-    assert answer == {"error": "the workers were [9], and are []"}
+    assert refused(observer, AT_ONCE) == "the workers were [9], and are []"
 
 
 def _overwrite(path: Path, record: bytes) -> None:

@@ -1,5 +1,7 @@
 """Image tags are content: equal content, equal tag; and where base images come from."""
 
+import shutil
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,10 +10,13 @@ from typing import Any, cast
 import pytest
 from docker.errors import ImageNotFound
 
+from tests.support.places import CHECKOUT
 from tuneproof.errors import BadInputError, CannotRunHereError
-from tuneproof.lab.engine import base
+from tuneproof.lab.engine import base, images
 from tuneproof.lab.engine.base import base_image, choose_mirror, ensure_base
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
+
+SHARING = "FROM scratch\nCOPY tuneproof /opt/client/tuneproof\n"
 
 
 @pytest.fixture
@@ -83,6 +88,94 @@ def test_what_does_not_reach_the_image_leaves_the_tag_alone(root: Path, change: 
     before = tag(root)
     change(root / "client")
     assert tag(root) == before
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout in which the protocol may be changed; its one image copies what is shared."""
+    copy = tmp_path_factory.mktemp("checkout")
+    protocol = copy / "tuneproof/lab/protocol"
+    shutil.copytree(CHECKOUT / "tuneproof/lab/protocol", protocol, ignore=shutil.ignore_patterns("__pycache__"))
+    for package in (protocol.parent, protocol.parent.parent):
+        (package / "__init__.py").write_text("", encoding="utf-8")
+    (protocol.parent / "unshared.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr(images, "_CHECKOUT", copy)
+    (root / "client" / "Dockerfile").write_text(SHARING, encoding="utf-8")
+    return copy
+
+
+def in_context(root: Path) -> dict[str, bytes]:
+    """Return what the engine is given to build the image from."""
+    with tarfile.open(fileobj=images._context(ImageSpec(name="client", suite="bookworm", root=root))) as archive:
+        files = {member.name: archive.extractfile(member) for member in archive.getmembers()}
+        return {name: file.read() for name, file in files.items() if file is not None}
+
+
+def test_an_image_that_copies_what_is_shared_holds_the_protocol_alone(root: Path, checkout: Path) -> None:
+    """Under the library's own names: its modules, and the packages that they are in."""
+    (checkout / "tuneproof/lab/protocol/__pycache__").mkdir()
+    (checkout / "tuneproof/lab/protocol/__pycache__/codec.pyc").write_bytes(b"1")
+    context = in_context(root)
+    modules = {path.name for path in (CHECKOUT / "tuneproof/lab/protocol").glob("*.py")}
+    assert {"__init__.py", "codec.py", "messages.py", "serving.py"} <= modules
+    assert context.keys() == {
+        "Dockerfile",
+        "loadgen/main.py",
+        "tuneproof/__init__.py",
+        "tuneproof/lab/__init__.py",
+        *(f"tuneproof/lab/protocol/{name}" for name in modules),
+    }
+    assert context["loadgen/main.py"] == b"print(1)\n"
+    codec = "tuneproof/lab/protocol/codec.py"
+    assert context[codec] == (CHECKOUT / codec).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tuneproof/__init__.py", "tuneproof/lab/__init__.py", "tuneproof/lab/protocol/codec.py"],
+)
+def test_a_change_of_what_is_shared_gives_another_tag(name: str, root: Path, checkout: Path) -> None:
+    """Both sides speak the same, always."""
+    before = tag(root)
+    with (checkout / name).open("a", encoding="utf-8") as file:
+        file.write("CHANGED = True\n")
+    assert tag(root) != before
+
+
+def test_a_new_module_of_the_protocol_gives_another_tag(root: Path, checkout: Path) -> None:
+    """Something may import it; a module beside the protocol does not matter."""
+    before = tag(root)
+    (checkout / "tuneproof/lab/unshared.py").write_text("CHANGED = True\n", encoding="utf-8")
+    assert tag(root) == before
+    (checkout / "tuneproof/lab/protocol/new.py").write_text("", encoding="utf-8")
+    assert tag(root) != before
+
+
+@pytest.mark.parametrize("dockerfile", ["FROM scratch\n", "FROM scratch\n# COPY tuneproof is not needed\n"])
+def test_an_image_that_does_without_what_is_shared_holds_nothing_of_it(
+    dockerfile: str, root: Path, checkout: Path
+) -> None:
+    """Nor is it built anew when the protocol changes."""
+    (root / "client" / "Dockerfile").write_text(dockerfile, encoding="utf-8")
+    assert in_context(root).keys() == {"Dockerfile", "loadgen/main.py"}
+    before = tag(root)
+    (checkout / "tuneproof/lab/protocol/codec.py").write_text("", encoding="utf-8")
+    assert tag(root) == before
+
+
+def test_the_images_whose_programs_import_the_protocol_copy_it() -> None:
+    """And only these are built anew when it changes."""
+    importing = {
+        path.relative_to(IMAGES_FOLDER).parts[0]
+        for path in IMAGES_FOLDER.rglob("*.py")
+        if "from tuneproof.lab.protocol" in path.read_text(encoding="utf-8")
+    }
+    copying = {
+        path.parent.name
+        for path in IMAGES_FOLDER.glob("*/Dockerfile")
+        if "tuneproof/lab/protocol/codec.py" in ImageSpec(name=path.parent.name, suite="bookworm").files()
+    }
+    assert copying == importing == {"client", "netadmin"}
 
 
 def test_an_unknown_image_is_refused_with_the_known_ones(root: Path) -> None:

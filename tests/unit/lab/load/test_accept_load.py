@@ -1,29 +1,21 @@
 """HTTP load with the herd: the log is empty before, and its lines are counted after."""
 
 import subprocess
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.canned_tools import ab_said
 from tests.support.fake_stage import FakeStage
-from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
+from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation, AcceptRecord
 from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.protocol.requests import RunTool
 from tuneproof.lab.subject.config import ERROR_LOG_PATH
 
 HTTP = HttpLoad(concurrency=8, requests=4000)
 LOAD = AcceptLoad(load=HTTP)
-ANSWER: dict[str, Any] = {
-    "completed": 4000,
-    "failed": 40,
-    "seconds": 2.0,
-    "requests_per_s": 2000.0,
-    "connect_ms": {"p50": 1.0, "p99": 3.0, "max": 7.0},
-    "connects_over_1s": 0,
-    "total_ms": {"p50": 12.0, "p99": 30.0},
-}
+ANSWER = ab_said(completed=4000, failed=40, seconds=2.0)
 # As nginx writes them.
 EMPTY = "2025/11/20 10:00:00 [debug] 31#31: accept() not ready (11: Resource temporarily unavailable)\n"
 OTHERS = (
@@ -43,14 +35,15 @@ class LoggingStage(FakeStage):
     def __init__(self, log: Path, writes: str) -> None:
         super().__init__()
         self.log = log
-        self.answers["http_load"] = ANSWER
+        self.answers[RunTool] = [ANSWER]
         self._writes = writes
 
-    def _ask(self, question: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
-        # nginx appends, so the file grows again after it was emptied.
-        with self.log.open("a", encoding="ascii") as log:
-            log.write(self._writes)
-        return super()._ask(question, timeout_s=timeout_s)
+    def do(self, what: str) -> None:
+        """Let nginx write while the load runs: it appends, so the file grows again after it was emptied."""
+        if what == "RunTool":
+            with self.log.open("a", encoding="ascii") as log:
+                log.write(self._writes)
+        super().do(what)
 
     def _run(self, command: list[str]) -> bytes:
         self.do("shell")
@@ -69,12 +62,12 @@ def log(tmp_path: Path) -> Path:
 def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> None:
     """Nothing else is done between them than the load itself."""
     fake, plain = LoggingStage(log, EMPTY * 3 + OTHERS), FakeStage()
-    plain.answers["http_load"] = ANSWER
+    plain.answers[RunTool] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = HTTP.run(plain.stage, label="a-b1")
     assert fake.did == ["shell", *plain.did, "shell"]
-    assert fake.jobs == plain.jobs
-    assert recorded == {**wanted, "empty_accepts": 3}
+    assert fake.asked == plain.asked
+    assert recorded == wanted.with_record(AcceptRecord(**vars(wanted.record), empty_accepts=3))
 
 
 def test_the_log_is_empty_again_afterwards(log: Path) -> None:
@@ -85,7 +78,7 @@ def test_the_log_is_empty_again_afterwards(log: Path) -> None:
 
 def test_a_load_that_met_no_herd_has_counted_none(log: Path) -> None:
     """Grep's status says then that it found nothing, which is no error."""
-    assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1")["empty_accepts"] == 0
+    assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1").record.empty_accepts == 0
 
 
 def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
@@ -93,7 +86,7 @@ def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
     fake = LoggingStage(tmp_path / "no-such-folder" / "error.log", "")
     with pytest.raises(subprocess.CalledProcessError):
         LOAD.run(fake.stage, label="a-b1")
-    assert fake.jobs == []
+    assert fake.asked == []
 
 
 def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_met(log: Path) -> None:
@@ -107,7 +100,7 @@ def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_m
 def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:
     """Nothing is divided by zero, and the reason is the load's own."""
     fake = LoggingStage(log, EMPTY * 5)
-    fake.answers["http_load"] = {**ANSWER, "completed": 0, "failed": 0}
+    fake.answers[RunTool] = [ab_said(completed=0, failed=0, seconds=2.0)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
     assert observation.empty_accepts_per_request == 5
     assert observation.faults == ("no request was completed",)

@@ -1,16 +1,17 @@
-"""What every kind of load has in common: its record, and the figures of an arm."""
+"""What every kind of load has in common: what a trial leaves behind, its observation, and the figures of an arm."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tuneproof.lab.load.base import Load, TrialRecord, machine_figures, medians
+from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, medians, outcome_of
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.messages import Answered
 
 
 @dataclass(frozen=True, kw_only=True)
-class Storm(TrialRecord):
-    """The record of a kind of load that is not there."""
+class Storm(Observation):
+    """The observation of a kind of load that is not there."""
 
     refused: int
     first_ms: float | None = None
@@ -19,21 +20,21 @@ class Storm(TrialRecord):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StormPlan(Load[Storm]):
+class StormPlan(Load[int, Storm]):
     """A kind of load that says no more than it must."""
 
-    def run(self, stage: Stage, *, label: str) -> dict[str, Any]:
+    def run(self, stage: Stage, *, label: str) -> Outcome[int]:
         """Do nothing."""
         raise NotImplementedError
 
-    def observe(self, raw: Mapping[str, Any]) -> Storm:
-        """Return the record that was canned."""
-        return Storm(**raw)
+    def observe(self, outcome: Outcome[int]) -> Storm:
+        """Return an observation of what was recorded."""
+        return storm(**host_figures(outcome), refused=outcome.record)
 
 
 def storm(**changes: Any) -> Storm:
-    """Return a record, but for what a test cares about."""
-    return Storm(**{"trial": "a-b1", "steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
+    """Return an observation, but for what a test cares about."""
+    return Storm(**{"steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
 
 
 def test_an_arms_figures_are_the_medians_of_every_number() -> None:
@@ -50,9 +51,9 @@ def test_an_arms_figures_are_the_medians_of_every_number() -> None:
 
 
 def test_what_is_no_number_is_no_figure() -> None:
-    """A label, a yes or no and a list have no median; yes is not 1."""
+    """A yes or no and a list have no median; yes is not 1."""
     figures = medians([storm(closed=True, workers=(11, 12))] * 3)
-    assert not figures.keys() & {"trial", "closed", "workers"}
+    assert not figures.keys() & {"closed", "workers"}
 
 
 def test_what_no_trial_has_measured_is_none_and_what_some_have_is_their_median() -> None:
@@ -69,18 +70,30 @@ def test_an_arm_without_valid_trials_has_no_figures() -> None:
 def test_a_load_that_says_no_more_has_the_medians_as_figures_and_cuts_nothing_short() -> None:
     """What is special about a kind of load is said by its own class."""
     plan = StormPlan()
-    records = [storm(refused=2), storm(refused=4)]
-    assert plan.metrics(records) == medians(records)
-    assert plan.metrics(records)["refused"] == 3
-    assert plan.cut_short_paths == ()
+    observations = [storm(refused=2), storm(refused=4)]
+    assert plan.metrics(observations) == medians(observations)
+    assert plan.metrics(observations)["refused"] == 3
+    assert plan.cut_short_paths == plan.configurations == ()
 
 
-def test_a_record_that_finds_no_fault_with_itself_is_a_good_trial() -> None:
+def test_an_observation_that_finds_no_fault_with_itself_is_a_good_trial() -> None:
     """Void is only what its own kind, or the rules for all, say of it."""
     assert storm(refused=9000).faults == ()
 
 
-def test_the_machines_figures_are_fields_of_every_record() -> None:
-    """As every job of the client answers with them, beside figures of its own."""
-    answer = {"machine": {"steal_pct": 1.5, "busy_pct": 80.0}, "took_s": 2.25, "refused": 7}
-    assert storm(**machine_figures(answer)) == storm(steal_pct=1.5, measuring_s=2.25)
+ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))
+
+
+def test_time_and_machine_of_an_answer_are_figures_of_every_observation() -> None:
+    """As every answer of the client comes with them, beside figures of its own."""
+    outcome = outcome_of(ANSWERED, 7)
+    assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5)
+    assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)
+
+
+def test_another_record_leaves_the_rest_of_an_outcome_alone() -> None:
+    """Time, machine and files are those of the same trial."""
+    outcome = Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={"capture": b"1"})
+    other = outcome.with_record("seven")
+    assert other == Outcome(record="seven", measuring_s=2.25, steal_pct=1.5, files={"capture": b"1"})
+    assert outcome_of(ANSWERED, 7).files == {}

@@ -6,6 +6,12 @@ from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sample,
 from tuneproof.errors import LabError
 from tuneproof.lab.load import waiting
 from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
+from tuneproof.lab.protocol.connections import StartStorm, StormSeen
+
+
+def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
+    """Return a storm of which these connects stood."""
+    return StormSeen(started_in_ms=12.5, connect_ms=connect_ms, unfinished=unfinished, failed={"ECONNRESET": 3})
 
 
 @pytest.fixture
@@ -13,7 +19,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject of whose 8 connects 5 stand within a second, and 2 later."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
-    fake.answers["connect_storm"] = {"connect_ms": [1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0], "unfinished": 1}
+    fake.answers[StartStorm] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]
     fake.samples = (sample(0.0, queued=0), sample(0.1, queued=5), sample(0.2, queued=3))
     fake.counters = [
         counters(),
@@ -29,34 +35,33 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
         "counters",
         "stop_workers",
         "watch",
-        "connect_storm",
+        "StartStorm",
         "watched",
         "continue_workers",
         "counters",
         "sockets",
     ]
-    assert fake.jobs == [
-        {"job": "connect_storm", "address": ADDRESS, "port": PORT, "connections": 8, "wait_s": 1.05},
-    ]
-    assert recorded["trial"] == "a-b1"
+    assert fake.asked == [StartStorm(address=ADDRESS, port=PORT, connections=8, wait_s=1.05)]
+    record = recorded.record
+    assert (record.started_in_ms, record.unfinished, record.failed) == (12.5, 1, {"ECONNRESET": 3})
+    assert (record.connections, record.queue_samples) == (8, fake.samples)
 
 
 def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
     """They are busy enough."""
     ConnectStorm(connections=8, paused=False, wait_s=0.5).run(fake.stage, label="a-b1")
-    assert fake.did == ["counters", "watch", "connect_storm", "watched", "counters", "sockets"]
-    assert fake.jobs[0]["wait_s"] == 0.5
+    assert fake.did == ["counters", "watch", "StartStorm", "watched", "counters", "sockets"]
+    assert fake.asked == [StartStorm(address=ADDRESS, port=PORT, connections=8, wait_s=0.5)]
 
 
 def test_the_client_has_the_time_that_it_watches(fake: FakeStage) -> None:
-    """And some to spare, which is always the same."""
+    """And some to spare, which every answer has."""
     for wait_s in (1.0, 91.0):
         ConnectStorm(wait_s=wait_s).run(fake.stage, label="a-b1")
-    short_s, long_s = fake.timeouts_s
-    assert long_s - short_s == pytest.approx(90)
+    assert fake.lasts_s == [1.0, 91.0]
 
 
-@pytest.mark.parametrize("step", ["watch", "connect_storm", "watched"])
+@pytest.mark.parametrize("step", ["watch", "StartStorm", "watched"])
 def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> None:
     """They would serve no later trial."""
     fake.failing[step] = LabError("no")
@@ -69,7 +74,6 @@ def test_every_figure_of_a_storm_is_computed(fake: FakeStage) -> None:
     """A connect of exactly a second is a slow one, as is one that was not heard of again."""
     load = ConnectStorm(connections=8)
     assert load.observe(load.run(fake.stage, label="a-b1")) == StormObservation(
-        trial="a-b1",
         steal_pct=1.5,
         measuring_s=1.0,
         connections=8,
@@ -98,7 +102,7 @@ def test_a_queue_that_nobody_empties_is_an_error(fake: FakeStage) -> None:
 
 def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
     """Any other one counts."""
-    fake.answers["connect_storm"] = {"connect_ms": []}
+    fake.answers[StartStorm] = [seen()]
     nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
     assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
     assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()

@@ -4,44 +4,51 @@ import itertools
 import json
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 
 from tuneproof.errors import LabError
 from tuneproof.lab.load import counted as module
-from tuneproof.lab.load.counted import CallCounts, Counted, Rig
-from tuneproof.lab.load.exchanges import Flow, answers_of, statuses
-from tuneproof.lab.load.observer import Calls, ListenerFigures, SocketFigures
+from tuneproof.lab.load.counted import CallCounts, Counted, CountedRecord, Rig, Told
+from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.protocol.codec import to_plain
+from tuneproof.lab.protocol.exchanges import (
+    Answer,
+    Connection,
+    Exchanged,
+    Flow,
+    Http2Statuses,
+    Http2Streams,
+    RunFlows,
+    TlsConnect,
+    TlsConnected,
+    TlsConnection,
+    TlsResume,
+)
+from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.protocol.observer import Calls, ListenerFigures
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH
 from tuneproof.lab.subject.supervisor import Said
 
-CONNECTION = {
-    "answers": [
-        {
-            "status": 200,
-            "worker": 7,
-            "numbered": "1.1",
-            "body_bytes": 5,
-            "complete": True,
-            "first_byte_s": 0.1,
-            "total_s": 0.2,
-        },
-        {
-            "status": 0,
-            "worker": 0,
-            "numbered": "",
-            "body_bytes": 0,
-            "complete": False,
-            "first_byte_s": 0.0,
-            "total_s": 0.1,
-        },
-    ],
-    "error": "",
-    "closed_by_server": True,
-    "open_s": 0.5,
-}
+A = TypeVar("A")
+
+CONNECTION = Connection(
+    answers=(
+        Answer(status=200, worker=7, numbered="1.1", body_bytes=5, complete=True, first_byte_s=0.1, total_s=0.2),
+        Answer(status=0, worker=0, numbered="", body_bytes=0, complete=False, first_byte_s=0.0, total_s=0.1),
+    ),
+    error="",
+    closed_by_server=True,
+    open_s=0.5,
+)
+EXCHANGED = Exchanged(flows=((CONNECTION,),))
+NEW, RESUMED = (
+    TlsConnection(hellos=1, records=4, largest_record_bytes=4096, body_bytes=5, resumed=resumed)
+    for resumed in (False, True)
+)
 
 
 def sockets(*, queued: int = 0, **local: int) -> SocketFigures:
@@ -57,12 +64,14 @@ class Around:
     def __init__(self) -> None:
         self.did: list[Any] = []
         self.workers: list[tuple[types.SimpleNamespace, ...]] = [(types.SimpleNamespace(pid=7),)]
-        self.jobs: dict[str, dict[str, Any]] = {
-            "exchanges": {"flows": [[CONNECTION]]},
-            "http2": {"statuses": [200, 503]},
+        self.answers: dict[type[Question[Any]], object] = {
+            RunFlows: EXCHANGED,
+            Http2Streams: Http2Statuses(statuses=(200, 503)),
+            TlsConnect: TlsConnected(connections=(NEW, NEW)),
+            TlsResume: TlsConnected(connections=(RESUMED,)),
         }
         self.clients: Iterator[str] = iter(())
-        self.sources: list[list[str]] = []
+        self.asked: list[tuple[Question[Any], float]] = []
         self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
 
     @property
@@ -71,7 +80,7 @@ class Around:
         supervisor = types.SimpleNamespace(
             start=lambda name, library: self.did.append(("start", name, library)),
             stop=lambda: self.did.append("stop"),
-            test=lambda name: Said(status=0, text=name),
+            test=lambda name: Said(status={"arm": 0}[name], said=""),
         )
         observer = types.SimpleNamespace(
             workers=self._workers,
@@ -90,7 +99,7 @@ class Around:
             subject_name="subject",
             address="172.18.0.4",
             port=8000,
-            job=self._job,
+            ask=self._ask,
             clients=self.clients,
         )
         return cast("Stage", stage)
@@ -103,10 +112,15 @@ class Around:
     def _workers(self) -> object:
         return self.workers.pop(0) if len(self.workers) > 1 else self.workers[0]
 
-    def _job(self, name: str, **arguments: Any) -> dict[str, Any]:
-        self.did.append((name, arguments["port"]))
-        self.sources.append(arguments.get("sources", []))
-        return self.jobs[name]
+    def _ask(self, question: Question[A], *, lasts_s: float) -> A:
+        self.did.append((question.kind, getattr(question, "port")))  # noqa: B009 - all that a rig asks have one
+        self.asked.append((question, lasts_s))
+        return cast("A", self.answers[type(question)])
+
+    @property
+    def sources(self) -> list[tuple[str, ...]]:
+        """Where the flows' connections came from."""
+        return [question.sources for question, _ in self.asked if isinstance(question, RunFlows)]
 
 
 def rig(around: Around) -> Rig:
@@ -123,10 +137,11 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
         return {"seen": 3}
 
     load = Counted(configuration="arm", script=script, counts_calls=True)
-    raw = load.run(around.stage, label="arm-b1")
+    outcome = load.run(around.stage, label="arm-b1")
     assert around.did == [("start", "arm", CALLS_LIBRARY_PATH), "script", "stop"]
-    observation = load.observe(json.loads(json.dumps(raw)))
-    assert (observation.trial, observation["seen"]) == ("arm-b1", 3)
+    observation = load.observe(outcome)
+    assert observation["seen"] == 3
+    assert observation.measuring_s == outcome.measuring_s > 0
     assert load.metrics([observation, observation]) == {"trials": 2, "seen": 3}
     assert load.metrics([]) == {"trials": 0}
 
@@ -147,7 +162,7 @@ def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
     """It may be one that nginx refuses."""
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
-    assert load.run(around.stage, label="arm-b1")["figures"] == {"status": 0}
+    assert load.run(around.stage, label="arm-b1").record.figures == {"status": 0}
     assert around.did == []
 
 
@@ -155,9 +170,12 @@ def test_what_the_client_tells_is_kept_as_evidence() -> None:
     """Every answer with its question."""
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
-    raw = load.run(around.stage, label="arm-b1")
-    assert raw["figures"] == {"ok": 1}
-    assert [seen["job"] for seen in raw["seen"]] == ["exchanges"]
+    record = load.run(around.stage, label="arm-b1").record
+    asked = RunFlows(address="172.18.0.4", port=8000, flows=(Flow(path="/x"),))
+    assert record == CountedRecord(figures={"ok": 1}, seen=(Told(question="RunFlows", asked=asked, answer=EXCHANGED),))
+    (told,) = json.loads(json.dumps(to_plain(record)))["seen"]
+    assert (told["question"], told["asked"]["flows"][0]["path"]) == ("RunFlows", "/x")
+    assert [answer["status"] for answer in told["answer"]["flows"][0][0]["answers"]] == [200, 0]
 
 
 def test_flows_come_back_as_values() -> None:
@@ -166,8 +184,30 @@ def test_flows_come_back_as_values() -> None:
     ((connection,),) = rig(around).flows(Flow(), port=8443)
     assert connection.closed_by_server
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
-    assert around.did == [("exchanges", 8443)]
-    assert rig(around).http2(2, port=8002) == [200, 503]
+    assert around.asked == [(RunFlows(address="172.18.0.4", port=8443, flows=(Flow(),)), 30.0)]
+    assert list(rig(around).http2(2, port=8002)) == [200, 503]
+    assert around.asked[1:] == [(Http2Streams(address="172.18.0.4", port=8002, streams=2), 0.0)]
+
+
+def test_the_client_has_the_time_of_the_slowest_flow() -> None:
+    """All run at once."""
+    around = Around()
+    rig(around).flows(Flow(timeout_s=3.0), Flow(timeout_s=90.0), Flow(timeout_s=2.0))
+    ((asked, lasts_s),) = around.asked
+    assert isinstance(asked, RunFlows)
+    assert [flow.timeout_s for flow in asked.flows] == [3.0, 90.0, 2.0]
+    assert lasts_s == 90
+
+
+def test_sessions_of_tls_are_made_and_gone_on_with() -> None:
+    """By their numbers; each may take a second."""
+    around = Around()
+    assert list(rig(around).tls_connect(2, port=8443, path="/x", version="1.2")) == [NEW, NEW]
+    assert list(rig(around).tls_resume([1], port=8443)) == [RESUMED]
+    assert around.asked == [
+        (TlsConnect(address="172.18.0.4", port=8443, count=2, path="/x", version="1.2"), 2),
+        (TlsResume(address="172.18.0.4", port=8443, which=(1,)), 1),
+    ]
 
 
 def test_connections_of_many_clients_come_from_the_next_addresses_in_turn() -> None:
@@ -176,11 +216,11 @@ def test_connections_of_many_clients_come_from_the_next_addresses_in_turn() -> N
     around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
     for connections in (2, 3, 70):
         rig(around).flow(Flow(connections=connections))
-    assert around.sources[:2] == [["10.0.0.0", "10.0.0.1"], ["10.0.0.2", "10.0.0.3", "10.0.0.4"]]
+    assert around.sources[:2] == [("10.0.0.0", "10.0.0.1"), ("10.0.0.2", "10.0.0.3", "10.0.0.4")]
     assert len(around.sources[2]) == 64
     alone = Around()
     rig(alone).flow(Flow(connections=2))
-    assert alone.sources == [[]]
+    assert alone.sources == [()]
 
 
 def test_calls_are_those_that_were_made_meanwhile() -> None:
@@ -202,7 +242,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
     _, counts = rig(around).behind_stopped_workers(Flow(connections=2))
     assert counts["read"].made == 7
     assert around.did[0] == "stop workers"
-    assert sorted(map(str, around.did[1:])) == ["('exchanges', 8000)", "continue workers"]
+    assert sorted(map(str, around.did[1:])) == ["('RunFlows', 8000)", "continue workers"]
 
 
 def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
@@ -252,7 +292,7 @@ def test_a_burst_is_counted_until_the_queue_stays_as_it_is(monkeypatch: pytest.M
     around = Around()
     assert rig(around).queue_behind_stopped_workers(Flow(), port=80, listens_on=80) in {0, 2}
     assert (around.did[0], around.did[-1]) == ("stop workers", "continue workers")
-    around.jobs.clear()
+    around.answers.clear()
     with pytest.raises(KeyError):
         rig(around).queue_behind_stopped_workers(Flow(), port=80, listens_on=80)
     assert around.did[-1] == "continue workers"
@@ -262,7 +302,7 @@ def test_what_is_read_during_flows_comes_back() -> None:
     """And the flows are waited for."""
     around = Around()
     assert rig(around).during(Flow(), read=lambda: 5) == 5
-    assert around.did == [("exchanges", 8000)]
+    assert around.did == [("RunFlows", 8000)]
 
 
 def test_logs_and_settings_are_read() -> None:

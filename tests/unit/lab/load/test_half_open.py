@@ -26,15 +26,13 @@ def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: 
     recorded = HalfOpen(syns=800).run(fake.stage, label="a-b1")
     assert fake.did == ["sockets", "counters", "half_open", "counters", "sockets"]
     assert fake.bursts == [("client", ADDRESS, PORT, 800)]
-    assert recorded["trial"] == "a-b1"
-    assert recorded["sources"] == ["172.18.255.254", "172.18.255.191"], "whoever reads the record can find them"
+    assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "whoever reads the record can find them"
 
 
 def test_every_figure_of_a_burst_is_computed(fake: FakeStage) -> None:
     """Shares of the SYNs that were sent; nothing is timed, so no CPU time can have been stolen from it."""
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")) == HalfOpenObservation(
-        trial="a-b1",
         steal_pct=0.0,
         measuring_s=0.25,
         syns=800,
@@ -63,7 +61,6 @@ def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
 def burst(*, half_open: int, dropped_share: float, cookies_share: float) -> HalfOpenObservation:
     """Return the observation of 800 SYNs."""
     return HalfOpenObservation(
-        trial="a-b1",
         steal_pct=0.0,
         measuring_s=0.25,
         syns=800,

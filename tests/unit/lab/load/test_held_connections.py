@@ -1,6 +1,6 @@
 """Held connections as a load: steps with a reading after each, the release, and the slopes."""
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +9,16 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load import fresh_workers, waiting
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.protocol.connections import Held, Hold, Release, Released
 
 LOAD = HeldConnections(connections=200, steps=2)
 OLD = (worker(11), worker(12))
+
+
+def held(count: int, **failed: int) -> Held:
+    """Return what the client holds after a step; a name's underscore stands for a space."""
+    reasons = {reason.replace("_", " "): number for reason, number in failed.items()}
+    return Held(held=count, failed=reasons, closed_since=0, rss_bytes=9 * MIB)
 
 
 def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
@@ -27,36 +34,25 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]
     fake.workers = [OLD, steps[0], *steps]
     fake.cgroups = [cgroup(usage=10 * MIB + 100 * step * 5000) for step in range(3)]
-    fake.answers = {"hold": {"held": 100, "failed": {}, "closed_since": 0, "rss_bytes": 9 * MIB}}
-    # So it is after the second step.
-    held = iter([100, 200])
-    ask = fake.do
-
-    def do(what: str) -> None:
-        if what == "hold":
-            fake.answers["hold"] = {**fake.answers["hold"], "held": next(held)}
-        ask(what)
-
-    monkeypatch.setattr(fake, "do", do)
+    fake.answers[Hold] = [held(100), held(200)]
+    fake.answers[Release] = [Released(released=200, closed_since=0)]
     return fake
 
 
 def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_each(fake: FakeStage) -> None:
     """Then they are released, and waited for: the next trial must not find them."""
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
-    recorded = LOAD.run(fake.stage, label="a-b1")
-    step = ["hold", "workers", "cgroup"]
+    LOAD.run(fake.stage, label="a-b1")
+    step = ["Hold", "workers", "cgroup"]
     fresh = ["workers", "reload", "workers"]
-    assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "release", *["sockets"] * 3]
-    hold = {"job": "hold", "address": ADDRESS, "port": PORT, "path": "/hold", "count": 100}
-    assert fake.jobs == [hold, hold, {"job": "release"}]
-    assert recorded["trial"] == "a-b1"
+    assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "Release", *["sockets"] * 3]
+    hold = Hold(address=ADDRESS, port=PORT, path="/hold", count=100)
+    assert fake.asked == [hold, hold, Release()]
 
 
 def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
     """Slopes over the steps, and the time of all steps together."""
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == HeldObservation(
-        trial="a-b1",
         steal_pct=0.0,
         measuring_s=2.0,
         held=200,
@@ -69,8 +65,10 @@ def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
 
 def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -> None:
     """The slopes are those of connections that stand."""
-    fake.answers["hold"]["failed"] = {"ECONNREFUSED": 2, "HTTP 502": 1}
-    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    fake.answers[Hold] = [held(97, ECONNREFUSED=2, HTTP_502=1), held(196, ECONNREFUSED=1, EAGAIN=2)]
+    recorded = LOAD.run(fake.stage, label="a-b1")
+    assert recorded.record.failed == {"ECONNREFUSED": 3, "HTTP 502": 1, "EAGAIN": 2}
+    observation = LOAD.observe(recorded)
     assert observation.failed == 6
     assert observation.faults == ("6 connections failed",)
 
@@ -92,15 +90,15 @@ def test_workers_that_stay_are_an_error_before_any_connection_comes(fake: FakeSt
     fake.workers = [OLD]
     with pytest.raises(LabError, match="did not replace its workers"):
         LOAD.run(fake.stage, label="a-b1")
-    assert fake.jobs == []
+    assert fake.asked == []
 
 
 def test_a_trial_that_held_nothing_has_no_slope(fake: FakeStage) -> None:
     """Memory that changed by itself is not that of connections."""
-    recorded: dict[str, Any] = LOAD.run(fake.stage, label="a-b1")
-    readings = [{**reading, "held": 0} for reading in recorded["readings"]]
+    recorded = LOAD.run(fake.stage, label="a-b1")
+    readings = tuple(replace(reading, held=0) for reading in recorded.record.readings)
     with pytest.raises(ValueError, match="x is constant"):
-        LOAD.observe({**recorded, "readings": readings})
+        LOAD.observe(recorded.with_record(replace(recorded.record, readings=readings)))
 
 
 def test_a_trial_is_the_scenarios_unless_told_otherwise() -> None:

@@ -1,30 +1,33 @@
 """HTTP load as a load: what the generator is asked for, and every figure of a run."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from images.client.loadgen import http_load as tools
+from images.client.loadgen import tools
+from tests.support.canned_tools import ab_said, wrk_said
 from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, sockets, worker
+from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
+from tuneproof.lab.protocol.requests import AbTimes, RunTool, ToolSaid
 
-ANSWER: dict[str, Any] = {
-    "completed": 4000,
-    "failed": 40,
-    "seconds": 2.0,
-    "requests_per_s": 2000.0,
-    "connect_ms": {"p50": 1.0, "p99": 1003.0, "max": 3007.0},
-    "connects_over_1s": 100,
-    "total_ms": {"p50": 12.0, "p99": 1030.0},
-}
-WRK_ANSWER: dict[str, Any] = {**ANSWER, "connect_ms": None, "connects_over_1s": None}
+ANSWER = ab_said(
+    completed=4000,
+    failed=40,
+    times=AbTimes(
+        connect_ms={"p50": 1.0, "p99": 1003.0, "max": 3007.0},
+        connects_over_1s=100,
+        total_ms={"p50": 12.0, "p99": 1030.0},
+    ),
+)
+WRK_ANSWER = wrk_said(completed=4000, failed=40)
 
 
-def stage(answer: dict[str, Any] = ANSWER) -> FakeStage:
+def stage(answer: ToolSaid = ANSWER) -> FakeStage:
     """Return a subject that opened 3000 connections to its upstream, with two workers that waited for their CPU."""
     fake = FakeStage()
-    fake.answers["http_load"] = answer
+    fake.answers[RunTool] = [answer]
     fake.workers = [
         (
             worker(11, voluntary_switches=1000, wait_s=5.0, run_s=8.0),
@@ -43,39 +46,43 @@ def stage(answer: dict[str, Any] = ANSWER) -> FakeStage:
     return fake
 
 
-def observed(fake: FakeStage) -> HttpObservation:
+def observed(fake: FakeStage, *, tool: str = AB) -> HttpObservation:
     """Return the observation of a run."""
-    return HttpLoad().observe(HttpLoad().run(fake.stage, label="a-b1"))
+    load = HttpLoad(tool=tool)
+    return load.observe(load.run(fake.stage, label="a-b1"))
+
+
+def asked_of(fake: FakeStage) -> RunTool:
+    """Return the one thing that the client was asked."""
+    (asked,) = fake.asked
+    assert isinstance(asked, RunTool)
+    return asked
 
 
 def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
     """Only the load is between them; the sockets that it left are looked at afterwards."""
     fake = stage()
-    recorded = HttpLoad(concurrency=50, requests=4000).run(fake.stage, label="a-b1")
-    assert fake.did == ["counters", "workers", "http_load", "workers", "counters", "sockets"]
-    assert fake.jobs == [
-        {
-            "job": "http_load",
-            "tool": "ab",
-            "address": ADDRESS,
-            "port": PORT,
-            "path": "/",
-            "concurrency": 50,
-            "requests": 4000,
-            "seconds": 1,
-            "keep_alive": False,
-            "timeout_s": 30,
-        }
-    ]
-    assert recorded["trial"] == "a-b1"
+    HttpLoad(concurrency=50, requests=4000).run(fake.stage, label="a-b1")
+    assert fake.did == ["counters", "workers", "RunTool", "workers", "counters", "sockets"]
+    assert asked_of(fake) == RunTool(
+        tool="ab",
+        address=ADDRESS,
+        port=PORT,
+        path="/",
+        concurrency=50,
+        requests=4000,
+        seconds=1,
+        keep_alive=False,
+        timeout_s=30,
+    )
 
 
 def test_a_backend_can_be_asked_without_the_subject() -> None:
     """At its own address and port: what it can do alone is the measure of what a proxy costs."""
     fake = stage()
     HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
-    (asked,) = fake.jobs
-    assert (asked["address"], asked["port"], asked["path"]) == (BACKEND_ADDRESS, 8000, "/page")
+    asked = asked_of(fake)
+    assert (asked.address, asked.port, asked.path) == (BACKEND_ADDRESS, 8000, "/page")
 
 
 @pytest.mark.parametrize(("load", "limit"), [(HttpLoad(tool=AB), "-s 30"), (HttpLoad(tool=WRK), "-d1s --timeout 30s")])
@@ -83,10 +90,8 @@ def test_the_client_can_make_a_command_of_what_it_is_asked(load: HttpLoad, limit
     """Both tools take whole seconds only, and the client refuses others."""
     fake = stage(ANSWER if load.tool == AB else WRK_ANSWER)
     load.run(fake.stage, label="a-b1")
-    (asked,) = fake.jobs
-    asked.pop("job")
-    wanted = tools.HttpLoad(**asked)
-    command = tools.ab_command(wanted, times=Path("times")) if load.tool == AB else tools.wrk_command(wanted)
+    asked = asked_of(fake)
+    command = tools.ab_command(asked, times=Path("times")) if load.tool == AB else tools.wrk_command(asked)
     assert limit in " ".join(command)
 
 
@@ -95,15 +100,12 @@ def test_the_client_has_the_time_that_a_run_takes() -> None:
     fake = stage(WRK_ANSWER)
     for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
         HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
-    usual_s, long_s, patient_s = fake.timeouts_s
-    assert long_s - usual_s == 120
-    assert patient_s - usual_s == 20
+    assert fake.lasts_s == [31, 151, 51]
 
 
 def test_every_figure_of_a_run_is_computed() -> None:
     """Per completed request, and what the workers waited per second of the load."""
     assert observed(stage()) == HttpObservation(
-        trial="a-b1",
         steal_pct=1.5,
         measuring_s=1.0,
         requests_per_s=2000.0,
@@ -127,9 +129,10 @@ def test_every_figure_of_a_run_is_computed() -> None:
 
 def test_a_tool_that_does_not_tell_of_connects_leaves_their_figures_open() -> None:
     """Zero would say that all of them were fast."""
-    observation = observed(stage(WRK_ANSWER))
+    observation = observed(stage(WRK_ANSWER), tool=WRK)
     assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3
-    assert observation.total_p99_ms == 1030
+    assert (observation.total_p50_ms, observation.total_p99_ms) == (12, 1030)
+    assert (observation.requests_per_s, observation.completed, observation.failed_share) == (2000, 4000, 0.01)
 
 
 def test_a_subject_that_left_nothing_in_time_wait_has_none() -> None:
@@ -144,7 +147,7 @@ def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
     fake = stage()
     fake.workers[1] = (fake.workers[1][0], worker(40, voluntary_switches=9_999_999, wait_s=99.0))
     recorded = HttpLoad().run(fake.stage, label="a-b1")
-    assert [each["pid"] for each in recorded["workers"]] == [11]
+    assert [each.pid for each in recorded.record.workers] == [11]
     observation = HttpLoad().observe(recorded)
     assert observation.switches_per_request == 1.5
     assert observation.run_queue_wait_share == pytest.approx(0.25)
@@ -152,6 +155,30 @@ def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
 
 def test_a_run_that_completed_nothing_is_void() -> None:
     """It is an observation all the same, with a reason; any other one counts."""
-    nothing = observed(stage({**WRK_ANSWER, "completed": 0, "requests_per_s": 0.0}))
+    nothing = observed(stage(wrk_said(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
-    assert observed(stage({**WRK_ANSWER, "completed": 1})).faults == ()
+    assert observed(stage(wrk_said(completed=1)), tool=WRK).faults == ()
+
+
+def test_an_answer_of_another_length_has_not_failed_and_one_with_an_error_status_is_recorded() -> None:
+    """A page may change between two requests; the report's own words are kept by kind."""
+    record = HttpLoad().run(stage(ab_said(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
+    assert (record.completed, record.failed, record.non_2xx) == (4000, 3, 7)
+    assert record.errors == {"receive": 3, "length": 500}
+
+
+@pytest.mark.parametrize(
+    ("tool", "said", "what"),
+    [
+        (AB, ToolSaid(report="Segmentation fault\n"), "the report of ab cannot be read"),
+        (WRK, ToolSaid(report="unable to connect\n"), "the report of wrk cannot be read"),
+        (AB, replace(ANSWER, report="Complete requests:      4000\n"), "ab did not say how long"),
+        (WRK, ToolSaid(report=WRK_ANSWER.report.replace("99%", "98%")), "wrk did not say how long .* or its latency"),
+    ],
+    ids=["no-ab", "no-wrk", "no-time", "no-latency"],
+)
+def test_a_report_that_says_too_little_is_an_error_with_its_text(tool: str, said: ToolSaid, what: str) -> None:
+    """Figures that nobody told would be made up."""
+    with pytest.raises(LabError, match=what) as caught:
+        HttpLoad(tool=tool).run(stage(said).stage, label="a-b1")
+    assert caught.value.tail == said.report

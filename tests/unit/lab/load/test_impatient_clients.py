@@ -1,44 +1,55 @@
 """Clients of which some leave: what the client is asked for, and what became of them."""
 
-from typing import Any
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage
+from tuneproof.lab.load.base import Outcome
+from tuneproof.lab.load.impatient_clients import DepartureObservation, ImpatientClients
+from tuneproof.lab.protocol.exchanges import Answer, Connection, Exchanged, RunFlows
 
-from tests.support.fake_stage import FakeStage
-from tuneproof.lab.load.impatient_clients import ImpatientClients
 
-
-def connection(*, complete: bool) -> dict[str, Any]:
+def connection(*, complete: bool) -> Connection:
     """Return a connection with an answer, or with none."""
-    answer = {
-        "status": 200 if complete else 0,
-        "worker": 7,
-        "numbered": "",
-        "body_bytes": 612,
-        "complete": complete,
-        "first_byte_s": 0.04,
-        "total_s": 0.04,
-    }
-    return {"answers": [answer], "error": "" if complete else "TIMEOUT", "closed_by_server": False, "open_s": 0.04}
+    answer = Answer(
+        status=200 if complete else 0,
+        worker=7,
+        numbered="",
+        body_bytes=612,
+        complete=complete,
+        first_byte_s=0.04,
+        total_s=0.04,
+    )
+    return Connection(answers=(answer,), error="" if complete else "TIMEOUT", closed_by_server=False, open_s=0.04)
+
+
+STAYED, LEFT = connection(complete=True), connection(complete=False)
+
+
+def observed(*flows: tuple[Connection, ...]) -> DepartureObservation:
+    """Return the observation of a crowd."""
+    return ImpatientClients().observe(Outcome(record=Exchanged(flows=flows), measuring_s=1.0))
 
 
 def test_some_have_all_the_patience_and_some_have_none() -> None:
     """On connections of their own, for an answer that comes fast."""
     fake = FakeStage()
-    fake.answers["exchanges"] = {"flows": []}
-    ImpatientClients(patient=3, impatient=2, answer_ms=40, patience_s=0.01).run(fake.stage, label="b1")
-    patient, impatient = fake.jobs[0]["flows"]
-    assert (patient["connections"], impatient["connections"]) == (3, 2)
-    assert patient["path"] == impatient["path"] == "/wait/40"
-    assert impatient["timeout_s"] == 0.01 < patient["timeout_s"]
+    fake.answers[RunFlows] = [Exchanged(flows=((STAYED,) * 3, (LEFT,) * 2))]
+    recorded = ImpatientClients(patient=3, impatient=2, answer_ms=40, patience_s=0.01).run(fake.stage, label="b1")
+    (asked,) = fake.asked
+    assert isinstance(asked, RunFlows)
+    assert (asked.address, asked.port) == (ADDRESS, PORT)
+    patient, impatient = asked.flows
+    assert (patient.connections, impatient.connections) == (3, 2)
+    assert patient.path == impatient.path == "/wait/40"
+    assert impatient.timeout_s == 0.01 < patient.timeout_s
+    assert recorded.record == Exchanged(flows=((STAYED,) * 3, (LEFT,) * 2))
 
 
 def test_who_got_an_answer_stayed() -> None:
     """Whoever was meant to leave."""
-    raw = {"flows": [[connection(complete=True)] * 3, [connection(complete=False), connection(complete=True)]]}
-    observation = ImpatientClients().observe({**raw, "trial": "b1", "took_s": 1.0, "machine": {"steal_pct": 0.0}})
+    observation = observed((STAYED,) * 3, (LEFT, STAYED))
     assert (observation.answered, observation.left, observation.faults) == (4, 1, ())
 
 
 def test_a_trial_in_which_nobody_left_shows_nothing() -> None:
     """Nor one in which everybody did."""
-    raw = {"flows": [[connection(complete=True)]], "trial": "b1", "took_s": 1.0, "machine": {"steal_pct": 0.0}}
-    assert ImpatientClients().observe(raw).faults == ("1 clients stayed, 0 left",)
+    assert observed((STAYED,)).faults == ("1 clients stayed, 0 left",)
+    assert observed((LEFT,)).faults == ("0 clients stayed, 1 left",)

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import stall_record, window_of
 from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.load.instrument import check_loop_probe
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.messages import Answered, Question
+from tuneproof.lab.protocol.stall import Go, Prepare, Prepared, Went
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
@@ -38,7 +41,7 @@ class Instrument:
         self._lags_ms = lags_ms
         self._stop = stop
         self._measure = measure
-        self.plans: list[dict[str, Any]] = []
+        self.plans: list[Prepare] = []
         self.commands: list[Sequence[str]] = []
 
     @property
@@ -55,16 +58,19 @@ class Instrument:
             ),
         )
 
-    def ask(self, question: dict[str, Any], *, timeout_s: float) -> dict[str, Any]:
-        """Answer as the load generators do."""
-        assert timeout_s > 0
-        if "prepare" in question:
-            self.plans.append(question["prepare"])
-            return {"ready_s": 100.0, "took_s": 0.0}
-        if self.plans[-1]["trial"] != "instrument":
-            return raw_trial()
+    def timed(self, question: Question[Any]) -> Answered[Prepared]:
+        """Prepare a trial as the load generators do."""
+        assert isinstance(question, Prepare)
+        self.plans.append(question)
+        return Answered(answer=Prepared(ready_s=100.0), took_s=0.0, machine=MachineShares())
+
+    def ask(self, question: Question[Any]) -> Went:
+        """Run its window."""
+        assert isinstance(question, Go)
+        if self.plans[-1].trial != "instrument":
+            return Went(window=window_of(stall_record()))
         self._measure()
-        return raw_trial(lags_ms=self._lags_ms)
+        return Went(window=window_of(stall_record(lags_ms=self._lags_ms)))
 
     def run(self, command: Sequence[str]) -> bytes:
         """Take a command for the subject's container."""
@@ -97,7 +103,7 @@ def test_the_first_worker_is_stopped_and_always_continued() -> None:
     assert signals == ["kill -STOP 11", "kill -CONT 11"] * 8
     pauses_s = [float(step.removeprefix("sleep ")) for step in turns if step.startswith("sleep")]
     assert len(pauses_s) == len(signals)
-    assert sum(pauses_s) < instrument.plans[-1]["measure_s"], "all stops lie within the window"
+    assert sum(pauses_s) < instrument.plans[-1].measure_s, "all stops lie within the window"
 
 
 def test_the_worker_is_stopped_while_the_probe_measures() -> None:
@@ -112,8 +118,8 @@ def test_nothing_but_the_probe_runs_meanwhile() -> None:
     """Bulk downloads would stall a worker by themselves."""
     instrument = Instrument((SEEN, [1.0]))
     check_loop_probe(instrument.stage)
-    assert [plan["trial"] for plan in instrument.plans] == ["instrument-warm-up", "instrument"]
-    assert all(plan["bulk_per_worker"] == (0, 0) and plan["fast_rate_hz"] == 0 for plan in instrument.plans)
+    assert [plan.trial for plan in instrument.plans] == ["instrument-warm-up", "instrument"]
+    assert all(plan.bulk_per_worker == (0, 0) and plan.fast_rate_hz == 0 for plan in instrument.plans)
 
 
 @pytest.mark.parametrize(

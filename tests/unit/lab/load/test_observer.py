@@ -2,25 +2,59 @@
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
 from tests.support import canned_turns
+from tests.support.fake_stage import over_the_wire
 from tuneproof.errors import LabError
-from tuneproof.lab.load.observer import (
-    Counters,
+from tuneproof.lab.load.observer import Counters, Observer, SocketFigures, SoftnetFigures, WorkerFigures
+from tuneproof.lab.protocol.codec import from_plain, to_plain
+from tuneproof.lab.protocol.messages import Done, Question
+from tuneproof.lab.protocol.observer import (
+    Calls,
+    CallsMade,
+    CounterTexts,
+    EndWatch,
     ListenerFigures,
-    Observer,
-    SocketFigures,
-    SoftnetFigures,
+    Print,
+    Printed,
+    ProcessTexts,
+    ReadCalls,
+    ReadCounters,
+    ReadSockets,
+    ReadSysctl,
+    ReadTurns,
+    ReadWorkers,
+    Signal,
+    SocketCounts,
+    StartWatch,
+    Sysctl,
+    Watched,
     WatchSample,
-    WorkerFigures,
+    WorkerTexts,
 )
+from tuneproof.lab.protocol.turns import Turns
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.channel import Channel
 
+A = TypeVar("A")
+
+# Some of the lines that the kernel prints.
+STATUS = """\
+Name:\tnginx
+State:\tS (sleeping)
+Pid:\t{pid}
+VmRSS:\t       4 kB
+RssAnon:\t       1 kB
+voluntary_ctxt_switches:\t17
+nonvoluntary_ctxt_switches:\t3
+"""
+ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nPid:\t{pid}\nvoluntary_ctxt_switches:\t17\n"
+SCHEDSTAT = "1500000000 250000000 20\n"
+IO = "rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
 FIGURES: dict[str, Any] = {
     "rss_bytes": 4096,
     "rss_anon_bytes": 1024,
@@ -30,43 +64,64 @@ FIGURES: dict[str, Any] = {
     "wait_s": 0.25,
     "write_bytes": 8192,
 }
-ANSWERS: dict[str, dict[str, Any]] = {
-    "counters": {
-        "counters": {"TcpExt.ListenDrops": 3},
-        "softnet": [{"processed": 9, "dropped": 1, "squeezed": 2}, {"processed": 8, "dropped": 0, "squeezed": 0}],
-        "at_s": 12.5,
-    },
-    "workers": {
-        "workers": [{"pid": 9, **FIGURES}, {"pid": 12, **FIGURES}],
-        "master": {"pid": 1, **FIGURES},
-        "at_s": 12.5,
-    },
-    "sockets": {
-        "listeners": [{"queued": 3, "backlog": 511}],
-        "local": {"LISTEN": 1, "ESTAB": 4},
-        "others": {"TIME-WAIT": 2},
-        "send_queue_bytes": 1234,
-    },
-    "watch": {"watching": True},
-    "signal": {"signalled": [9, 12]},
-    "turns": {
-        "workers": [canned_turns.raw_worker(9, read=[[67, 2, 3000]]), canned_turns.raw_worker(12)],
-        "start_s": 12.5,
-        "end_s": 13.75,
-    },
-    "watched": {
-        "samples": [
-            {"at_s": 12.5, "rss_bytes": [4096, 8192], "queued": 0},
-            {"at_s": 12.55, "rss_bytes": [4096], "queued": 7},
-        ]
-    },
+SOFTNET = "{:08x} {:08x} {:08x}" + " 00000000" * 9 + " {:08x} 00000000 00000000\n"
+COUNTERS = CounterTexts(
+    counters="TcpExt: ListenDrops\nTcpExt: 3\nTcp: MaxConn ActiveOpens\nTcp: -1 40\n",
+    softnet=SOFTNET.format(9, 1, 2, 0) + SOFTNET.format(8, 0, 0, 3),
+    at_s=12.5,
+)
+
+
+def texts(pid: int, *, status: str = STATUS, schedstat: str = SCHEDSTAT, io: str = IO) -> ProcessTexts:
+    """Return what the kernel shows of a process."""
+    return ProcessTexts(pid=pid, status=status.format(pid=pid), schedstat=schedstat, io=io)
+
+
+SAMPLES = (
+    WatchSample(at_s=12.5, rss_bytes=(4096, 8192), queued=0),
+    WatchSample(at_s=12.55, rss_bytes=(4096,), queued=7),
+)
+TURNS = Turns(
+    workers=(canned_turns.worker(9, read=[(67, 2, 3000)]), canned_turns.worker(12)), start_s=12.5, end_s=13.75
+)
+CALLS = {"read": Calls(made=7, failed=1, moved_bytes=4096)}
+ANSWERS: dict[type[Question[Any]], object] = {
+    ReadCounters: COUNTERS,
+    ReadWorkers: WorkerTexts(workers=(texts(9), texts(12)), at_s=12.5),
+    ReadSockets: SocketCounts(
+        listeners=(ListenerFigures(queued=3, backlog=511),), local={10: 1, 1: 4}, others={6: 2}, send_queue_bytes=1234
+    ),
+    ReadSysctl: Sysctl(value="4096"),
+    Print: Printed(text="State Recv-Q\n"),
+    StartWatch: Done(),
+    EndWatch: Watched(samples=SAMPLES),
+    ReadTurns: TURNS,
+    ReadCalls: CallsMade(calls=CALLS),
+    Signal: Done(),
 }
 
 
-# Every method of the library's side, with the task that it asks for.
-TASKS = {
-    **{task: task for task in ANSWERS if task != "signal"},
-    **dict.fromkeys(("stop_workers", "continue_workers", "reload"), "signal"),
+# Every method of the library's side, with the question that it asks.
+QUESTIONS: dict[str, Question[Any]] = {
+    "counters": ReadCounters(),
+    "workers": ReadWorkers(),
+    "sockets": ReadSockets(port=8000),
+    "sysctl": ReadSysctl(name="net.core.somaxconn"),
+    "printed": Print(what="sockets"),
+    "watch": StartWatch(port=8000, interval_s=0.05),
+    "watched": EndWatch(),
+    "turns": ReadTurns(start_s=12.5, end_s=112.5),
+    "calls": ReadCalls(),
+    "stop_workers": Signal(name="STOP", to="workers"),
+    "continue_workers": Signal(name="CONT", to="workers"),
+    "reload": Signal(name="HUP", to="master"),
+}
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "sockets": (8000,),
+    "sysctl": ("net.core.somaxconn",),
+    "printed": ("sockets",),
+    "watch": (8000,),
+    "turns": (12.5, 112.5),
 }
 
 
@@ -74,27 +129,26 @@ class Program:
     """An observer's channel that knows its answers by heart.
 
     Attributes:
+        answers: Its answers, by kind of question; an error is raised.
         asked: Every question.
-        timeouts_s: How long each answer may take.
-        errors: By task what is answered instead.
+        lasts_s: How long doing it takes at least, as it was told.
         closed: Whether the conversation has ended.
     """
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.timeouts_s: list[float] = []
-        self.errors: dict[str, str] = {}
+        self.answers = dict(ANSWERS)
+        self.asked: list[Question[Any]] = []
+        self.lasts_s: list[float] = []
         self.closed = False
 
-    def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
+    def ask(self, question: Question[A], *, lasts_s: float = 0.0) -> A:
         """Answer."""
-        assert timeout_s > 0
-        self.timeouts_s.append(timeout_s)
-        self.asked.append(json.loads(json.dumps(question)))
-        task = question["task"]
-        # As over the wire: nobody shares an object with the one who asked.
-        answer = {"error": self.errors[task]} if task in self.errors else ANSWERS[task]
-        return json.loads(json.dumps(answer))
+        self.lasts_s.append(lasts_s)
+        self.asked.append(over_the_wire(type(question), question))
+        answer = self.answers[type(question)]
+        if isinstance(answer, LabError):
+            raise answer
+        return over_the_wire(question.answer_type(), answer)
 
     def close(self) -> None:
         """End."""
@@ -123,24 +177,87 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
     return SoftnetFigures(processed=processed, dropped=dropped, squeezed=squeezed)
 
 
-def test_counters_are_read_with_those_of_each_cpu(observer: Observer, program: Program) -> None:
-    """CPUs keep their order."""
+@pytest.mark.parametrize("method", QUESTIONS)
+def test_every_method_asks_its_question(method: str, observer: Observer, program: Program) -> None:
+    """Once; only turns are asked for over a time that is longer than an answer may take."""
+    getattr(observer, method)(*ARGUMENTS.get(method, ()))
+    assert program.asked == [QUESTIONS[method]]
+    assert program.lasts_s == [100.0 if method == "turns" else 0.0]
+
+
+@pytest.mark.parametrize("method", QUESTIONS)
+def test_an_error_is_an_error_of_the_lab(method: str, observer: Observer, program: Program) -> None:
+    """The program's own words are the message, for every question; where it was is said, too."""
+    words = "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
+    question = QUESTIONS[method]
+    program.answers[type(question)] = LabError(words, where=f"container netadmin-subject, {question.kind}")
+    with pytest.raises(LabError) as caught:
+        getattr(observer, method)(*ARGUMENTS.get(method, ()))
+    assert caught.value.what == words
+    assert caught.value.where == f"container netadmin-subject, {question.kind}"
+
+
+def test_counters_are_read_with_those_of_each_cpu(observer: Observer) -> None:
+    """CPUs keep their order, whatever their numbers."""
     assert observer.counters() == Counters(
-        counters={"TcpExt.ListenDrops": 3}, softnet=(cpu(9, 1, 2), cpu(8)), at_s=12.5
+        counters={"TcpExt.ListenDrops": 3, "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 40},
+        softnet=(cpu(9, 1, 2), cpu(8)),
+        at_s=12.5,
     )
-    assert program.asked == [{"task": "counters"}]
 
 
-def test_each_worker_has_the_time_of_its_reading(observer: Observer, program: Program) -> None:
-    """Rates are taken between two readings; the master is no worker."""
+@pytest.mark.parametrize(
+    "told",
+    [
+        dataclasses.replace(COUNTERS, counters="no such file\n"),
+        dataclasses.replace(COUNTERS, counters="TcpExt: ListenDrops\nTcpExt: 3 4\n"),
+        dataclasses.replace(COUNTERS, softnet="9 1 2\n"),
+    ],
+    ids=["no-counters", "no-names", "no-softnet"],
+)
+def test_counters_in_another_format_are_an_error(told: CounterTexts, observer: Observer, program: Program) -> None:
+    """Of a kernel that nobody knows yet; the message says what was expected."""
+    program.answers[ReadCounters] = told
+    with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
+        observer.counters()
+
+
+def test_each_worker_has_the_time_of_its_reading(observer: Observer) -> None:
+    """Rates are taken between two readings."""
     assert observer.workers() == (
         WorkerFigures(pid=9, at_s=12.5, **FIGURES),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
     )
-    assert program.asked == [{"task": "workers"}]
 
 
-def test_sockets_are_counted_around_the_port_that_was_asked_for(observer: Observer, program: Program) -> None:
+def test_a_worker_that_has_ended_is_left_out(observer: Observer, program: Program) -> None:
+    """A zombie still has its files, but no memory any more."""
+    program.answers[ReadWorkers] = WorkerTexts(workers=(texts(9, status=ZOMBIE), texts(12)), at_s=12.5)
+    assert [worker.pid for worker in observer.workers()] == [12]
+
+
+@pytest.mark.parametrize(
+    ("worker", "expected"),
+    [
+        (texts(9, status="nothing\n"), "/proc/PID/status"),
+        (texts(9, status=STATUS.replace("4 kB", "4 MB")), "kB"),
+        (texts(9, status=STATUS.replace("RssAnon", "RssOther")), "RssAnon"),
+        (texts(9, status=STATUS.replace("\nvoluntary", "\nother")), "voluntary_ctxt_switches"),
+        (texts(9, schedstat="1500000000 250000000\n"), "3 numbers"),
+        (texts(9, io=IO.replace("\nwrite_bytes", "\nother_bytes")), "/proc/PID/io"),
+    ],
+    ids=["status", "unit", "own-memory", "switches", "schedstat", "io"],
+)
+def test_a_worker_in_another_format_is_an_error(
+    worker: ProcessTexts, expected: str, observer: Observer, program: Program
+) -> None:
+    """A zero in the place of a figure that is not there would be believed."""
+    program.answers[ReadWorkers] = WorkerTexts(workers=(worker,), at_s=12.5)
+    with pytest.raises(LabError, match=f"nginx's workers cannot be read: .*{expected}"):
+        observer.workers()
+
+
+def test_sockets_are_counted_by_the_names_of_their_states(observer: Observer) -> None:
     """The port's sockets, the others, and the listeners by themselves."""
     assert observer.sockets(8000) == SocketFigures(
         listeners=(ListenerFigures(queued=3, backlog=511),),
@@ -148,57 +265,33 @@ def test_sockets_are_counted_around_the_port_that_was_asked_for(observer: Observ
         others={"TIME-WAIT": 2},
         send_queue_bytes=1234,
     )
-    assert program.asked == [{"task": "sockets", "port": 8000}]
 
 
-def test_a_watch_has_its_samples_in_order(observer: Observer, program: Program) -> None:
+def test_a_watch_has_its_samples_in_order(observer: Observer) -> None:
     """A worker that came to its end is not in the later ones."""
-    observer.watch(8000)
-    assert observer.watched() == (
-        WatchSample(at_s=12.5, rss_bytes=(4096, 8192), queued=0),
-        WatchSample(at_s=12.55, rss_bytes=(4096,), queued=7),
-    )
-    assert program.asked == [{"task": "watch", "port": 8000, "interval_s": 0.05}, {"task": "watched"}]
+    assert observer.watched() == SAMPLES
 
 
 def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Program) -> None:
     """The interval goes to the program as it is."""
     observer.watch(8001, interval_s=0.2)
-    assert program.asked == [{"task": "watch", "port": 8001, "interval_s": 0.2}]
+    assert program.asked == [StartWatch(port=8001, interval_s=0.2)]
 
 
-def test_turns_are_read_over_a_time_that_is_longer_than_an_answer_may_take(
-    observer: Observer, program: Program
-) -> None:
-    """The observer answers when it is over."""
+def test_turns_are_those_of_each_worker(observer: Observer) -> None:
+    """With the time that they were really read over."""
     turns = observer.turns(12.5, 112.5)
-    assert turns.to_json() == ANSWERS["turns"]
+    assert turns == TURNS
     assert [(worker.pid, worker.turn_bytes_p50) for worker in turns.workers] == [(9, 1500), (12, None)]
-    assert program.asked == [{"task": "turns", "start_s": 12.5, "end_s": 112.5}]
-    assert program.timeouts_s[-1] > 100
 
 
-@pytest.mark.parametrize(
-    ("method", "name", "to"),
-    [("stop_workers", "STOP", "workers"), ("continue_workers", "CONT", "workers"), ("reload", "HUP", "master")],
-)
-def test_signals_go_to_workers_or_to_the_master(
-    method: str, name: str, to: str, observer: Observer, program: Program
-) -> None:
-    """Workers stop and go on; only the master can reload."""
-    getattr(observer, method)()
-    assert program.asked == [{"task": "signal", "name": name, "to": to}]
-
-
-@pytest.mark.parametrize(("method", "task"), TASKS.items())
-def test_an_error_is_an_error_of_the_lab(method: str, task: str, observer: Observer, program: Program) -> None:
-    """The program's own words are the message, for every task; where it was is said, too."""
-    program.errors[task] = "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
-    arguments = {"sockets": (8000,), "watch": (8000,), "turns": (12.5, 13.5)}.get(method, ())
-    with pytest.raises(LabError) as caught:
-        getattr(observer, method)(*arguments)
-    assert caught.value.what == "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
-    assert caught.value.where == f"observer beside nginx, task {task}"
+def test_settings_calls_and_texts_come_back_as_values(observer: Observer, program: Program) -> None:
+    """A sysctl that the kernel does not have is None."""
+    assert observer.sysctl("net.core.somaxconn") == "4096"
+    program.answers[ReadSysctl] = Sysctl(value=None)
+    assert observer.sysctl("net.core.none") is None
+    assert observer.calls() == CALLS
+    assert observer.printed("sockets") == b"State Recv-Q\n"
 
 
 def test_closing_ends_the_conversation(observer: Observer, program: Program) -> None:
@@ -233,14 +326,9 @@ def test_readings_of_different_cpus_have_no_difference() -> None:
 
 
 def test_what_was_seen_can_be_kept_as_evidence(observer: Observer) -> None:
-    """All of it goes into JSON, and what comes back is what the program said."""
-    assert json.loads(json.dumps(observer.counters().to_json())) == ANSWERS["counters"]
-    assert json.loads(json.dumps(observer.sockets(8000).to_json())) == ANSWERS["sockets"]
-    assert [worker.to_json() for worker in observer.workers()] == [
-        {**worker, "at_s": 12.5} for worker in ANSWERS["workers"]["workers"]
-    ]
-    samples = [json.loads(json.dumps(sample.to_json())) for sample in observer.watched()]
-    assert samples == ANSWERS["watched"]["samples"]
+    """All of it goes into JSON, and comes back as it was."""
+    for seen in (observer.counters(), observer.sockets(8000), *observer.workers(), *observer.watched()):
+        assert from_plain(type(seen), json.loads(json.dumps(to_plain(seen)))) == seen
 
 
 def test_what_was_seen_does_not_change(observer: Observer) -> None:

@@ -1,60 +1,60 @@
 """The article's own protocol as a load: what the client is asked for, and what a round says."""
 
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
+from tests.support.canned_trials import fast_request
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage, about
+from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
+from tuneproof.lab.protocol.requests import OneByOneSeen, RequestOneByOne
 
 TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
 
-def answer() -> dict[str, Any]:
-    """Five requests, of which the fourth was cut short, beside downloads of 4 MB/s."""
-    requests = [{"total_ms": total_ms, "complete": total_ms < 1000} for total_ms in TOTALS_MS]
-    return {"requests": requests, "bulk_bytes": 10_000_000, "bulk_seconds": 2.5}
+def answer(*totals_ms: float) -> OneByOneSeen:
+    """Requests that were cut short after a second, beside downloads of 4 MB/s."""
+    requests = tuple(fast_request(total_ms, complete=total_ms < 1000) for total_ms in totals_ms)
+    return OneByOneSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
 
 
-def run(load: OneByOne) -> tuple[FakeStage, dict[str, Any]]:
+def run(load: OneByOne, seen: OneByOneSeen | None = None) -> tuple[FakeStage, Outcome[OneByOneSeen]]:
     """Run a round; return the stage and what was recorded."""
     fake = FakeStage()
-    fake.answers["one_by_one"] = answer()
+    fake.answers[RequestOneByOne] = [seen or answer(*TOTALS_MS)]
     return fake, load.run(fake.stage, label="a-b1")
 
 
 def test_a_round_is_the_articles_unless_told_otherwise() -> None:
     """Four downloads of the large file, and a second for each small one; nothing else is touched."""
     fake, recorded = run(OneByOne())
-    assert fake.did == ["one_by_one"]
-    assert fake.jobs == [
-        {
-            "job": "one_by_one",
-            "address": ADDRESS,
-            "port": PORT,
-            "fast_path": "/small.bin",
-            "requests": 17,
-            "timeout_s": 1.0,
-            "bulk_path": "/bulk.bin",
-            "bulk_downloads": 4,
-            "trial": "a-b1",
-        }
+    assert fake.did == ["RequestOneByOne"]
+    assert fake.asked == [
+        RequestOneByOne(
+            address=ADDRESS,
+            port=PORT,
+            fast_path="/small.bin",
+            requests=17,
+            timeout_s=1.0,
+            bulk_path="/bulk.bin",
+            bulk_downloads=4,
+            trial="a-b1",
+        )
     ]
-    assert recorded["trial"] == "a-b1"
-    assert recorded["requests"] == answer()["requests"]
+    assert recorded.record == answer(*TOTALS_MS)
 
 
 def test_the_client_has_the_time_that_all_requests_may_take() -> None:
     """One after the other, each to its limit."""
     (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
-    assert long.timeouts_s[0] - short.timeouts_s[0] == pytest.approx(190)
+    assert (short.lasts_s, long.lasts_s) == ([10.0], [200.0])
 
 
 def test_every_figure_of_a_round_is_computed() -> None:
     """Of a request that was cut short the limit counts as its time."""
     _, recorded = run(OneByOne())
     assert OneByOne().observe(recorded) == ProtocolObservation(
-        trial="a-b1",
         steal_pct=1.5,
         measuring_s=1.0,
         requests=5,
@@ -70,7 +70,7 @@ def test_a_round_without_requests_is_no_observation() -> None:
     """It has no median."""
     _, recorded = run(OneByOne())
     with pytest.raises(ValueError, match="mean requires at least one data point"):
-        OneByOne().observe({**recorded, "requests": []})
+        OneByOne().observe(recorded.with_record(replace(recorded.record, requests=())))
 
 
 def test_only_the_bulk_downloads_are_cut_short() -> None:
@@ -82,6 +82,5 @@ def test_only_the_bulk_downloads_are_cut_short() -> None:
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
 def test_the_slowest_tenth_is_at_least_a_tenth(requests: int, slowest_tenth_ms: float) -> None:
     """Of requests that take 1 ms, 2 ms and so on, in whatever order they came."""
-    _, recorded = run(OneByOne())
-    rounds = [{"total_ms": float(total_ms), "complete": True} for total_ms in range(requests, 0, -1)]
-    assert OneByOne().observe({**recorded, "requests": rounds}).slowest_tenth_ms == about(slowest_tenth_ms)
+    _, recorded = run(OneByOne(), answer(*range(requests, 0, -1)))
+    assert OneByOne().observe(recorded).slowest_tenth_ms == about(slowest_tenth_ms)

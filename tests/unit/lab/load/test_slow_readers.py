@@ -9,6 +9,7 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load import fresh_workers, slow_readers
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
+from tuneproof.lab.protocol.connections import EndSlowReaders, SlowReadersSeen, StartSlowReaders
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))
@@ -35,7 +36,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     fake.samples = (sample(0.0, 2 * MIB, 2 * MIB), sample(0.1, 8 * MIB, 3 * MIB), sample(0.2, 6 * MIB, 3 * MIB))
     fake.cgroups = [cgroup(oom_kills=1), cgroup(usage=20 * MIB, anon=8 * MIB, file=3 * MIB, oom_kills=1)]
     fake.sockets = [sockets(send_queue_bytes=123_456)]
-    fake.answers["end_slow_readers"] = {"alive": 2, "unread_bytes": 654_321, "ended": 1}
+    fake.answers[EndSlowReaders] = [
+        SlowReadersSeen(alive=2, ended=1, failed={"ECONNREFUSED": 4}, read_bytes=5, unread_bytes=654_321)
+    ]
     return fake
 
 
@@ -44,7 +47,7 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int]) -> float:
     fake.workers[BEFORE:] = [workers(size, 0) for size in sizes_bytes]
     began_s = fake.clock.now_s
     LOAD.run(fake.stage, label="a-b1")
-    # Each of the two jobs takes a second by this clock.
+    # Each of the two questions takes a second by this clock.
     return fake.clock.now_s - began_s - 2
 
 
@@ -55,34 +58,28 @@ def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: F
     assert steady > 1
     assert fake.did == [
         *["workers", "reload", "workers"],
-        *["workers", "cgroup", "watch", "start_slow_readers"],
+        *["workers", "cgroup", "watch", "StartSlowReaders"],
         *["workers"] * steady,
-        *["sockets", "cgroup", "end_slow_readers", "watched", "workers"],
+        *["sockets", "cgroup", "EndSlowReaders", "watched", "workers"],
     ]
-    assert fake.jobs == [
-        {
-            "job": "start_slow_readers",
-            "address": ADDRESS,
-            "port": PORT,
-            "path": "/bulk.bin",
-            "count": 3,
-            "interval_s": 3.0,
-            "read_bytes": 1,
-            "hold_s": 12.0,
-        },
-        {"job": "end_slow_readers"},
+    assert fake.asked == [
+        StartSlowReaders(
+            address=ADDRESS, port=PORT, path="/bulk.bin", count=3, interval_s=3.0, read_bytes=1, hold_s=12.0
+        ),
+        EndSlowReaders(),
     ]
-    assert recorded["trial"] == "a-b1"
-    assert recorded["rss_samples"][1] == {"at_s": 0.1, "rss_bytes": [8 * MIB, 3 * MIB]}
+    record = recorded.record
+    assert record.rss_samples == fake.samples
+    assert (record.ended, record.failed, record.read_bytes) == (1, {"ECONNREFUSED": 4}, 5)
+    assert (record.cgroup_before.usage_bytes, record.cgroup_after.usage_bytes) == (10 * MIB, 20 * MIB)
 
 
 def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
     """Growth is against what fresh workers have; the largest size of all workers together is that of one moment."""
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
     assert observation == MemoryObservation(
-        trial="a-b1",
         steal_pct=0.0,
-        # Both jobs, and the wait in between.
+        # Both questions, and the wait in between.
         measuring_s=about(2.35),
         readers=3,
         readers_alive=2,
@@ -129,10 +126,11 @@ def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int
 def test_the_client_may_take_as_long_as_the_readers_may(fake: FakeStage) -> None:
     """Its answer comes at once when it is told to end them, and at their own end at the latest."""
     SlowReaders(readers=1, longest_s=90.0, interval_s=0.5, path="/film.bin").run(fake.stage, label="a-b1")
-    start_s, end_s = fake.timeouts_s
-    assert end_s - start_s == 90
-    assert fake.jobs[0]["hold_s"] == 90
-    assert (fake.jobs[0]["interval_s"], fake.jobs[0]["path"]) == (0.5, "/film.bin")
+    assert fake.lasts_s == [0.0, 90.0]
+    started = fake.asked[0]
+    assert isinstance(started, StartSlowReaders)
+    assert started.hold_s == 90
+    assert (started.interval_s, started.path) == (0.5, "/film.bin")
 
 
 def test_workers_that_stay_are_an_error_before_any_reader_comes(fake: FakeStage) -> None:
@@ -140,4 +138,4 @@ def test_workers_that_stay_are_an_error_before_any_reader_comes(fake: FakeStage)
     fake.workers = [OLD]
     with pytest.raises(LabError, match="did not replace its workers"):
         LOAD.run(fake.stage, label="a-b1")
-    assert fake.jobs == []
+    assert fake.asked == []

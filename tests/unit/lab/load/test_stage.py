@@ -1,4 +1,4 @@
-"""What a load may touch: programs that start when they are needed, and jobs of the client."""
+"""What a load may touch: programs that start when they are needed, and what the client is asked."""
 
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -7,30 +7,35 @@ import pytest
 
 from tuneproof.errors import LabError
 from tuneproof.lab.load.stage import Programs, Stage
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.messages import Answered, Question
+from tuneproof.lab.protocol.requests import Gaps, LookForGaps
 
 if TYPE_CHECKING:
     from tuneproof.lab.network.agent import LinkAgent
     from tuneproof.lab.topology.lab import Lab
 
 LOADGEN = ["python3", "-m", "loadgen"]
-JOBS = ["python3", "-m", "loadgen.jobs"]
 OBSERVER = ["python3", "-m", "netadmin.observer"]
 
 
-class Conversation:
-    """A channel that answers one thing, and remembers what it was asked."""
+GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
 
-    def __init__(self, answer: dict[str, Any]) -> None:
+
+class Conversation:
+    """A channel that answers one thing, or fails, and remembers what it was asked."""
+
+    def __init__(self, answer: Gaps | LabError) -> None:
         self._answer = answer
-        self.asked: list[dict[str, Any]] = []
-        self.timeouts_s: list[float] = []
+        self.asked: list[tuple[Question[Any], float]] = []
         self.closed = 0
 
-    def ask(self, question: dict[str, Any], *, timeout_s: float) -> dict[str, Any]:
+    def timed(self, question: Question[Any], *, lasts_s: float) -> Answered[Gaps]:
         """Return the answer."""
-        self.asked.append(question)
-        self.timeouts_s.append(timeout_s)
-        return self._answer
+        self.asked.append((question, lasts_s))
+        if isinstance(self._answer, LabError):
+            raise self._answer
+        return Answered(answer=self._answer, took_s=2.5, machine=MachineShares(steal_pct=1.5))
 
     def close(self) -> None:
         """Count it."""
@@ -45,8 +50,8 @@ class StandInLab:
         conversations: What is said to them, likewise.
     """
 
-    def __init__(self, answer: dict[str, Any] | None = None) -> None:
-        self._answer = answer or {}
+    def __init__(self, answer: Gaps | LabError = GAPS) -> None:
+        self._answer = answer
         self.started: list[tuple[str, list[str], str]] = []
         self.conversations: list[Conversation] = []
 
@@ -89,10 +94,9 @@ def test_a_program_starts_once_when_it_is_first_asked_for() -> None:
     programs = stand_in.programs()
     assert stand_in.started == []
     assert programs.loadgen is programs.loadgen
-    assert programs.jobs is programs.jobs
     assert programs.prober is programs.prober
-    assert stand_in.started == [("client", LOADGEN, ""), ("client", JOBS, ""), ("prober", LOADGEN, "")]
-    assert len({id(channel) for channel in (programs.loadgen, programs.jobs, programs.prober)}) == 3
+    assert stand_in.started == [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
+    assert programs.loadgen is not programs.prober
 
 
 def test_a_lab_without_a_prober_has_no_program_of_one() -> None:
@@ -119,14 +123,14 @@ def test_after_a_restart_all_programs_are_new() -> None:
     """The old ones may have ended, hold a trial's connections, or still watch for it; each is closed once."""
     stand_in = StandInLab()
     programs = stand_in.programs()
-    old = [programs.loadgen, programs.prober, programs.jobs, programs.observer("small")]
+    old = [programs.loadgen, programs.prober, programs.observer("small")]
     programs.restart()
-    assert [conversation.closed for conversation in stand_in.conversations] == [1, 1, 1, 1]
-    assert len(stand_in.started) == 4, "a new one waits until it is asked for"
-    new = [programs.loadgen, programs.prober, programs.jobs, programs.observer("small")]
+    assert [conversation.closed for conversation in stand_in.conversations] == [1, 1, 1]
+    assert len(stand_in.started) == 3, "a new one waits until it is asked for"
+    new = [programs.loadgen, programs.prober, programs.observer("small")]
     assert not any(one is other for one, other in zip(old, new, strict=True))
-    assert stand_in.started[4:] == stand_in.started[:4]
-    assert [conversation.closed for conversation in stand_in.conversations[4:]] == [0, 0, 0, 0]
+    assert stand_in.started[3:] == stand_in.started[:3]
+    assert [conversation.closed for conversation in stand_in.conversations[3:]] == [0, 0, 0]
 
 
 def test_a_stage_is_one_subject_among_others() -> None:
@@ -139,24 +143,22 @@ def test_a_stage_is_one_subject_among_others() -> None:
     assert stand_in.started == [("netadmin-small", OBSERVER, "www-data")]
 
 
-def test_a_job_is_asked_of_the_client_by_name_with_its_arguments() -> None:
-    """The answer comes back as it is; a job that lasts has all of its time, and some to spare."""
-    stand_in = StandInLab({"refused": 3})
+def test_a_question_goes_to_the_client_with_the_time_that_it_lasts() -> None:
+    """Its one program answers all of them; what comes back is the answer, or the answer and what belongs to it."""
+    stand_in = StandInLab()
     stage = stand_in.stage()
-    assert stage.job("connect_storm", lasts_s=5.0, connections=100) == {"refused": 3}
-    assert stage.job("hold") == {"refused": 3}
-    (jobs,) = stand_in.conversations
-    assert stand_in.started == [("client", JOBS, "")]
-    assert jobs.asked == [{"job": "connect_storm", "connections": 100}, {"job": "hold"}]
-    lasting_s, short_s = jobs.timeouts_s
-    assert lasting_s == short_s + 5
-    assert short_s > 0
+    look = LookForGaps(seconds=5.0)
+    assert stage.ask(look, lasts_s=5.0) == GAPS
+    assert stage.timed(look) == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=1.5))
+    (client,) = stand_in.conversations
+    assert stand_in.started == [("client", LOADGEN, "")]
+    assert client.asked == [(look, 5.0), (look, 0.0)]
 
 
-def test_a_job_that_failed_is_an_error_with_the_clients_words() -> None:
-    """The message names the job, and the place."""
-    stage = StandInLab({"error": "no more file descriptors"}).stage()
+def test_what_the_client_cannot_do_is_an_error_with_its_words() -> None:
+    """Those of its channel, which has named question and container already."""
+    stage = StandInLab(LabError("no more file descriptors", where="container client, LookForGaps")).stage()
     with pytest.raises(LabError) as caught:
-        stage.job("connect_storm")
-    assert caught.value.what == "the client's connect_storm: no more file descriptors"
-    assert caught.value.where == "container client"
+        stage.ask(LookForGaps(seconds=1.0))
+    assert caught.value.what == "no more file descriptors"
+    assert caught.value.where == "container client, LookForGaps"

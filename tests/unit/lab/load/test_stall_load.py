@@ -1,6 +1,7 @@
 """How the library asks for a trial: of one program, or of two on one time line."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -8,26 +9,38 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from images.client.loadgen.spec import TrialSpec
 from tests.support import canned_turns
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import observed, stall_record, window_of
 from tests.support.fake_nginx import Behaviour, FakeNginx
+from tests.support.fake_stage import over_the_wire
 from tests.support.places import CHECKOUT
 from tuneproof.errors import LabError
 from tuneproof.lab.load.observer import Observer
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
-from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.load.stall_observation import StallRecord
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.messages import Answered, Question, parse_answer
+from tuneproof.lab.protocol.observer import ReadTurns
+from tuneproof.lab.protocol.stall import Go, Prepare, Prepared, Went, Window
+from tuneproof.lab.protocol.turns import Turns
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
     from tuneproof.lab.topology.channel import Channel
 
 
+A = TypeVar("A")
 ON_ONE_ENGINE = types.SimpleNamespace(is_placed=False)
+
+
+def window(**figures: Any) -> Window:
+    """Return what a program has seen in a trial's window."""
+    return window_of(stall_record(**figures))
 
 
 class Program:
@@ -37,10 +50,10 @@ class Program:
         ready_s: When it is prepared, by its own clock.
         ahead_s: How far its clock is ahead of this machine's; None for one that tells ``ready_s``.
         round_trip_s: How long question and answer are on their way.
-        raw: What it has seen of the trial; an error instead ends it.
+        seen: What it has seen of the trial; an error instead ends it, and with a number it is always so late, in s.
         prepared: An error with which it ends before that.
         together: Makes it wait until the other program is asked as well.
-        first: What it answers to the first start in the place of that.
+        late_s: How late it is asked for its first window, which it does not run then.
     """
 
     def __init__(
@@ -49,19 +62,19 @@ class Program:
         ready_s: float = 100.0,
         ahead_s: float | None = None,
         round_trip_s: float = 0.0,
-        raw: dict[str, Any] | LabError | None = None,
+        seen: Window | LabError | float | None = None,
         prepared: LabError | None = None,
         together: Callable[[], object] = lambda: None,
-        first: dict[str, Any] | None = None,
+        late_s: float | None = None,
     ) -> None:
-        self._first = first
+        self._late_s = late_s
         self._ready_s = ready_s
         self._ahead_s = ahead_s
         self._round_trip_s = round_trip_s
-        self._raw = raw
+        self._seen = window() if seen is None else seen
         self._prepared = prepared
         self._together = together
-        self.specs: list[TrialSpec] = []
+        self.specs: list[Prepare] = []
         self.starts_s: list[float] = []
 
     @property
@@ -69,29 +82,32 @@ class Program:
         """This object, where a channel is wanted."""
         return cast("Channel", self)
 
-    def ask(self, question: object, *, timeout_s: float) -> Any:
-        """Answer as the program would."""
-        assert timeout_s > 0
+    def timed(self, question: Question[Any]) -> Answered[Prepared]:
+        """Prepare a trial as the program would."""
         self._together()
-        ((kind, fields),) = json.loads(json.dumps(question)).items()
-        if kind == "prepare":
-            self.specs.append(TrialSpec.from_json(fields))
-            if self._prepared:
-                time.sleep(self._round_trip_s)
-                raise self._prepared
-            ready_s = self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
-            time.sleep(self._round_trip_s)
-            return {"ready_s": ready_s, "took_s": 0.0}
-        assert kind == "go"
-        self.starts_s.append(fields["start_s"])
-        if isinstance(self._raw, LabError):
-            raise self._raw
-        if self._first is not None and len(self.starts_s) == 1:
-            return self._first
-        return self._raw
+        assert isinstance(question, Prepare)
+        self.specs.append(over_the_wire(Prepare, question))
+        ready_s = self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
+        time.sleep(self._round_trip_s)
+        if self._prepared:
+            raise self._prepared
+        return Answered(answer=Prepared(ready_s=ready_s), took_s=0.0, machine=MachineShares())
+
+    def ask(self, question: Question[Any]) -> Went:
+        """Run its window as the program would."""
+        self._together()
+        assert isinstance(question, Go)
+        self.starts_s.append(question.start_s)
+        if isinstance(self._seen, LabError):
+            raise self._seen
+        if isinstance(self._seen, float):
+            return Went(late_s=self._seen)
+        if self._late_s is not None and len(self.starts_s) == 1:
+            return Went(late_s=self._late_s)
+        return over_the_wire(Went, Went(window=self._seen))
 
 
-def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> dict[str, Any]:
+def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
     """Run a trial with one program, or two."""
     return run_trial(
         client.channel,
@@ -105,11 +121,14 @@ def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | N
 
 def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
     """Against the stage's subject; what comes back is what the plan makes its observation of."""
-    client, prober = Program(raw=raw_trial(lags_ms=([9.0], [9.0]))), Program(raw=raw_trial(lags_ms=([7.0], [1.0])))
+    client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
+    prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
     programs = types.SimpleNamespace(loadgen=client, prober=prober)
     stage = types.SimpleNamespace(lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080)
     plan = StallLoad(bulk_per_worker=(4, 0))
-    observation = plan.observe(plan.run(cast("Stage", stage), label="a-b2"))
+    outcome = plan.run(cast("Stage", stage), label="a-b2")
+    assert (outcome.measuring_s, outcome.steal_pct, outcome.files) == (2, 3, {})
+    observation = plan.observe(outcome)
     assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
     for program in (client, prober):
         (spec,) = program.specs
@@ -124,24 +143,21 @@ class Recorder:
         windows_s: Starts and ends that it was asked for.
     """
 
-    def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None, ahead_s: float = 0.0) -> None:
+    def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
         self._error = error
-        self._ahead_s = ahead_s
         self._together = together
         self.windows_s: list[tuple[float, float]] = []
 
-    def ask(self, question: dict[str, Any], *, timeout_s: float) -> Any:
+    def ask(self, question: Question[Any], *, lasts_s: float) -> Turns:
         """Answer as the program would."""
-        assert timeout_s > 0
-        if question["task"] == "counters":
-            return {"counters": {}, "softnet": [], "at_s": time.monotonic() + self._ahead_s}
-        assert question["task"] == "turns"
-        self.windows_s.append((question["start_s"], question["end_s"]))
+        assert isinstance(question, ReadTurns)
+        assert lasts_s == question.end_s - question.start_s
+        self.windows_s.append((question.start_s, question.end_s))
         self._together()
         if self._error:
-            return {"error": self._error}
-        workers = [canned_turns.raw_worker(11, read=[[67, 2, 3000]]), canned_turns.raw_worker(12)]
-        return {"workers": workers, "start_s": question["start_s"], "end_s": question["end_s"]}
+            raise LabError(self._error)
+        workers = (canned_turns.worker(11, read=[(67, 2, 3000)]), canned_turns.worker(12))
+        return Turns(workers=workers, start_s=question.start_s, end_s=question.end_s)
 
     @property
     def observer(self) -> Observer:
@@ -155,22 +171,21 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
-        def ask(self, question: object, *, timeout_s: float) -> Any:
-            if "go" in cast("dict[str, Any]", question):
-                both.wait()
-            return super().ask(question, timeout_s=timeout_s)
+        def ask(self, question: Question[Any]) -> Went:
+            both.wait()
+            return super().ask(question)
 
-    client, recorder = Meeting(raw=raw_trial()), Recorder(together=both.wait)
-    programs = types.SimpleNamespace(loadgen=client, prober=Program(raw=raw_trial()) if has_prober else None)
+    client, recorder = Meeting(), Recorder(together=both.wait)
+    programs = types.SimpleNamespace(loadgen=client, prober=Program() if has_prober else None)
     stage = types.SimpleNamespace(
         lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer
     )
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
-    raw = json.loads(json.dumps(plan.run(cast("Stage", stage), label="a-b2")))
+    outcome = plan.run(cast("Stage", stage), label="a-b2")
     ((start_s, end_s),) = recorder.windows_s
     assert client.starts_s == [start_s]
     assert end_s - start_s == pytest.approx(3.0)
-    loaded, idle = plan.observe(raw).workers
+    loaded, idle = plan.observe(outcome).workers
     assert loaded.turns is not None
     assert idle.turns is not None
     assert (loaded.turns.turn_bytes_p50, idle.turns.turn_bytes_p50) == (1500, None)
@@ -178,17 +193,34 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
 
 def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
     """It would wait for the window's end, and subjects that record nothing have no answer."""
-    client = Program(raw=raw_trial())
-    programs = types.SimpleNamespace(loadgen=client, prober=None)
+    programs = types.SimpleNamespace(loadgen=Program(), prober=None)
     stage = types.SimpleNamespace(lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080)
-    assert "turns" not in StallLoad().run(cast("Stage", stage), label="a-b2")
+    record = StallLoad().run(cast("Stage", stage), label="a-b2").record
+    assert (record.turns, record.written_bytes) == (None, None)
+
+
+def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None:
+    """Read before and after it."""
+    readings = iter([(1000, 50), (1700, 90)])
+
+    def workers() -> list[types.SimpleNamespace]:
+        return [types.SimpleNamespace(write_bytes=count) for count in next(readings)]
+
+    programs = types.SimpleNamespace(loadgen=Program(), prober=None)
+    observer = types.SimpleNamespace(workers=workers)
+    stage = types.SimpleNamespace(
+        lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080, observer=observer
+    )
+    plan = StallLoad(counts_writes=True)
+    outcome = plan.run(cast("Stage", stage), label="a-b2")
+    assert (outcome.record.written_bytes, plan.observe(outcome).written_bytes) == (740, 740)
 
 
 def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
     """The turns may only be missing because nginx is gone."""
     recorder = Recorder("process 11 keeps no record of its turns")
-    for raw, error in ((LabError("no bulk file"), "no bulk file"), (raw_trial(), "process 11 keeps no record")):
-        client = Program(raw=raw)
+    for seen, error in ((LabError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
+        client = Program(seen=seen)
         with pytest.raises(LabError, match=error):
             run_trial(
                 client.channel, StallLoad(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
@@ -201,17 +233,46 @@ def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
 
 
 def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
-    """The plan travels as JSON, one program does everything, and its answer comes back untouched."""
-    client = Program(raw={"trial": "x"})
-    assert asked(client, plan=StallLoad(bulk_per_worker=(4, 0))) == {"trial": "x"}
-    (spec,) = client.specs
-    assert (spec.bulk_per_worker, spec.probes) == ((4, 0), True)
-    assert (spec.address, spec.port, spec.trial) == ("172.18.0.2", 8000, "a-b1")
+    """All of the plan but what others do of it; one program does everything, and its answer comes back untouched."""
+    seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
+    client = Program(seen=seen)
+    plan = StallLoad(
+        workers=3,
+        bulk_per_worker=(4, 0, 1),
+        fast_rate_hz=15.0,
+        fast_timeout_s=2.5,
+        baseline_s=0.5,
+        probe_interval_s=0.02,
+        settle_s=2.0,
+        measure_s=3.0,
+        bulk_path="/film.bin",
+        fast_path="/page",
+        place_timeout_s=7.0,
+    )
+    assert window_of(asked(client, plan=plan)) == seen
+    assert client.specs == [
+        Prepare(
+            address="172.18.0.2",
+            port=8000,
+            trial="a-b1",
+            workers=3,
+            bulk_per_worker=(4, 0, 1),
+            bulk_path="/film.bin",
+            fast_rate_hz=15.0,
+            fast_path="/page",
+            fast_timeout_s=2.5,
+            baseline_s=0.5,
+            probe_interval_s=0.02,
+            measure_s=3.0,
+            place_timeout_s=7.0,
+            probes=True,
+        )
+    ]
 
 
 def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> None:
     """They begin when the client hears of it, which is later the farther away it is."""
-    client = Program(ready_s=100.0, round_trip_s=0.1, raw={})
+    client = Program(ready_s=100.0, round_trip_s=0.1)
     began_s = time.monotonic()
     asked(client, plan=StallLoad(settle_s=2.0))
     (start_s,) = client.starts_s
@@ -220,7 +281,7 @@ def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> 
 
 def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
     """Neither does the other's part, and all times are the same."""
-    client, prober = Program(raw=raw_trial()), Program(raw=raw_trial())
+    client, prober = Program(), Program()
     plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
     asked(client, prober, plan=plan)
     (loads,), (probes,) = client.specs, prober.specs
@@ -233,17 +294,14 @@ def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
 @pytest.mark.parametrize("late", ["client", "prober"])
 def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> None:
     """With all its programs: nothing was measured, so nothing is chosen by it."""
-    first: dict[str, Any] = {"late_s": 0.3}
-    client, prober = (
-        Program(raw=raw_trial(), first=first if name == late else raw_trial()) for name in ("client", "prober")
-    )
-    assert "late_s" not in asked(client, prober)
+    client, prober = (Program(late_s=0.3 if name == late else None) for name in ("client", "prober"))
+    assert window_of(asked(client, prober)) == window()
     assert (len(client.specs), len(prober.specs)) == (2, 2)
 
 
 def test_a_host_that_is_always_too_late_is_told() -> None:
     """After some tries, with the last figure."""
-    client = Program(raw={"late_s": 0.3})
+    client = Program(seen=0.3)
     with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before it was asked for, 8 times"):
         asked(client)
     assert len(client.specs) == 8
@@ -252,7 +310,7 @@ def test_a_host_that_is_always_too_late_is_told() -> None:
 def test_two_programs_are_asked_at_the_same_time() -> None:
     """Both questions of a phase are under way before the first is answered."""
     both = threading.Barrier(2, timeout=5)
-    client, prober = Program(raw=raw_trial(), together=both.wait), Program(raw=raw_trial(), together=both.wait)
+    client, prober = Program(together=both.wait), Program(together=both.wait)
     asked(client, prober)
     assert len(client.starts_s) == len(prober.starts_s) == 1
 
@@ -260,7 +318,7 @@ def test_two_programs_are_asked_at_the_same_time() -> None:
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
     """Both are told the same start."""
-    client, prober = (Program(ready_s=each_s, raw=raw_trial()) for each_s in ready_s)
+    client, prober = (Program(ready_s=each_s) for each_s in ready_s)
     began_s = time.monotonic()
     asked(client, prober, plan=StallLoad(settle_s=2.0))
     assert client.starts_s == prober.starts_s
@@ -268,13 +326,13 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
-def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, has_prober: bool) -> None:
+def test_programs_on_several_machines_start_together_each_by_its_own_clock(
+    monkeypatch: pytest.MonkeyPatch, *, has_prober: bool
+) -> None:
     """As near as their answers tell, which the record has."""
-    client, prober = (
-        Program(ahead_s=5000.0, round_trip_s=0.05, raw=raw_trial()),
-        Program(ahead_s=-70.0, raw=raw_trial()),
-    )
-    recorder = Recorder(ahead_s=900.0)
+    client, prober = Program(ahead_s=5000.0, round_trip_s=0.05), Program(ahead_s=-70.0)
+    recorder = Recorder()
+    monkeypatch.setattr(Observer, "counters", lambda _: types.SimpleNamespace(at_s=time.monotonic() + 900))
     programs = types.SimpleNamespace(loadgen=client, prober=prober if has_prober else None)
     lab = types.SimpleNamespace(is_placed=True)
     stage = types.SimpleNamespace(
@@ -282,55 +340,56 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, ha
     )
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     began_s = time.monotonic()
-    raw = plan.run(cast("Stage", stage), label="a-b2")
+    record = plan.run(cast("Stage", stage), label="a-b2").record
     starts_s = [client.starts_s[0] - 5000, recorder.windows_s[0][0] - 900]
     starts_s += [prober.starts_s[0] + 70] if has_prober else []
-    assert 0.05 / 2 <= raw["clock_doubt_s"] < 1
-    assert max(starts_s) - min(starts_s) <= raw["clock_doubt_s"]
+    assert record.clock_doubt_s is not None
+    assert 0.05 / 2 <= record.clock_doubt_s < 1
+    assert max(starts_s) - min(starts_s) <= record.clock_doubt_s
     assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
 
 
 def test_programs_that_share_a_clock_leave_no_doubt() -> None:
     """Nor anything of it in the record."""
-    assert "clock_doubt_s" not in asked(Program(raw=raw_trial()), Program(raw=raw_trial()))
+    assert asked(Program(), Program()).clock_doubt_s is None
 
 
 def test_two_records_become_one() -> None:
     """Lags and the machine's figures are the prober's, loads are the client's, and the time is the longer one."""
-    loads = raw_trial(bulk=(3_000_000, 0), steal_pct=9.0, measuring_s=4.0) | {"probe": [], "workers": [11, 12]}
-    probes = raw_trial(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
-    raw = asked(Program(raw=loads), Program(raw=probes))
-    assert set(raw) == set(loads)
-    observation = StallObservation.from_json(raw)
+    loads = replace(window(bulk=(3_000_000, 0), fast_ms=[5.0], steal_pct=9.0, measuring_s=4.0), probe=())
+    probes = window(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
+    record = asked(Program(seen=loads), Program(seen=probes))
+    assert window_of(record) == replace(loads, probe=probes.probe, machine=probes.machine)
+    observation = observed(record)
     assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1]
     assert list(observation.bulk_bytes_per_s) == [1_500_000, 0]
     assert (observation.steal_pct, observation.measuring_s) == (3, 4)
-    swapped = asked(Program(raw=loads | {"measuring_s": 1.0}), Program(raw=probes))
-    assert swapped["measuring_s"] == 2
+    swapped = asked(Program(seen=replace(loads, measuring_s=1.0)), Program(seen=probes))
+    assert swapped.measuring_s == 2
 
 
 def test_a_client_that_looked_for_no_worker_has_seen_the_probers() -> None:
     """Without bulk downloads nothing else tells which worker is the first."""
-    loads = raw_trial() | {"probe": [], "workers": []}
-    assert asked(Program(raw=loads), Program(raw=raw_trial()))["workers"] == [11, 12]
+    loads = replace(window(), probe=(), workers=())
+    assert asked(Program(seen=loads), Program()).workers == (11, 12)
 
 
 def test_programs_that_saw_different_workers_are_an_error() -> None:
     """Bulk downloads would be counted for one worker, and the lag of another."""
-    loads = raw_trial() | {"workers": [11, 13]}
+    loads = replace(window(), workers=(11, 13))
     with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
-        asked(Program(raw=loads), Program(raw=raw_trial()))
+        asked(Program(seen=loads), Program())
 
 
-@pytest.mark.parametrize("phase", ["prepared", "raw"])
+@pytest.mark.parametrize("phase", ["prepared", "seen"])
 def test_of_two_errors_the_clients_is_told(phase: str) -> None:
     """The prober may only have failed because of it."""
-    client: dict[str, Any] = {"raw": raw_trial(), phase: LabError("no bulk file")}
-    prober: dict[str, Any] = {"raw": raw_trial(), phase: LabError("no answer")}
+    client: dict[str, Any] = {phase: LabError("no bulk file")}
+    prober: dict[str, Any] = {phase: LabError("no answer")}
     with pytest.raises(LabError, match="no bulk file"):
         asked(Program(**client), Program(**prober))
     with pytest.raises(LabError, match="no answer"):
-        asked(Program(raw=raw_trial()), Program(**prober))
+        asked(Program(), Program(**prober))
 
 
 def test_an_error_waits_for_the_other_program() -> None:
@@ -349,13 +408,18 @@ class Process:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def ask(self, question: object, *, timeout_s: float) -> Any:
-        """Send a line, return the line that comes back."""
-        assert timeout_s > 0
+    def timed(self, question: Question[A]) -> Answered[A]:
+        """Send a line, return the answer in the line that comes back."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(question) + "\n")
-        return json.loads(self._process.stdout.readline())
+        self._process.stdin.write(f"{question.line(1)}\n")
+        answered = parse_answer(question, json.loads(self._process.stdout.readline()))
+        assert isinstance(answered, Answered), answered
+        return answered
+
+    def ask(self, question: Question[A]) -> A:
+        """Return the answer alone."""
+        return self.timed(question).answer
 
 
 @contextmanager
@@ -363,8 +427,9 @@ def program() -> Iterator["Channel"]:
     """The real program; it ends with its input."""
     command = [sys.executable, "-m", "loadgen"]
     folder = CHECKOUT / "images/client"
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     with subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as process:
         yield cast("Channel", Process(process))
 
@@ -375,15 +440,15 @@ def test_two_real_programs_see_one_trial() -> None:
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server, program() as client:
         with program() as prober:
             for label in ("a-b1", "a-b2"):
-                raw = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
-                observation = StallObservation.from_json(raw)
-                assert observation.trial == label
+                record = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
+                observation = observed(record)
                 first, second = observation.workers
                 assert (first.worker_pid, second.worker_pid) == (7, 31)
-                assert min(raw["probe"][0]["lag_ms"]) < 15 < (second.lag_p50_ms or 0)
+                assert min(record.probe[0].lag_ms) < 15 < (second.lag_p50_ms or 0)
                 assert observation.bulk_bytes_per_s[0] == 0
                 assert observation.bulk_bytes_per_s[1] > 1 << 20
                 assert len(observation.fast) == 15
                 assert observation.baseline
         server.wait_for_open(0)
     assert server.workers_asked_for("/bulk.bin") == [31] * 4
+    assert {request.trial for request in server.requests} == {"a-b1", "a-b2"}

@@ -1,15 +1,17 @@
 """The figures of an arm whose loads are those of the stall."""
 
+from dataclasses import replace
+
 from tests.support import canned_turns
-from tests.support.canned_trials import fast_record, raw_trial
+from tests.support.canned_trials import fast_request, observed, stall_record
 from tuneproof.lab.load.stall_metrics import arm_metrics
-from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.protocol.turns import Turns
 
 
 def test_an_arms_figures_are_medians_over_its_trials() -> None:
     """One odd block shows nothing; worker 1 is the one with the smaller process id."""
     trials = [
-        StallObservation.from_json(raw_trial(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
+        observed(stall_record(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
         for lag, bulk in ((20.0, 1000), (21.0, 2000), (9000.0, 3000))
     ]
     metrics = arm_metrics(trials)
@@ -21,15 +23,15 @@ def test_an_arms_figures_are_medians_over_its_trials() -> None:
 
 def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
     """A trial with many requests weighs more than one with few."""
-    first, second = raw_trial(fast_ms=[10.0, 20.0, 30.0]), raw_trial(fast_ms=[])
-    second["fast"] = [fast_record(1000.0, complete=False)]
-    metrics = arm_metrics([StallObservation.from_json(first), StallObservation.from_json(second)])
+    first = stall_record(fast_ms=[10.0, 20.0, 30.0])
+    second = replace(stall_record(), fast=(fast_request(1000.0, complete=False),))
+    metrics = arm_metrics([observed(first), observed(second)])
     assert (metrics["fast_requests"], metrics["fast_incomplete"], metrics["fast_p50_ms"]) == (4, 1, 25)
 
 
 def test_what_an_arm_did_not_measure_is_none_and_not_zero() -> None:
     """Zero milliseconds would be a figure."""
-    metrics = arm_metrics([StallObservation.from_json(raw_trial())])
+    metrics = arm_metrics([observed(stall_record())])
     assert (metrics["baseline_requests"], metrics["baseline_p50_ms"], metrics["fast_p99_ms"]) == (0, None, None)
 
 
@@ -37,13 +39,13 @@ def test_turns_are_told_per_worker_as_medians_over_trials() -> None:
     """Only where they were recorded; a worker that read nothing has no bytes per turn."""
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):
-        workers = [canned_turns.raw_worker(11, read=[[67, 1, read_bytes]]), canned_turns.raw_worker(12)]
-        turns = {"workers": workers, "start_s": 1.0, "end_s": 2.0}
-        trials.append(StallObservation.from_json({**raw_trial(), "turns": turns}))
+        workers = (canned_turns.worker(11, read=[(67, 1, read_bytes)]), canned_turns.worker(12))
+        turns = Turns(workers=workers, start_s=1.0, end_s=2.0)
+        trials.append(observed(replace(stall_record(), turns=turns)))
     metrics = arm_metrics(trials)
     assert (metrics["worker1_turn_bytes_p50"], metrics["worker1_turns"]) == (1200, 1)
     assert (metrics["worker2_turn_bytes_p50"], metrics["worker2_turns"]) == (None, 0)
-    assert "worker1_turns" not in arm_metrics([StallObservation.from_json(raw_trial())])
+    assert "worker1_turns" not in arm_metrics([observed(stall_record())])
 
 
 def test_an_arm_without_valid_trials_has_no_figures() -> None:

@@ -30,7 +30,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> None:
     """All workers together; the last two readings are the same."""
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == StartUpObservation(
-        trial="a-b1",
         steal_pct=0.0,
         measuring_s=about(0.15),
         workers=2,

@@ -1,25 +1,18 @@
 """HTTP load with steered packets: the same load, on chosen CPUs, with what each CPU's softirqs did."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
+from tests.support.canned_tools import wrk_said
 from tests.support.fake_stage import FakeStage, counters
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import WRK, HttpLoad
 from tuneproof.lab.load.observer import Counters, SoftnetFigures
-from tuneproof.lab.load.steered_load import SteeredLoad
+from tuneproof.lab.load.steered_load import SteeredLoad, SteeredRecord
+from tuneproof.lab.protocol.requests import RunTool
 
-ANSWER: dict[str, Any] = {
-    "completed": 4000,
-    "failed": 0,
-    "seconds": 1.0,
-    "requests_per_s": 4000.0,
-    "connect_ms": None,
-    "connects_over_1s": None,
-    "total_ms": {"p50": 12.0, "p99": 30.0},
-}
+ANSWER = wrk_said(completed=4000, seconds=1.0)
 LOAD = SteeredLoad(tool=WRK, concurrency=100, cpus=(0, 1))
 PLAIN = HttpLoad(tool=WRK, concurrency=100)
 
@@ -34,7 +27,7 @@ def softnet(*processed: int, squeezed: int = 0) -> Counters:
 def fake() -> FakeStage:
     """A machine whose two CPUs handle packets before, during and after a load."""
     fake = FakeStage()
-    fake.answers["http_load"] = ANSWER
+    fake.answers[RunTool] = [ANSWER]
     fake.counters = [softnet(100, 7), softnet(110, 7), softnet(900, 407), softnet(1000, 507, squeezed=2)]
     return fake
 
@@ -46,7 +39,7 @@ def test_packets_are_steered_before_anything_is_counted(fake: FakeStage) -> None
     assert fake.did == [
         "steer_receive",
         "counters",
-        *["counters", "workers", "http_load", "workers", "counters", "sockets"],
+        *["counters", "workers", "RunTool", "workers", "counters", "sockets"],
         "counters",
     ]
 
@@ -59,24 +52,25 @@ def test_unless_said_otherwise_the_first_cpu_handles_all(fake: FakeStage) -> Non
 
 
 def test_the_record_has_what_was_read_back_and_what_each_cpu_did(fake: FakeStage) -> None:
-    """From the first reading to the last, one entry per CPU in order, for JSON."""
-    recorded = LOAD.run(fake.stage, label="a-b1")
-    assert recorded["rps_cpus"] == {"rx-0": [0, 1]}
-    assert recorded["softnet"] == [
-        {"processed": 900, "dropped": 0, "squeezed": 2},
-        {"processed": 500, "dropped": 0, "squeezed": 2},
-    ]
+    """From the first reading to the last, one entry per CPU in order."""
+    record = LOAD.run(fake.stage, label="a-b1").record
+    assert record.rps_cpus == {"rx-0": (0, 1)}
+    assert record.softnet == (
+        SoftnetFigures(processed=900, dropped=0, squeezed=2),
+        SoftnetFigures(processed=500, dropped=0, squeezed=2),
+    )
 
 
 def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
     """The generator is asked for the same, and the observation has the same figures."""
     plain = FakeStage()
-    plain.answers["http_load"] = ANSWER
+    plain.answers[RunTool] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = PLAIN.run(plain.stage, label="a-b1")
-    assert fake.jobs == plain.jobs
+    assert fake.asked == plain.asked
     assert LOAD.observe(recorded) == PLAIN.observe(wanted)
-    assert {name: value for name, value in recorded.items() if name not in {"rps_cpus", "softnet"}} == wanted
+    steered = SteeredRecord(**vars(wanted.record), rps_cpus=recorded.record.rps_cpus, softnet=recorded.record.softnet)
+    assert recorded == wanted.with_record(steered)
 
 
 def test_a_kernel_that_does_not_let_it_ends_the_trial_before_the_load(fake: FakeStage) -> None:

@@ -1,5 +1,6 @@
 """The paths between machines, measured between containers that are not there."""
 
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from tuneproof.lab.network import machines
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.network.machines import MachinePath, NoPathError, measure_paths
+from tuneproof.lab.protocol.netadmin import PathSeen, ProbePath
 from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
@@ -23,7 +25,7 @@ class FakeLab:
     """Holds ends of paths; each of them probes a path whose other clock is an hour ahead."""
 
     specs: list[RoleSpec]
-    asked: list[dict[str, Any]]
+    asked: list[ProbePath]
     passes = True
     printed = False
 
@@ -58,17 +60,17 @@ class FakeLab:
         assert self.printed
         assert port == 7450
 
-    def probe_path(self, **plan: Any) -> dict[str, Any]:
+    def probe_path(self, plan: ProbePath) -> PathSeen:
         """Lead."""
         self.asked.append(plan)
-        raw = measured(LOADED, np.random.default_rng(7450), packets=plan["packets"])
+        seen = measured(LOADED, np.random.default_rng(7450), packets=plan.packets)
         if not self.passes:
-            return {**raw, "there": [], "back": []}
-        return {
-            **raw,
-            "there": [[number, us + AHEAD_US] for number, us in raw["there"]],
-            "back": [[number, us - AHEAD_US, both] for number, us, both in raw["back"]],
-        }
+            return replace(seen, there=(), back=())
+        return replace(
+            seen,
+            there=tuple((number, us + AHEAD_US) for number, us in seen.there),
+            back=tuple((number, us - AHEAD_US, both) for number, us, both in seen.back),
+        )
 
 
 @pytest.fixture(autouse=True)

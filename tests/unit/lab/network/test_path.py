@@ -6,21 +6,24 @@ import pytest
 
 from tuneproof.lab.network.path import DirectionFigures, LinkFigures
 from tuneproof.lab.network.rates import CarriedRate
+from tuneproof.lab.protocol.netadmin import PathSeen
 
 # 12.5 bytes per microsecond.
-LOAD_OF_100_MBIT = [[at_us, at_us * 25 // 2] for at_us in range(0, 100_000, 1000)]
+LOAD_OF_100_MBIT = tuple((at_us, at_us * 25 // 2) for at_us in range(0, 100_000, 1000))
 
 
-def told(*, there: Sequence[int], back: Sequence[int], sent: int = 4, **loads: list[list[int]]) -> LinkFigures:
+def told(
+    *, there: Sequence[int], back: Sequence[int], sent: int = 4, **loads: tuple[tuple[int, int], ...]
+) -> LinkFigures:
     """Return the figures for probes that arrived in this order, 1 ms after their sending each way."""
-    raw = {
-        "sent": sent,
-        "late": [],
-        "there": [[number, 1000] for number in there],
-        "back": [[number, 1000, 2000] for number in back],
-        "loads": loads,
-    }
-    return LinkFigures.from_json(raw, payload_bytes=64)
+    seen = PathSeen(
+        sent=sent,
+        late=(),
+        there=tuple((number, 1000) for number in there),
+        back=tuple((number, 1000, 2000) for number in back),
+        loads=loads,
+    )
+    return LinkFigures.from_probes(seen, payload_bytes=64)
 
 
 def counts(figures: DirectionFigures) -> tuple[int, int, int, int]:
@@ -70,14 +73,14 @@ def test_each_direction_is_told_apart(
 
 def test_times_are_quantiles_in_milliseconds() -> None:
     """One slow probe does not move a median; how late the sender was is told in the same unit."""
-    raw = {
-        "sent": 11,
-        "late": [100 * number for number in range(11)],
-        "there": [[number, 100 * number] for number in range(11)],
-        "back": [[number, 200 * number, 1000 * number] for number in range(11)],
-        "loads": {"egress": LOAD_OF_100_MBIT},
-    }
-    figures = LinkFigures.from_json(raw, payload_bytes=64)
+    seen = PathSeen(
+        sent=11,
+        late=tuple(100 * number for number in range(11)),
+        there=tuple((number, 100 * number) for number in range(11)),
+        back=tuple((number, 200 * number, 1000 * number) for number in range(11)),
+        loads={"egress": LOAD_OF_100_MBIT},
+    )
+    figures = LinkFigures.from_probes(seen, payload_bytes=64)
     assert (figures.egress.delay_ms(0.5), figures.ingress.delay_ms(0.5)) == (0.5, 1.0)
     assert figures.egress.delay_ms(0.1) == pytest.approx(0.1)
     assert (figures.rtt_p10_ms, figures.rtt_p50_ms, figures.rtt_p90_ms) == (1, 5, 9)

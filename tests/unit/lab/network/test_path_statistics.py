@@ -28,7 +28,9 @@ def share_blamed(
     """Return the share of links with faults, among many that are ``real`` and should be ``profile``."""
     rng = np.random.default_rng(7450)
     simulated = (measured(real, rng, packets=packets, noise=noise) for _ in range(links))
-    blamed = [faults(profile, LinkFigures.from_json(raw, payload_bytes=PAYLOAD_BYTES), tolerance) for raw in simulated]
+    blamed = [
+        faults(profile, LinkFigures.from_probes(seen, payload_bytes=PAYLOAD_BYTES), tolerance) for seen in simulated
+    ]
     return sum(map(bool, blamed)) / links
 
 
@@ -43,7 +45,7 @@ def test_a_link_that_is_as_it_should_be_is_hardly_ever_blamed(
     rng = np.random.default_rng(7450)
 
     def measure(wanted: LinkProfile) -> LinkFigures:
-        return LinkFigures.from_json(measured(wanted, rng, packets=600, noise=noise), payload_bytes=PAYLOAD_BYTES)
+        return LinkFigures.from_probes(measured(wanted, rng, packets=600, noise=noise), payload_bytes=PAYLOAD_BYTES)
 
     settled = [settle(profile, measure, SELF_CHECK) for _ in range(25)]
     assert sum(bool(each.wrong) or each.profile != profile for each in settled) <= 2

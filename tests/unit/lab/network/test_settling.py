@@ -31,7 +31,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -> LinkFigures:
     """Return the figures of a link that does what it should, but for its rates."""
     link = LinkProfile(**{name: Impairment(delay_ms=way.delay_ms) for name, way in profile.directions.items()})
-    figures = LinkFigures.from_json(
+    figures = LinkFigures.from_probes(
         measured(link, np.random.default_rng(7450), packets=200), payload_bytes=PAYLOAD_BYTES
     )
     return replace(
@@ -135,7 +135,7 @@ def test_only_what_a_host_can_cause_is_measured_again(does: dict[str, float], ti
 
     def measure(profile: LinkProfile) -> LinkFigures:
         asked.append(profile)
-        return LinkFigures.from_json(measured(link, rng, packets=400), payload_bytes=PAYLOAD_BYTES)
+        return LinkFigures.from_probes(measured(link, rng, packets=400), payload_bytes=PAYLOAD_BYTES)
 
     settled = settle(FAR, measure, PRECONDITION)
     assert asked == [FAR] * times
@@ -144,7 +144,7 @@ def test_only_what_a_host_can_cause_is_measured_again(does: dict[str, float], ti
 
 def test_a_direction_that_was_not_measured_is_not_lowered() -> None:
     """Whoever says that it is slow is mistaken."""
-    figures = LinkFigures.from_json(measured(FAR, np.random.default_rng(1), packets=20), payload_bytes=PAYLOAD_BYTES)
+    figures = LinkFigures.from_probes(measured(FAR, np.random.default_rng(1), packets=20), payload_bytes=PAYLOAD_BYTES)
     with pytest.raises(ValueError, match="egress: a direction without a measured rate is not slow"):
         lowered(FAR, FAR, figures, ["egress"])
 

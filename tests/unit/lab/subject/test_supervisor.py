@@ -1,21 +1,22 @@
 """A subject whose nginx is started anew for every trial: the program in its image, and who asks it."""
 
-import base64
 import json
 import os
 import subprocess
-import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
 from tests.support.places import CHECKOUT
 from tuneproof.errors import LabError
-from tuneproof.lab.subject.supervisor import Supervisor
+from tuneproof.lab.protocol.messages import Question, parse_answer
+from tuneproof.lab.subject.supervisor import Supervisor, Tell
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.channel import Channel
+
+A = TypeVar("A")
 
 SCRIPT = CHECKOUT / "images/subject/supervise.sh"
 # Writes its id where nginx does, takes it away when it is ended, and fails for one configuration.
@@ -38,6 +39,7 @@ class Program:
     """The supervisor's program, with folders of its own and a stand-in for nginx."""
 
     def __init__(self, folder: Path) -> None:
+        self._asked = 0
         self.state = folder / "state"
         self.state.mkdir()
         binary = folder / "bin/nginx"
@@ -65,15 +67,19 @@ class Program:
             env=environment,
         )
 
-    def ask(self, question: object, *, timeout_s: float) -> Any:
+    def ask(self, question: Question[A]) -> A:
         """Stand in for a channel."""
-        assert timeout_s > 0
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(json.dumps(question) + "\n")
+        self._asked += 1
+        stdin.write(question.line(self._asked) + "\n")
         stdin.flush()
-        return json.loads(stdout.readline())
+        plain = json.loads(stdout.readline())
+        assert plain["number"] == self._asked
+        answered = parse_answer(question, plain)
+        assert not isinstance(answered, str), answered
+        return answered.answer
 
     def end(self) -> None:
         """End it by the end of its input, as its container's end does."""
@@ -156,14 +162,5 @@ def test_a_file_that_cannot_be_written_is_an_error(supervisor: Supervisor) -> No
 
 def test_what_it_is_not_made_for_is_answered(program: Program) -> None:
     """And what was said is readable."""
-    answer = program.ask("7 dance", timeout_s=1.0)
-    assert (answer["number"], answer["status"]) == (7, 1)
-    assert base64.b64decode(answer["said"]) == b"no such word: dance\n"
-
-
-def test_a_late_answer_is_passed_over() -> None:
-    """Its question was given up, and the next one has another number."""
-    answers = iter([{"number": 0, "status": 1, "said": ""}, {"number": 1, "status": 0, "said": ""}])
-    channel = types.SimpleNamespace(ask=lambda *_, **__: next(answers), listen=lambda **_: next(answers))
-    Supervisor(cast("Channel", channel), name="subject").stop()
-    assert next(answers, None) is None
+    said = program.ask(Tell(words=("dance",)))
+    assert (said.status, said.text) == (1, "no such word: dance\n")

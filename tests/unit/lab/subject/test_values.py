@@ -1,17 +1,24 @@
 """The subject as values: versions asked for, its nginx.conf, what was read back."""
 
 import json
-from typing import Any
+import types
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tuneproof.errors import BadInputError
+from tuneproof.errors import BadInputError, LabError
 from tuneproof.explain.parse.access_log.known import LAB
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
+from tuneproof.lab.protocol.codec import MalformedMessageError, to_plain
+from tuneproof.lab.protocol.netadmin import Greeting
+from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
-from tuneproof.lab.subject.snapshot import Snapshot
 from tuneproof.lab.subject.versions import choose_versions
+from tuneproof.proof.scenario.bench import read_snapshot
 from tuneproof.wording import as_numbers
+
+if TYPE_CHECKING:
+    from tuneproof.lab.topology.container import LabContainer
 
 
 @pytest.mark.parametrize(
@@ -171,21 +178,36 @@ def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> 
 
 def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
     """JSON has no whole numbers as names: ports come back as such."""
-    line = json.dumps(
-        {
-            "sysctls": {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": "4096"},
-            "listener_backlogs": {"8000": [511, 511]},
-            "counters": {"TcpExt.ListenDrops": 0},
-            "cpu_model": "Xeon",
-        }
+    taken = Snapshot(
+        sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": None},
+        listener_backlogs={8000: (511, 511)},
+        cpu_model="Xeon",
     )
-    snapshot = Snapshot.from_json_text(line)
-    assert snapshot.listener_backlogs == {8000: (511, 511)}
+    snapshot = read_snapshot(printing(json.dumps(to_plain(Greeting(snapshot=taken)))))
+    assert snapshot == taken
     assert snapshot.triple("net.ipv4.tcp_rmem") == (4096, 131072, 6291456)
-    assert (snapshot.counters["TcpExt.ListenDrops"], snapshot.cpu_model) == (0, "Xeon")
 
 
-def test_a_line_that_is_no_snapshot_is_an_error() -> None:
+@pytest.mark.parametrize(
+    ("line", "error", "message"),
+    [
+        ("Traceback (most recent call last):", ValueError, "Expecting value"),
+        (
+            '{"snapshot": {"sysctls": {}}}',
+            MalformedMessageError,
+            "Greeting.snapshot lacks listener_backlogs, cpu_model",
+        ),
+        ('{"ready_s": 0.5}', LabError, "a netadmin container has no snapshot"),
+    ],
+    ids=["no-json", "half-a-snapshot", "none"],
+)
+def test_a_line_that_is_no_snapshot_is_an_error(line: str, error: type[Exception], message: str) -> None:
     """A program that printed something else is noticed."""
-    with pytest.raises(ValueError, match="Expecting value"):
-        Snapshot.from_json_text("Traceback (most recent call last):")
+    with pytest.raises(error, match=message):
+        read_snapshot(printing(line))
+
+
+def printing(line: str) -> "LabContainer":
+    """Return a container whose program has printed a line, and then another."""
+    printed = types.SimpleNamespace(wait_for_log=lambda _: f"{line}\nmore\n", spec=types.SimpleNamespace(name="own"))
+    return cast("LabContainer", printed)

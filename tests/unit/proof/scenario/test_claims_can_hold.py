@@ -31,7 +31,7 @@ from tests.support.every_scenario import (
     STREET,
     TUNED,
 )
-from tuneproof.lab.load.base import TrialRecord
+from tuneproof.lab.load.base import Observation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.versions import SUITES
 from tuneproof.proof.inference.intervals import Interval, Scale
@@ -136,7 +136,7 @@ def test_no_claim_that_is_expected_to_be_refuted_is_left_out() -> None:
     ],
 )
 def test_observations_that_have_no_effect_to_tell_make_their_block_void(
-    scenario: Scenario[Any], name: str, block: Sequence[TrialRecord], reason: str
+    scenario: Scenario[Any], name: str, block: Sequence[Observation], reason: str
 ) -> None:
     """ValueError and ZeroDivisionError say so; any number would be one that nobody has measured."""
     claim = scenario.claim(name)

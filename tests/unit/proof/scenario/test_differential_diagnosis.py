@@ -21,7 +21,6 @@ from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
 
 QUIET: Final = RecordedObservation(
-    trial="b1",
     measuring_s=1.0,
     found=(),
     possible=(),
@@ -134,7 +133,7 @@ def test_a_share_of_the_capture_is_told_with_the_connections_it_was_counted_on()
     assert claim.effect(block) == Share(of=Tally(count=2, of=7), less=Tally(count=0, of=3))
 
 
-BLANK: Final = RecordedObservation(trial="b1", measuring_s=1.0, found=(), possible=())
+BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
 
 
 @pytest.mark.parametrize(

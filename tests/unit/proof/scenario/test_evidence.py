@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
+from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SUBJECT, FakeBench, access_line, claim, measuring, stalled
 from tuneproof.errors import BadInputError
+from tuneproof.lab.load.stall_observation import StallRecord
+from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.report.results.run_file import ResultsWriter
 
 
@@ -32,9 +34,13 @@ def test_every_file_of_the_evidence_is_written_and_listed(
 
 
 def test_the_evidence_is_what_was_measured(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Configuration and preconditions as they were, each trial with the client's whole record, each block's effect."""
+    """Configuration and preconditions as they were, each trial with its whole record, each block's effect."""
+
+    def recorded(_: str, number: int) -> StallRecord:
+        return stall_record(lags_ms=([20.0 + number % 3], [1.0]), steal_pct=3.0, measuring_s=1.25)
+
     stall = claim("stall", "loaded")
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
+    cell = measuring(FakeBench(recorded), writer, monkeypatch, stall).decide(stall)
     folder = (writer.folder / cell.evidence[0]).parent
     text = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
     assert text["subject.nginx.conf"] == SUBJECT.config.render()
@@ -44,7 +50,9 @@ def test_the_evidence_is_what_was_measured(writer: ResultsWriter, monkeypatch: p
     assert [(item["arm"], item["block"], item["label"]) for item in samples] == [
         ("loaded", block, f"loaded-b{block}") for block in range(1, 6)
     ]
-    assert samples[2]["raw"] == stalled("loaded", 3)
+    assert from_plain(StallRecord, samples[2]["raw"]) == recorded("loaded", 3)
+    assert set(samples[2]) == {"arm", "block", "label", "void_reasons", "measuring_s", "steal_pct", "raw"}
+    assert (samples[2]["measuring_s"], samples[2]["steal_pct"]) == (1.25, 3.0)
 
 
 def test_a_cell_has_the_log_of_its_own_trials_alone(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +106,9 @@ def test_a_results_folder_that_is_in_the_way_is_one_clear_error(
     assert str(writer.folder / "evidence") in caught.value.where
 
 
-def with_files(arm: str, number: int) -> dict[str, Any]:
-    """Return the record of a trial that left a capture behind."""
-    return {**stalled(arm, number), "files": {"nginx.pcap.gz": b"capture of %d" % number}}
+def capture(number: int) -> dict[str, bytes]:
+    """Return what a trial left behind besides."""
+    return {"nginx.pcap.gz": b"capture of %d" % number}
 
 
 def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(
@@ -108,7 +116,7 @@ def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(
 ) -> None:
     """A capture may be large; and a record of text has no place for bytes."""
     first, second = claim("first", "loaded"), claim("second", "loaded")
-    decide = measuring(FakeBench(with_files), writer, monkeypatch, first, second).decide
+    decide = measuring(FakeBench(stalled, files=capture), writer, monkeypatch, first, second).decide
     of_trials = [[path for path in decide(item).evidence if path.startswith("trials/")] for item in (first, second)]
     assert of_trials[0] == of_trials[1]
     assert [(writer.folder / path).read_bytes() for path in of_trials[0]] == [b"capture of %d" % n for n in range(1, 6)]

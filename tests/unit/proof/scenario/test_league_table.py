@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.canned_observations import turning
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import observed, stall_record
 from tuneproof.catalogue.network_quality import (
     CORNERS,
     SLOW_CLIENT,
@@ -29,7 +29,6 @@ from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.inference.tallies import Share, Tally
 
 ROUND = ProtocolObservation(
-    trial="a-b1",
     steal_pct=0.0,
     measuring_s=1.0,
     requests=20,
@@ -44,8 +43,8 @@ GRIDS = pytest.mark.parametrize("grid", [CORNERS, WHOLE], ids=["corners", "whole
 
 def trial(turn_cpu_ms: float, *, lag_ms: float = 21.26) -> StallObservation:
     """Return a trial whose loaded worker reads 64 KiB in each turn and needs so much CPU time for it."""
-    raw = raw_trial(lags_ms=([lag_ms], [1.0]), bulk=(3_000_000, 1_000_000), fast_ms=[5.0], baseline_ms=[4.0])
-    return turning(StallObservation.from_json(raw), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
+    record = stall_record(lags_ms=([lag_ms], [1.0]), bulk=(3_000_000, 1_000_000), fast_ms=[5.0], baseline_ms=[4.0])
+    return turning(observed(record), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
 
 
 def block(grid: Grid, turn_cpu_ms: float) -> dict[str, StallObservation]:

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from tests.support import fake_bench
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import (
     SPOILT,
     TRIAL_SECONDS,
@@ -20,6 +19,7 @@ from tests.support.fake_bench import (
     measuring,
     stalled,
 )
+from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally
@@ -55,7 +55,7 @@ def test_an_interval_around_the_threshold_is_inconclusive_after_the_last_look(
     writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reason says how many blocks were not enough."""
-    bench = FakeBench(lambda _, number: raw_trial(lags_ms=([2.0 if number % 2 else 12.0], [1.0])))
+    bench = FakeBench(lambda _, number: stall_record(lags_ms=([2.0 if number % 2 else 12.0], [1.0])))
     stall = claim("stall", "loaded")
     cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
     assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
@@ -68,7 +68,7 @@ def test_a_control_that_fails_makes_the_claim_unsupported(
 ) -> None:
     """Whatever the claim's own figures say: without the pathology they mean nothing."""
 
-    def only_remedied(arm_name: str, number: int) -> dict[str, Any]:
+    def only_remedied(arm_name: str, number: int) -> StallRecord:
         return stalled(arm_name, number) if arm_name == "remedied" else calm(arm_name, number)
 
     control = claim("pathology", "default", sentence="there is a stall")
@@ -98,7 +98,7 @@ def test_a_claim_that_two_arms_are_the_same_is_decided_by_its_margin_on_both_sid
     loaded_ms: tuple[float, ...], verdict: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cell says of which form it is, for who draws or words it."""
-    bench = FakeBench(lambda _, number: raw_trial(lags_ms=([loaded_ms[number % 3]], [1.0])))
+    bench = FakeBench(lambda _, number: stall_record(lags_ms=([loaded_ms[number % 3]], [1.0])))
     alike = claim("alike", "loaded", form=Form.SAME, threshold=5.05)
     cell = measuring(bench, writer, monkeypatch, alike).decide(alike)
     assert (cell.verdict, cell.threshold) == (verdict, 5.05)
@@ -248,10 +248,10 @@ def test_the_cells_pay_for_all_trials_and_the_set_up_together(
 ) -> None:
     """Claims share arms and are decided at different looks; the control's own arm is nobody's but paid for, too."""
 
-    def canned(arm_name: str, number: int) -> dict[str, Any]:
+    def canned(arm_name: str, number: int) -> StallRecord:
         # The shared arm's claim is decided at the first look, the wavering one's at the last.
         lag_ms = 2.0 if arm_name == "wavering" and number % 2 else 12.0 + 0.1 * (number % 3)
-        return raw_trial(lags_ms=([lag_ms], [1.0]), measuring_s=2.0)
+        return stall_record(lags_ms=([lag_ms], [1.0]), measuring_s=2.0)
 
     control = claim("pathology", "default")
     claims = (

@@ -10,8 +10,8 @@ from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.load.stall_load import BULK_BYTES, SMALL_BYTES
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.lab.subject.snapshot import Snapshot
 from tuneproof.lab.subject.versions import SUITES
 from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role
@@ -193,7 +193,6 @@ def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str
     return Snapshot(
         sysctls={"net.ipv4.tcp_rmem": rmem},
         listener_backlogs={8000: (511, 511)} if backlogs is None else backlogs,
-        counters={},
         cpu_model="Xeon",
     )
 
@@ -252,7 +251,7 @@ def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loade
 
 def test_a_sysctl_that_cannot_be_read_is_a_difference() -> None:
     """A kernel that does not show it cannot prove it; several faults are named together."""
-    seen = Snapshot(sysctls={}, listener_backlogs={}, counters={}, cpu_model="")
+    seen = Snapshot(sysctls={}, listener_backlogs={}, cpu_model="")
     with pytest.raises(PreconditionError, match=r"0 listening sockets .*; net\.ipv4\.tcp_rmem is None"):
         check_subject(SUBJECT, nginx="1.22", snapshot=seen, start_log=START_LOG, commands=COMMANDS)
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.canned_observations import STALL, turning
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import observed as observation_of
+from tests.support.canned_trials import stall_record
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
 from tuneproof.catalogue.reuseport_stall_effects import (
     concordance,
@@ -21,8 +22,8 @@ from tuneproof.catalogue.reuseport_stall_effects import (
     turn_cpu_ms,
 )
 from tuneproof.lab.load.stall_load import StallLoad
-from tuneproof.lab.load.stall_observation import StallObservation
-from tuneproof.lab.load.turns import TurnValues
+from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.protocol.turns import Histograms
 from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.preconditions import PreconditionError
@@ -47,8 +48,8 @@ def observed(
     *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
 ) -> StallObservation:
     """A trial whose idle worker needs 1 ms of CPU time per turn, with ten fast requests of which some are slow."""
-    raw = raw_trial(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
-    return turning(StallObservation.from_json(raw), turn_bytes=reads, turn_cpu_ms=cpu_ms)
+    record = stall_record(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
+    return turning(observation_of(record), turn_bytes=reads, turn_cpu_ms=cpu_ms)
 
 
 def served(*worker_pids: int | None) -> StallObservation:
@@ -77,7 +78,7 @@ def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_by
 
 def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
     """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
-    observation = StallObservation.from_json(raw_trial(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
+    observation = observation_of(stall_record(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
     assert slow(observation) == Tally(count=2, of=4)
 
 
@@ -95,12 +96,12 @@ def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_no
 
 
 @pytest.mark.parametrize(
-    "raw", [raw_trial(baseline_ms=[4.0]), raw_trial(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
+    "record", [stall_record(baseline_ms=[4.0]), stall_record(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
 )
-def test_without_requests_there_is_no_share(raw: dict[str, object]) -> None:
+def test_without_requests_there_is_no_share(record: StallRecord) -> None:
     """ValueError is what makes the block void."""
     with pytest.raises(ValueError, match=r"no fast request|no samples"):
-        slow(StallObservation.from_json(raw))
+        slow(observation_of(record))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_an_idle_worker_without_cpu_time_is_nothing_to_compare_with() -> None:
     whole = observed(cpu_ms=40.0)
     loaded, idle = whole.workers
     assert idle.turns is not None
-    asleep = dataclasses.replace(idle, turns=dataclasses.replace(idle.turns, cpu=TurnValues(buckets=())))
+    asleep = dataclasses.replace(idle, turns=dataclasses.replace(idle.turns, histograms=Histograms()))
     with pytest.raises(ValueError, match="the idle worker had no CPU time"):
         stall(dataclasses.replace(whole, workers=(loaded, asleep)))
 

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.support.canned_trials import raw_trial
+from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SPOILT, TRIAL_SECONDS, FakeBench, claim, measuring, stalled
-from tuneproof.lab.load.stall_observation import StallObservation
+from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.protocol.turns import Turns
 from tuneproof.proof.scenario.claims import Condition
 from tuneproof.proof.scenario.lab_links import LinkLostError
 from tuneproof.report.results.run_file import ResultsWriter
@@ -21,7 +23,7 @@ def test_a_trial_on_a_noisy_host_counts(
     noise: dict[str, Any], writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a neighbour takes costs width, and perhaps blocks; a rule against it would select by what the arms cause."""
-    noisy = raw_trial(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
+    noisy = stall_record(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
     bench = FakeBench(lambda arm_name, number: noisy if number == 2 else stalled(arm_name, number))
     stall = claim("stall", "loaded")
     cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
@@ -35,7 +37,7 @@ def test_a_host_that_is_noisy_all_the_time_is_no_reason_to_answer_nothing(
     writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many blocks as on a quiet one, and the same verdict."""
-    noisy = FakeBench(lambda _, number: raw_trial(lags_ms=([20.0 + number % 3], [1.0]), late_ms=9.0, steal_pct=40.0))
+    noisy = FakeBench(lambda _, number: stall_record(lags_ms=([20.0 + number % 3], [1.0]), late_ms=9.0, steal_pct=40.0))
     stall = claim("stall", "loaded")
     cell = measuring(noisy, writer, monkeypatch, stall).decide(stall)
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
@@ -64,7 +66,7 @@ def test_a_trial_that_lost_its_link_makes_its_block_void(
 ) -> None:
     """It has no record, but its reason and its time; the claim is decided by other blocks."""
 
-    def canned(arm_name: str, number: int) -> dict[str, Any]:
+    def canned(arm_name: str, number: int) -> StallRecord:
         if number == 2:
             raise LinkLostError("the wire of client ended during the trial")
         return stalled(arm_name, number)
@@ -89,7 +91,7 @@ def test_a_link_that_is_always_lost_makes_the_claim_unsupported(
 ) -> None:
     """A host on which wires do not live answers nothing."""
 
-    def canned(*_: object) -> dict[str, Any]:
+    def canned(*_: object) -> StallRecord:
         raise LinkLostError("the wire of client ended during the trial")
 
     stall = claim("stall", "loaded")
@@ -154,9 +156,9 @@ def test_a_record_that_says_nothing_costs_its_trial_only(
 ) -> None:
     """The run goes on, and the trial's evidence says why."""
 
-    def canned(arm_name: str, number: int) -> dict[str, Any]:
-        raw = stalled(arm_name, number)
-        return raw if number != 2 else {**raw, "turns": {"workers": [], "start_s": 0.0, "end_s": 0.0}}
+    def canned(arm_name: str, number: int) -> StallRecord:
+        record = stalled(arm_name, number)
+        return record if number != 2 else replace(record, turns=Turns(workers=(), start_s=0.0, end_s=0.0))
 
     stall = claim("stall", "loaded")
     cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)

@@ -4,13 +4,11 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
-from images.client.loadgen import exchanges
-from images.client.loadgen.exchanges import Flow
+from images.client.loadgen import flows
 from images.client.loadgen.tls import Records
-from tuneproof.lab.load import exchanges as asked
+from tuneproof.lab.protocol.exchanges import Connection, Flow, RunFlows
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
@@ -58,26 +56,21 @@ def answering(*answers: bytes, then_close: bool = True) -> Handler:
     return handle
 
 
-def run(handler: Handler, **fields: Any) -> list[dict[str, Any]]:
+def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
     """Run one flow against a handler; return its connections."""
     with server(handler) as port:
-        connections: list[dict[str, Any]] = exchanges.run(address="127.0.0.1", port=port, flows=[fields])["flows"][0]
+        (connections,) = flows.run(RunFlows(address="127.0.0.1", port=port, flows=(Flow(**fields),))).flows
     return connections
-
-
-def test_both_sides_have_the_same_fields_with_the_same_defaults() -> None:
-    """What is asked for is a dataclass there and here, and the image has none of this package."""
-    assert asked.Flow().to_json() == asdict(Flow())
 
 
 def test_every_request_of_a_connection_is_told() -> None:
     """Status, worker and bytes; and that the client closed it."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
-    assert [(answer["status"], answer["worker"], answer["body_bytes"]) for answer in connection["answers"]] == [
+    assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
         (200, 7, 5),
         (200, 7, 5),
     ]
-    assert (connection["error"], connection["closed_by_server"]) == ("", False)
+    assert (connection.error, connection.closed_by_server) == ("", False)
 
 
 def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> None:
@@ -89,36 +82,38 @@ def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> Non
         await answering(OK)(reader, writer)
 
     with server(handle) as port:
-        exchanges.run(address="127.0.0.1", port=port, flows=[{"connections": 3}], sources=["127.0.0.2", "127.0.0.3"])
+        flows.run(
+            RunFlows(address="127.0.0.1", port=port, flows=(Flow(connections=3),), sources=("127.0.0.2", "127.0.0.3"))
+        )
     assert sorted(seen) == ["127.0.0.2", "127.0.0.2", "127.0.0.3"]
 
 
 def test_an_answer_that_ends_early_is_told_as_far_as_it_came() -> None:
     """The status is there, the whole body is not."""
     (connection,) = run(answering(OK[:-2]))
-    (answer,) = connection["answers"]
-    assert (answer["status"], answer["body_bytes"], answer["complete"]) == (200, 3, False)
-    assert connection["closed_by_server"]
+    (answer,) = connection.answers
+    assert (answer.status, answer.body_bytes, answer.complete) == (200, 3, False)
+    assert connection.closed_by_server
 
 
 def test_a_server_that_says_nothing_gives_no_answer() -> None:
     """Status 0 stands for it."""
     (connection,) = run(answering(b""))
-    assert [answer["status"] for answer in connection["answers"]] == [0]
-    assert connection["closed_by_server"]
+    assert [answer.status for answer in connection.answers] == [0]
+    assert connection.closed_by_server
 
 
 def test_chunks_are_counted_without_their_frame() -> None:
     """As nginx sends what it compresses."""
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
     (connection,) = run(answering(chunked))
-    assert [(answer["body_bytes"], answer["complete"]) for answer in connection["answers"]] == [(5, True)]
+    assert [(answer.body_bytes, answer.complete) for answer in connection.answers] == [(5, True)]
 
 
 def test_a_body_without_a_length_ends_with_the_connection() -> None:
     """RFC 9112, section 6.3."""
     (connection,) = run(answering(b"HTTP/1.1 200 OK\r\n\r\nabcd"))
-    assert [(answer["body_bytes"], answer["complete"]) for answer in connection["answers"]] == [(4, True)]
+    assert [(answer.body_bytes, answer.complete) for answer in connection.answers] == [(4, True)]
 
 
 def test_part_of_a_head_is_sent_and_nothing_more() -> None:
@@ -131,7 +126,7 @@ def test_part_of_a_head_is_sent_and_nothing_more() -> None:
 
     (connection,) = run(listen, head_bytes=9, hold_s=0.1)
     assert seen == [b"GET / HTT"]
-    assert (connection["answers"], connection["closed_by_server"]) == ([], False)
+    assert (connection.answers, connection.closed_by_server) == ((), False)
 
 
 def test_what_a_server_says_to_a_held_connection_is_told() -> None:
@@ -142,23 +137,23 @@ def test_what_a_server_says_to_a_held_connection_is_told() -> None:
         writer.close()
 
     (connection,) = run(refuse, head_bytes=9, hold_s=5.0)
-    assert [answer["status"] for answer in connection["answers"]] == [408]
-    assert connection["closed_by_server"]
+    assert [answer.status for answer in connection.answers] == [408]
+    assert connection.closed_by_server
 
 
 def test_a_connection_that_takes_too_long_is_given_up() -> None:
     """With that as its error, and not as the server's doing."""
     (connection,) = run(answering(OK[:-2], then_close=False), timeout_s=0.2)
-    assert (connection["error"], connection["closed_by_server"]) == ("TIMEOUT", False)
+    assert (connection.error, connection.closed_by_server) == ("TIMEOUT", False)
 
 
 def test_paths_are_numbered_and_bodies_announced() -> None:
     """So that every request of a page can ask for something else."""
     flow = Flow(path="/{c}/{n}", requests=2, method="POST", body_bytes=3, close=True, headers={"A": "b"})
-    assert flow.request("lab", connection=4, number=1) == (
+    assert flows.request(flow, "lab", connection=4, number=1) == (
         b"POST /4/1 HTTP/1.1\r\nHost: lab\r\nConnection: close\r\nA: b\r\nContent-Length: 3\r\n\r\n\0\0\0"
     )
-    assert b"Connection" not in flow.request("lab", connection=4, number=0)
+    assert b"Connection" not in flows.request(flow, "lab", connection=4, number=0)
 
 
 def test_only_so_many_connections_are_open_at_a_time() -> None:

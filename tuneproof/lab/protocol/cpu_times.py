@@ -1,13 +1,24 @@
-"""What the whole machine did during the window: CPU time from /proc/stat (proc(5)), as a share of all CPU time.
-
-/proc/stat is not namespaced: a container sees the machine's figures.
-"""
+"""CPU time of the whole machine from /proc/stat (proc(5)), which is not namespaced."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Self
 
-_STEAL = 7
-_IDLE = (3, 4)
+_STEAL: Final = 7
+_IDLE: Final = (3, 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineShares:
+    """What a machine's CPUs did over a time, in percent of all CPU time.
+
+    Attributes:
+        busy_pct: They worked.
+        steal_pct: The hypervisor had them.
+    """
+
+    busy_pct: float = 0.0
+    steal_pct: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,22 +28,22 @@ class CpuTimes:
     jiffies: tuple[int, ...]
 
     @classmethod
-    def read(cls) -> "CpuTimes":
+    def read(cls) -> Self:
         """Read the machine's counters."""
         return cls.parse(Path("/proc/stat").read_text(encoding="ascii"))
 
     @classmethod
-    def parse(cls, text: str) -> "CpuTimes":
+    def parse(cls, text: str) -> Self:
         """Parse the text of /proc/stat."""
         # Guest time is already contained in user and nice.
         return cls(jiffies=tuple(int(column) for column in text.splitlines()[0].split()[1:9]))
 
-    def since(self, earlier: "CpuTimes") -> dict[str, float]:
-        """Return the busy and the stolen share of the time between two readings, in percent."""
+    def since(self, earlier: Self) -> MachineShares:
+        """Return what was done between two readings; nothing if no time has passed."""
         deltas = [now - before for now, before in zip(self.jiffies, earlier.jiffies, strict=True)]
         total = sum(deltas)
         if total == 0:
-            return {"busy_pct": 0.0, "steal_pct": 0.0}
+            return MachineShares()
         idle = sum(deltas[column] for column in _IDLE)
         steal = deltas[_STEAL]
-        return {"busy_pct": 100 * (total - idle - steal) / total, "steal_pct": 100 * steal / total}
+        return MachineShares(busy_pct=100 * (total - idle - steal) / total, steal_pct=100 * steal / total)

@@ -1,0 +1,106 @@
+"""HTTP load by the tools that articles use: ApacheBench (ab(1), ``ab``) and wrk.
+
+What the tools count, by their sources (support/ab.c of httpd 2.4, src/wrk.c of wrk 4.1.0):
+
+* ab opens one connection and, when its response's head has come, all others. With ``-r`` it survives resets, but it
+  ends with an error after some ten refused connections, and when nothing at all happens for the time limit.
+* ab counts one broken connection under several names (receive, exceptions, length), and as complete; one that never
+  stood then has a connect time of 0. So times are to be believed only without failures.
+* ab counts a request on a kept-alive connection with a connect time of 0.
+* wrk's latency begins when the connection stands. Answers later than its time limit count as timeouts, though complete.
+"""
+
+import math
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tuneproof.lab.protocol.requests import AbTimes, RunTool, ToolSaid
+from tuneproof.lab.protocol.serving import CannotDoError
+
+_LONG_CONNECT_MS = 1000.0
+_LAST_LINES = 8
+_COLUMNS = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
+
+
+def run(asked: RunTool) -> ToolSaid:
+    """Run the tool to its end.
+
+    Raises:
+        CannotDoError: The tool is missing, or ended with an error, or its file is not as expected.
+        ValueError: There is no such tool, or it lacks its ``requests`` or ``seconds``, or a number is not whole.
+    """
+    if asked.tool == "wrk":
+        return ToolSaid(report=_output(wrk_command(asked)))
+    if asked.tool != "ab":
+        raise ValueError(f"tool {asked.tool!r}: there are only ab and wrk")
+    with tempfile.TemporaryDirectory() as folder:
+        times_file = Path(folder) / "times.tsv"
+        report = _output(ab_command(asked, times=times_file))
+        return ToolSaid(report=report, times=ab_times(times_file.read_text(encoding="ascii")))
+
+
+def ab_command(asked: RunTool, *, times: Path) -> list[str]:
+    """Return the command for ab, which writes the times of all requests to a file (``-g``)."""
+    if asked.requests is None:
+        raise ValueError("ab needs a number of requests")
+    # -q: no progress on standard error; -r: go on after a reset.
+    command = ["ab", "-q", "-r", "-n", f"{asked.requests:d}", "-c", f"{asked.concurrency:d}"]
+    command += ["-s", f"{asked.timeout_s:d}", *(["-k"] if asked.keep_alive else [])]
+    return [*command, "-g", str(times), _url(asked)]
+
+
+def wrk_command(asked: RunTool) -> list[str]:
+    """Return the command for wrk, which keeps connections alive unless told otherwise by a header."""
+    if asked.seconds is None:
+        raise ValueError("wrk needs a number of seconds")
+    command = ["wrk", "-t1", f"-c{asked.concurrency:d}", f"-d{asked.seconds:d}s", "--timeout", f"{asked.timeout_s:d}s"]
+    return [*command, "--latency", *([] if asked.keep_alive else ["-H", "Connection: close"]), _url(asked)]
+
+
+def ab_times(text: str) -> AbTimes:
+    """Return what ``ab -g`` wrote: a header, then starttime, seconds, ctime, dtime, ttime and wait, by tabs.
+
+    The last four are whole milliseconds: ctime until the connection stood, ttime in all.
+
+    Raises:
+        CannotDoError: The columns are others, or there is no request.
+    """
+    header, *lines = text.splitlines() or [""]
+    if header.split("\t") != _COLUMNS or not lines:
+        raise CannotDoError(f"ab wrote other columns, or nothing below them: {header!r}")
+    rows = [line.split("\t") for line in lines]
+    connect_ms, total_ms = sorted(float(row[2]) for row in rows), sorted(float(row[4]) for row in rows)
+    return AbTimes(
+        connect_ms={**_percentiles(connect_ms), "max": connect_ms[-1]},
+        connects_over_1s=sum(value_ms >= _LONG_CONNECT_MS for value_ms in connect_ms),
+        total_ms=_percentiles(total_ms),
+    )
+
+
+def _url(asked: RunTool) -> str:
+    return f"http://{asked.address}:{asked.port}{asked.path}"
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise CannotDoError(f"{command[0]} is not installed") from error
+    if done.returncode:
+        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        raise CannotDoError(f"{command[0]} ended with status {done.returncode}: {' | '.join(lines[-_LAST_LINES:])}")
+    return done.stdout
+
+
+def _percentiles(ordered_ms: list[float]) -> dict[str, float]:
+    """Return nearest-rank percentiles: values that occurred."""
+    return {f"p{percent}": ordered_ms[math.ceil(len(ordered_ms) * percent / 100) - 1] for percent in (50, 99)}

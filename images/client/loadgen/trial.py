@@ -1,0 +1,187 @@
+"""A trial of the stall: prepared, then told to go.
+
+A window that began long before it was asked for is not run: the trial can be prepared again.
+"""
+
+import itertools
+import socket
+import time
+from dataclasses import dataclass
+
+from tuneproof.lab.protocol.cpu_times import CpuTimes
+from tuneproof.lab.protocol.serving import CannotDoError
+from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, Go, Prepare, Prepared, Went, Window
+
+from . import http1
+from .background import Background
+from .bulk import download
+from .fast import FastClient
+from .placement import place
+from .probe import probe
+
+# A window that began so long before it was asked for has lost too much of itself to count.
+_LATEST_S = 0.1
+# At the end the rest of the downloads may still stand in a slow link's queue, in front of the worker's answer.
+_LAST_ANSWER_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fast:
+    requests: tuple[FastRequest, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsed:
+    """A trial that only waits for its start.
+
+    Attributes:
+        asked: The trial.
+        baseline: Fast requests of the unloaded phase.
+        placed: Connections by worker process id: one for questions (see :func:`prepare`), then the bulk downloads'.
+    """
+
+    asked: Prepare
+    baseline: tuple[FastRequest, ...]
+    placed: dict[int, list[socket.socket]]
+
+    def give_up(self) -> None:
+        """Close all connections."""
+        for connection in itertools.chain.from_iterable(self.placed.values()):
+            connection.close()
+
+
+class Trials:
+    """Prepares one trial after the other, and runs it."""
+
+    def __init__(self) -> None:
+        self._waiting: Rehearsed | None = None
+
+    def prepare(self, asked: Prepare) -> Prepared:
+        """Prepare a trial; see :func:`prepare`. One that still waits is given up."""
+        if self._waiting is not None:
+            self._waiting.give_up()
+            self._waiting = None
+        self._waiting = prepare(asked)
+        return Prepared(ready_s=time.monotonic())
+
+    def go(self, asked: Go) -> Went:
+        """Run the window of the trial that was prepared last; see :func:`measure`.
+
+        Raises:
+            CannotDoError: None was.
+        """
+        if self._waiting is None:
+            raise CannotDoError("no trial was prepared")
+        rehearsed, self._waiting = self._waiting, None
+        return measure(rehearsed, start_s=asked.start_s)
+
+
+def _fast_open_loop(spec: Prepare, *, start_s: float, end_s: float) -> _Fast:
+    client = _fast_client(spec, origin_s=start_s)
+    client.run_open_loop((start_s + tick / spec.fast_rate_hz for tick in itertools.count()), end_s=end_s)
+    return _Fast(requests=client.records)
+
+
+def _fast_baseline(spec: Prepare) -> tuple[FastRequest, ...]:
+    start_s = time.monotonic()
+    client = _fast_client(spec, origin_s=start_s)
+    client.run_one_after_another(end_s=start_s + spec.baseline_s)
+    return client.records
+
+
+def _fast_client(spec: Prepare, *, origin_s: float) -> FastClient:
+    request = http1.get(spec.fast_path, host=spec.address, trial=spec.trial, keep_alive=False)
+    return FastClient(spec.address, spec.port, request=request, timeout_s=spec.fast_timeout_s, origin_s=origin_s)
+
+
+def _bulk(spec: Prepare, placed: list[list[socket.socket]], *, start_s: float, end_s: float) -> BulkSamples:
+    request = http1.get(spec.bulk_path, host=spec.address, trial=spec.trial)
+    samples = download([item for group in placed for item in group], request=request, start_s=start_s, end_s=end_s)
+    counts = iter(samples.window_bytes)
+    return BulkSamples(
+        worker_bytes=tuple(sum(itertools.islice(counts, len(group))) for group in placed),
+        ended_early=samples.ended_early,
+    )
+
+
+def prepare(spec: Prepare) -> Rehearsed:
+    """Run the unloaded phase, then place the connections; nothing is placed if neither probes nor downloads need it.
+
+    Raises:
+        PlacementError: The workers were not reached in time.
+        OSError: Nobody listens there.
+    """
+    baseline = _fast_baseline(spec) if spec.baseline_s else ()
+    # The probe's connection comes first. A worker with bulk downloads has one even without probes: for the end.
+    per_worker = tuple(count + 1 if spec.probes or count else 0 for count in spec.bulk_per_worker)
+    placed = {}
+    if any(per_worker):
+        placed = place(
+            spec.address,
+            spec.port,
+            workers=spec.workers,
+            per_worker=per_worker,
+            trial=spec.trial,
+            timeout_s=spec.place_timeout_s,
+        )
+    return Rehearsed(asked=spec, baseline=baseline, placed=placed)
+
+
+def measure(prepared: Rehearsed, *, start_s: float) -> Went:
+    """Start the bulk downloads, run all loads in the window from ``start_s`` on; return everything that was seen.
+
+    A window that began long ago is not run, and nothing has been loaded then: the question came late, as it does on a
+    busy host.
+
+    Raises:
+        ChildProcessError: A load failed.
+        ConnectionError: A worker closed a probe's connection, or did not answer.
+    """
+    spec = prepared.asked
+    late_s = time.monotonic() - start_s
+    if late_s > _LATEST_S:
+        prepared.give_up()
+        return Went(late_s=late_s)
+    end_s = start_s + spec.measure_s
+    first = {pid: connections[0] for pid, connections in prepared.placed.items() if connections}
+    bulk_connections = [connections[1:] for connections in prepared.placed.values()]
+    bulk: Background[BulkSamples] | None = None
+    fast: Background[_Fast] | None = None
+    if any(bulk_connections):
+        bulk = Background(lambda: _bulk(spec, bulk_connections, start_s=start_s, end_s=end_s), BulkSamples)
+        for connection in itertools.chain.from_iterable(bulk_connections):
+            connection.close()
+    if spec.fast_rate_hz:
+        fast = Background(lambda: _fast_open_loop(spec, start_s=start_s, end_s=end_s), _Fast)
+    _sleep_until(start_s)
+    before = CpuTimes.read()
+    request = http1.get("/probe", host=spec.address, trial=spec.trial)
+    samples = {}
+    if spec.probes:
+        samples = probe(first, start_s=start_s, end_s=end_s, interval_s=spec.probe_interval_s, request=request)
+    _sleep_until(end_s)
+    machine = CpuTimes.read().since(before)
+    brought, requests = bulk.result() if bulk else None, fast.result().requests if fast else ()
+    # Fast requests that began in the window are followed to their end.
+    loaded_s = time.monotonic() - start_s
+    # A worker that drops a bulk download's temporary file is busy for a while: the next trial must not pay for it. The
+    # question goes the way of the downloads, behind their end: over another link it could overtake it.
+    for connection in first.values():
+        connection.settimeout(_LAST_ANSWER_TIMEOUT_S)
+        http1.exchange(connection, request)
+        connection.close()
+    window = Window(
+        workers=tuple(prepared.placed),
+        measure_s=spec.measure_s,
+        measuring_s=spec.baseline_s + loaded_s,
+        machine=machine,
+        probe=tuple(samples.values()),
+        bulk=brought,
+        fast=requests,
+        baseline=prepared.baseline,
+    )
+    return Went(window=window)
+
+
+def _sleep_until(then_s: float) -> None:
+    time.sleep(max(0.0, then_s - time.monotonic()))

@@ -1,0 +1,267 @@
+"""The program in the client: questions, answers, what goes on after a failure, and what is let go at the end."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from images.client.loadgen import __main__ as program
+from images.client.loadgen.hold import Holder
+from images.client.loadgen.slow_readers import InBackground
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.places import CHECKOUT
+from tuneproof.lab.protocol.connections import (
+    EndSlowReaders,
+    Hold,
+    Release,
+    Released,
+    StartSlowReaders,
+    StartStorm,
+)
+from tuneproof.lab.protocol.exchanges import Flow, RunFlows
+from tuneproof.lab.protocol.messages import Answered, Done, Question, parse_answer
+from tuneproof.lab.protocol.requests import LookForGaps, RequestOneByOne, RunTool
+from tuneproof.lab.protocol.serving import Answers
+
+# The stand-in's threads keep no lock that a forked load would need.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+A = TypeVar("A")
+
+
+@pytest.fixture
+def able() -> Iterator[Answers]:
+    """What the program can do; nothing of it is left after the test."""
+    holder, readers = Holder(), InBackground()
+    yield program.answers(holder, readers)
+    readers.close()
+    holder.release()
+
+
+def reply(able: Answers, question: Question[A]) -> Answered[A] | str:
+    """Return the answer to a question, or what went wrong, as the lab reads it."""
+    return parse_answer(question, json.loads(able.answer(question.line(1))))
+
+
+def answered(able: Answers, question: Question[A]) -> Answered[A]:
+    """Return the answer to a question that can be answered."""
+    told = reply(able, question)
+    assert not isinstance(told, str), told
+    return told
+
+
+def holding(server: FakeNginx, count: int) -> Hold:
+    """Ask for so many more connections to be held."""
+    return Hold(address="127.0.0.1", port=server.port, path="/small.bin", count=count)
+
+
+def reading(server: FakeNginx, count: int = 2) -> StartSlowReaders:
+    """Ask for readers that read for a minute."""
+    return StartSlowReaders(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count, hold_s=60.0)
+
+
+def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: Answers) -> None:
+    """But those of the stall and of tools, TLS and HTTP/2, for which other tests or other places stand."""
+    with FakeNginx(Behaviour(small_bytes=100)) as server:
+        target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
+        protocol = RequestOneByOne(
+            **target,
+            fast_path="/small.bin",
+            requests=2,
+            timeout_s=HANG_S,
+            bulk_path="/bulk.bin",
+            bulk_downloads=1,
+            trial="t",
+        )
+        # The stand-in answers none without its trial.
+        flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
+        began_s = time.monotonic()
+        storm = answered(able, StartStorm(**target, connections=3, wait_s=HANG_S))
+        started = answered(able, reading(server, 1))
+        slow = answered(able, EndSlowReaders())
+        article = answered(able, protocol)
+        held = answered(able, holding(server, 2))
+        released = answered(able, Release())
+        flows = answered(able, RunFlows(**target, flows=(flow,)))
+        gaps = answered(able, LookForGaps(seconds=0.01))
+        took_s = time.monotonic() - began_s
+    assert len(storm.answer.connect_ms) == 3
+    assert started.answer == Done()
+    assert slow.answer.alive == 1
+    assert len(article.answer.requests) == 2
+    assert (held.answer.held, released.answer.released) == (2, 2)
+    assert [answer.status for (connection,) in flows.answer.flows for answer in connection.answers] == [200]
+    assert 0 <= gaps.answer.lost_pct <= 100
+    told: tuple[Answered[Any], ...] = (storm, started, slow, article, held, released, flows, gaps)
+    for each in told:
+        assert 0 <= each.machine.steal_pct <= each.machine.steal_pct + each.machine.busy_pct <= 100.001
+    assert article.took_s > 0
+    assert gaps.took_s >= 0.01
+    assert sum(each.took_s for each in told) <= took_s
+
+
+@pytest.mark.parametrize("tool", ["wrk", "ab"])
+def test_a_missing_tool_is_an_error_in_the_answer(
+    tool: str, able: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One question that is missing above: its fields arrive. It is told without the name of an exception."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    load = RunTool(
+        tool=tool,
+        address="127.0.0.1",
+        port=1,
+        path="/",
+        concurrency=2,
+        keep_alive=True,
+        timeout_s=5,
+        requests=10,
+        seconds=1,
+    )
+    assert reply(able, load) == f"{tool} is not installed"
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("nonsense\n", "JSONDecodeError: Expecting value"),
+        ('{"number": 1, "of": {}}\n', "KeyError: 'ask'"),
+        ('{"number": 1, "ask": "Dance", "of": {}}\n', "there is no 'Dance' here, only Prepare, Go, RunTool, "),
+        (
+            '{"number": 1, "ask": "StartStorm", "of": {"address": "127.0.0.1"}}\n',
+            "StartStorm lacks port, connections, wait_s",
+        ),
+        ('{"number": 1, "ask": "Release", "of": {"gently": true}}\n', "Release has no gently"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_answered_with_the_reason(line: str, error: str, able: Answers) -> None:
+    """And the next one is answered as if nothing had been."""
+    told = json.loads(able.answer(line))
+    assert error in told["error"]
+    assert "answer" not in told
+    assert answered(able, Release()).answer == Released(released=0, closed_since=0)
+
+
+def test_the_traceback_of_a_failure_is_on_standard_error(able: Answers, capfd: pytest.CaptureFixture[str]) -> None:
+    """The answer has only the last line of it."""
+    told = reply(able, EndSlowReaders())
+    assert told == "RuntimeError: there are no slow readers"
+    assert "Traceback" in capfd.readouterr().err
+
+
+def test_slow_readers_read_on_while_other_questions_are_answered(able: Answers) -> None:
+    """Memory is looked at meanwhile; a question that finds them in the wrong state is answered with the reason."""
+    with FakeNginx(Behaviour(small_bytes=100)) as server:
+        assert reply(able, EndSlowReaders()) == "RuntimeError: there are no slow readers"
+        assert answered(able, reading(server)).answer == Done()
+        assert reply(able, reading(server)) == "RuntimeError: slow readers are there already"
+        assert answered(able, holding(server, 1)).answer.held == 1
+        server.wait_for_open(3)
+
+
+def test_slow_readers_end_when_they_are_told_to(able: Answers) -> None:
+    """The answer is theirs, with its own time: that of the end, not of the reading."""
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        answered(able, reading(server))
+        server.wait_for_open(2)
+        ended = answered(able, EndSlowReaders())
+        server.wait_for_open(0)
+        assert time.monotonic() - began_s < HANG_S
+    assert (ended.answer.alive, ended.answer.ended) == (2, 0)
+    assert ended.took_s < HANG_S
+
+
+@pytest.fixture
+def file_limits() -> Iterator[tuple[int, int]]:
+    """This process's limits of open files, soft and hard; they are the same again after the test."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    yield before
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("file_limits")
+def test_what_is_held_is_let_go_at_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever forgets to release leaves no connections to the next one; nor does a line that fails end the program."""
+    # Somebody else knows it, too: that it is forgotten must not be what closes its connections.
+    holder = Holder()
+    monkeypatch.setattr(program, "Holder", lambda: holder)
+    with FakeNginx(Behaviour(small_bytes=100)) as server:
+
+        def lines() -> Iterator[str]:
+            yield "nonsense\n"
+            yield holding(server, 2).line(1) + "\n"
+            server.wait_for_open(2)
+
+        monkeypatch.setattr(sys, "stdin", lines())
+        program.main()
+        server.wait_for_open(0)
+    failed, held = map(json.loads, capsys.readouterr().out.splitlines())
+    assert "JSONDecodeError" in failed["error"]
+    assert (held["number"], held["answer"]["held"]) == (1, 2)
+
+
+@pytest.mark.usefixtures("file_limits")
+def test_slow_readers_that_nobody_has_ended_end_with_the_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise they would read on into the next trial, and the program would wait for them."""
+    with FakeNginx(Behaviour()) as server:
+        ended_s = []
+
+        def lines() -> Iterator[str]:
+            yield reading(server).line(1) + "\n"
+            server.wait_for_open(2)
+            ended_s.append(time.monotonic())
+
+        monkeypatch.setattr(sys, "stdin", lines())
+        program.main()
+        assert time.monotonic() - ended_s[0] < HANG_S
+        server.wait_for_open(0)
+    assert json.loads(capsys.readouterr().out)["answer"] == {}
+
+
+def test_the_soft_limit_of_open_files_becomes_the_hard_one(file_limits: tuple[int, int]) -> None:
+    """10 000 connections need more files than the usual 1024."""
+    _, hard = file_limits
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
+    program.allow_many_files()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+
+
+def test_one_process_answers_one_question_after_the_other() -> None:
+    """Each answer comes before the next question, and the program ends with its input. It may open many files."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with (
+        FakeNginx(Behaviour(small_bytes=100)) as server,
+        subprocess.Popen(
+            [sys.executable, "-m", "loadgen"],
+            cwd=CHECKOUT / "images/client",
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            bufsize=1,
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told = []
+        for line in ("nonsense", holding(server, 2).line(1), Release().line(2)):
+            process.stdin.write(f"{line}\n")
+            told.append(json.loads(process.stdout.readline()))
+        limits = Path(f"/proc/{process.pid}/limits").read_text(encoding="ascii")
+        process.stdin.close()
+        assert process.wait(timeout=HANG_S) == 0
+    assert "error" in told[0]
+    assert [each["number"] for each in told[1:]] == [1, 2]
+    assert (told[1]["answer"]["held"], told[2]["answer"]["released"]) == (2, 2)
+    (open_files,) = (line.split() for line in limits.splitlines() if line.startswith("Max open files"))
+    assert open_files[3:5] == [str(hard), str(hard)]

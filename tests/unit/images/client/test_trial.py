@@ -1,0 +1,274 @@
+"""A whole trial of the client against a stand-in for nginx, through to the library's observation."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from images.client.loadgen.trial import Trials, measure, prepare
+from tests.support.canned_trials import observed
+from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tests.support.places import CHECKOUT
+from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
+from tuneproof.lab.protocol.messages import Answered, parse_answer
+from tuneproof.lab.protocol.serving import Answers, CannotDoError
+from tuneproof.lab.protocol.stall import BulkSamples, Go, Prepare, Prepared, Went, Window
+
+# The stand-in's threads keep no lock that a forked load would need.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+
+def spec(server: FakeNginx, **changes: Any) -> Prepare:
+    """Return a short trial, without loads unless asked for."""
+    quick: dict[str, Any] = {
+        "address": "127.0.0.1",
+        "port": server.port,
+        "trial": "arm-b1",
+        "workers": 2,
+        "bulk_per_worker": (0, 0),
+        "bulk_path": "/bulk.bin",
+        "fast_rate_hz": 0.0,
+        "fast_path": "/small.bin",
+        "fast_timeout_s": HANG_S,
+        "baseline_s": 0.0,
+        "probe_interval_s": 0.01,
+        "measure_s": 0.3,
+        "place_timeout_s": HANG_S,
+    }
+    return Prepare(**{**quick, **changes})
+
+
+def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window:
+    """Run a short trial; return what the lab would read of it."""
+    prepared = prepare(spec(server, **changes))
+    went = measure(prepared, start_s=time.monotonic() + settle_s)
+    window = from_plain(Went, json.loads(json.dumps(to_plain(went)))).window
+    assert window is not None
+    return window
+
+
+def observation_of(window: Window) -> StallObservation:
+    """Return what the library says of a window."""
+    return observed(StallRecord(**vars(window)))
+
+
+@pytest.mark.parametrize("missing", ["trial", "bulk_per_worker", "measure_s"])
+def test_a_missing_field_is_named(missing: str) -> None:
+    """Inside the container a plan has no defaults: the library's are the only ones."""
+    with FakeNginx(Behaviour()) as server:
+        fields = to_plain(spec(server))
+    del fields[missing]
+    with pytest.raises(MalformedMessageError, match=f"Prepare lacks {missing}"):
+        from_plain(Prepare, fields)
+
+
+def test_an_unknown_field_is_named() -> None:
+    """A knob that the client does not know would silently do nothing."""
+    with FakeNginx(Behaviour()) as server:
+        fields = {**to_plain(spec(server)), "slow_readers": 3}
+    with pytest.raises(MalformedMessageError, match="Prepare has no slow_readers"):
+        from_plain(Prepare, fields)
+
+
+def test_a_trial_brings_everything_that_an_observation_needs() -> None:
+    """Bulk downloads through one worker, fast requests through both, an unloaded phase before."""
+    with FakeNginx(Behaviour()) as server:
+        window = trial(server, bulk_per_worker=(2, 0), fast_rate_hz=50.0, baseline_s=0.3)
+    observation = observation_of(window)
+    assert [worker.worker_pid for worker in observation.workers] == [11, 12]
+    assert all(worker.probes > 1 for worker in observation.workers)
+    through_loaded, through_idle = observation.bulk_bytes_per_s
+    assert through_loaded > 1 << 20
+    assert through_idle == 0
+    assert observation.bulk_ended_early == 0
+    assert len(observation.fast) == 15
+    assert all(request.complete and request.body_bytes == 100_000 for request in observation.baseline)
+    assert len(observation.baseline) > 1
+    assert observation.measuring_s >= 0.6
+    assert window.measure_s == 0.3
+    assert {request.trial for request in server.requests} == {"arm-b1"}
+    assert server.workers_asked_for("/bulk.bin") == [11, 11]
+
+
+def test_a_trial_without_loads_only_probes() -> None:
+    """What was not asked for leaves nothing behind, and takes no time."""
+    with FakeNginx(Behaviour()) as server:
+        window = trial(server)
+        server.wait_for_open(0)
+    assert (window.bulk, window.fast, window.baseline) == (None, (), ())
+    assert {request.path for request in server.requests} == {"/probe"}
+    observation = observation_of(window)
+    assert sum(observation.bulk_bytes_per_s) == 0
+    assert 0 <= observation.steal_pct <= 100
+
+
+def test_a_delayed_worker_is_told_from_the_other_through_the_whole_trial() -> None:
+    """Worker 1 of the observation is the one with the smaller process id, wherever it came in the search."""
+    with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={7: 0.03})) as server:
+        window = trial(server)
+    first, second = observation_of(window).workers
+    assert (first.worker_pid, second.worker_pid) == (7, 31)
+    # What the machine does meanwhile may be in every lag but the shortest.
+    assert min(window.probe[1].lag_ms) < 15 < (first.lag_p50_ms or 0)
+
+
+# The client's process ends with the error, and its sockets with it; in this process they are left to the collector.
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
+def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) -> None:
+    """A missing bulk file is an error with its reason, not a trial without load."""
+    with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, pytest.raises(ChildProcessError):
+        trial(server, bulk_per_worker=(1, 0))
+    assert "bulk download answered with b'HTTP/1.1 404" in capfd.readouterr().err
+
+
+def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
+    """Downloads and fast requests are as they would be otherwise, and a worker without downloads is left alone."""
+    with FakeNginx(Behaviour()) as server:
+        prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
+        server.wait_for_open(3)
+        asked = len(server.workers_asked_for("/probe"))
+        start_s = time.monotonic() + 0.05
+        window = measure(prepared, start_s=start_s).window
+        assert time.monotonic() >= start_s + 0.3
+        server.wait_for_open(0)
+        # Only the last question, and only to the worker that has to get rid of downloads.
+        assert server.requests[-1].path == "/probe"
+        assert server.workers_asked_for("/probe")[asked:] == [12]
+    assert window is not None
+    assert (window.probe, window.workers) == ((), (11, 12))
+    assert window.bulk is not None
+    assert window.bulk.worker_bytes[0] == 0
+    assert window.bulk.worker_bytes[1] > 1 << 20
+    assert len(window.fast) == 15
+    assert window.measuring_s >= 0.3
+    assert 0 < window.machine.busy_pct + window.machine.steal_pct <= 100.001
+
+
+def test_without_probes_and_downloads_no_worker_is_looked_for() -> None:
+    """Fast requests go to whichever worker takes them."""
+    with FakeNginx(Behaviour()) as server:
+        window = trial(server, probes=False, fast_rate_hz=50.0)
+    assert (window.workers, window.probe, window.bulk) == ((), (), None)
+    assert {request.path for request in server.requests} == {"/small.bin"}
+    assert len(window.fast) == 15
+
+
+def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
+    """What it tells of the machine is about the whole window."""
+    with FakeNginx(Behaviour()) as server:
+        window = trial(server, probes=False)
+    assert server.requests == []
+    assert window.measuring_s >= 0.3
+
+
+def test_the_window_is_where_the_start_was_set() -> None:
+    """Bulk downloads begin before it, probes in it."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
+        began_s = time.monotonic()
+        window = trial(server, settle_s=0.5, bulk_per_worker=(1, 0))
+        assert time.monotonic() - began_s >= 0.8
+    # All bytes came before the window.
+    assert window.bulk == BulkSamples(worker_bytes=(0, 0), ended_early=1)
+    for samples in window.probe:
+        intended_ms = [at_ms - late_ms for at_ms, late_ms in zip(samples.at_ms, samples.late_ms, strict=True)]
+        assert all(0 <= each_ms < 300 for each_ms in intended_ms)
+
+
+def test_a_window_that_began_long_ago_is_not_run() -> None:
+    """A part of it would pass for the whole. Nothing was loaded, and the connections are closed: it can begin anew."""
+    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
+        prepared = prepare(spec(server, bulk_per_worker=(1, 0)))
+        went = measure(prepared, start_s=time.monotonic() - 0.2)
+        assert went.window is None
+        assert went.late_s >= 0.2
+        assert all(connection.fileno() == -1 for group in prepared.placed.values() for connection in group)
+
+
+def test_the_answer_to_prepare_tells_when_and_how_long() -> None:
+    """By the clock that the start of the window is given in; the unloaded phase is part of it."""
+    able = Answers()
+    able.to(Prepare, Trials().prepare)
+    with FakeNginx(Behaviour()) as server:
+        began_s = time.monotonic()
+        question = spec(server, probes=False, baseline_s=0.1)
+        ready = parse_answer(question, json.loads(able.answer(question.line(1))))
+        ended_s = time.monotonic()
+    assert isinstance(ready, Answered)
+    assert began_s + 0.1 <= ready.answer.ready_s <= ended_s
+    assert 0.1 <= ready.took_s <= ended_s - began_s
+
+
+def test_a_trial_that_was_not_prepared_is_not_run() -> None:
+    """Nor is one run twice."""
+    trials = Trials()
+    with pytest.raises(CannotDoError, match="no trial was prepared"):
+        trials.go(Go(start_s=time.monotonic()))
+    with FakeNginx(Behaviour()) as server:
+        trials.prepare(spec(server, probes=False))
+        assert trials.go(Go(start_s=time.monotonic())).window is not None
+        with pytest.raises(CannotDoError, match="no trial was prepared"):
+            trials.go(Go(start_s=time.monotonic()))
+
+
+def test_a_trial_that_was_too_late_is_not_run_without_being_prepared_again() -> None:
+    """Its connections are gone."""
+    trials = Trials()
+    with FakeNginx(Behaviour()) as server:
+        trials.prepare(spec(server))
+        assert trials.go(Go(start_s=time.monotonic() - 0.2)).window is None
+        server.wait_for_open(0)
+        with pytest.raises(CannotDoError, match="no trial was prepared"):
+            trials.go(Go(start_s=time.monotonic()))
+        trials.prepare(spec(server))
+        assert trials.go(Go(start_s=time.monotonic() + 0.1)).window is not None
+
+
+def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
+    """The last one runs, and of the others no connection is left."""
+    trials = Trials()
+    with FakeNginx(Behaviour()) as server:
+        trials.prepare(spec(server, trial="a-b1", bulk_per_worker=(3, 0)))
+        server.wait_for_open(5)
+        trials.prepare(spec(server, trial="b-b1", bulk_per_worker=(1, 0)))
+        server.wait_for_open(3)
+        window = trials.go(Go(start_s=time.monotonic() + 0.1)).window
+        server.wait_for_open(0)
+        assert [request.trial for request in server.requests if request.path == "/bulk.bin"] == ["b-b1"]
+    assert window is not None
+    assert window.workers == (11, 12)
+
+
+def test_one_process_runs_one_trial_after_the_other() -> None:
+    """The program stays between trials, and ends with its input."""
+    with (
+        FakeNginx(Behaviour()) as server,
+        subprocess.Popen(
+            [sys.executable, "-m", "loadgen"],
+            cwd=CHECKOUT / "images/client",
+            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        ) as program,
+    ):
+        assert program.stdin is not None
+        assert program.stdout is not None
+        windows = []
+        for label in ("a-b1", "b-b1"):
+            program.stdin.write(spec(server, trial=label, bulk_per_worker=(1, 0)).line(1) + "\n")
+            ready = from_plain(Prepared, json.loads(program.stdout.readline())["answer"])
+            program.stdin.write(Go(start_s=ready.ready_s + 0.2).line(2) + "\n")
+            windows.append(from_plain(Went, json.loads(program.stdout.readline())["answer"]).window)
+        program.stdin.close()
+        assert program.wait(timeout=HANG_S) == 0
+        server.wait_for_open(0)
+    assert [request.trial for request in server.requests if request.path == "/bulk.bin"] == ["a-b1", "b-b1"]
+    for window in windows:
+        assert window is not None
+        assert observation_of(window).bulk_bytes_per_s[0] > 0

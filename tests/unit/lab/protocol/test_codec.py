@@ -1,0 +1,191 @@
+"""Dataclasses go over the wire as JSON and come back the same, and nothing else comes back."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pytest
+
+from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
+
+
+class Point(NamedTuple):
+    """Two values of different types."""
+
+    at: int
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A dataclass within another one."""
+
+    size: int = 1
+    near: Point | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole:
+    """A field of every kind."""
+
+    text: str
+    count: int
+    share: float
+    on: bool
+    maybe: float | None
+    part: Part
+    maybe_part: Part | None
+    parts: tuple[Part, ...]
+    nested: tuple[tuple[int, ...], ...]
+    pair: tuple[int, str]
+    point: Point
+    points: tuple[Point, ...]
+    by_name: Mapping[str, Part]
+    by_number: Mapping[int, tuple[int, ...]]
+    maybe_by_name: Mapping[str, str | None]
+    nothing: None = None
+    defaulted: str = "usual"
+    made: Mapping[str, int] = field(default_factory=dict)
+
+
+FULL = Whole(
+    text="\N{GREEK SMALL LETTER MU}s",
+    count=7,
+    share=0.25,
+    on=True,
+    maybe=1.5,
+    part=Part(size=2),
+    maybe_part=Part(near=Point(3, "three")),
+    parts=(Part(), Part(size=3)),
+    nested=((1, 2), ()),
+    pair=(8, "eight"),
+    point=Point(9, "nine"),
+    points=(Point(1, "one"), Point(2, "two")),
+    by_name={"first": Part(size=4)},
+    by_number={8000: (511, 511), 9000: ()},
+    maybe_by_name={"known": "yes", "unknown": None},
+    defaulted="other",
+    made={"one": 1},
+)
+EMPTY = Whole(
+    text="",
+    count=0,
+    share=0.0,
+    on=False,
+    maybe=None,
+    part=Part(),
+    maybe_part=None,
+    parts=(),
+    nested=(),
+    pair=(0, ""),
+    point=Point(0, ""),
+    points=(),
+    by_name={},
+    by_number={},
+    maybe_by_name={},
+)
+
+
+def wire(value: object) -> Any:
+    """Return what arrives of a value."""
+    return json.loads(json.dumps(to_plain(value)))
+
+
+@pytest.mark.parametrize("value", [FULL, EMPTY], ids=["full", "empty"])
+def test_what_was_sent_arrives(value: Whole) -> None:
+    """Every kind of field, with its type: tuples are no lists, and ports no texts."""
+    arrived = from_plain(Whole, wire(value))
+    assert arrived == value
+    assert repr(arrived) == repr(value)
+
+
+def test_on_the_wire_are_the_names_of_fields_and_the_values_of_tuples() -> None:
+    """As a program in another language would read it, too."""
+    plain = wire(FULL)
+    assert plain["maybe_part"] == {"size": 1, "near": [3, "three"]}
+    assert plain["points"] == [[1, "one"], [2, "two"]]
+    assert plain["by_number"] == {"8000": [511, 511], "9000": []}
+    assert plain["nothing"] is None
+
+
+def test_fields_that_are_missing_keep_their_defaults() -> None:
+    """What is needed must be there, see below."""
+    plain = {name: value for name, value in wire(FULL).items() if name not in {"nothing", "defaulted", "made"}}
+    assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
+    assert from_plain(Part, {}) == Part()
+
+
+def test_a_whole_number_passes_for_one_with_a_fraction() -> None:
+    """JSON of other programs has one kind of numbers; it becomes what the field says."""
+    share = from_plain(Whole, {**wire(FULL), "share": 3}).share
+    assert (share, type(share)) == (3.0, float)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"text": 7}, "Whole.text is 7, which is no str"),
+        ({"text": None}, "Whole.text is None, which is no str"),
+        ({"count": "7"}, "Whole.count is '7', which is no int"),
+        ({"count": 7.0}, "Whole.count is 7.0, which is no int"),
+        ({"count": True}, "Whole.count is True, which is no int"),
+        ({"share": False}, "Whole.share is False, which is no float"),
+        ({"on": 1}, "Whole.on is 1, which is no bool"),
+        ({"maybe": "1.5"}, "Whole.maybe is '1.5', which is no float"),
+        ({"nothing": 0}, "Whole.nothing is 0, which is no NoneType"),
+        ({"part": None}, "Whole.part is None, which is no dict"),
+        ({"part": [2]}, "Whole.part is [2], which is no dict"),
+        ({"part": {"size": "2"}}, "Whole.part.size is '2', which is no int"),
+        ({"maybe_part": {"near": [3, 3]}}, "Whole.maybe_part.near[] is 3, which is no str"),
+        ({"parts": {}}, "Whole.parts is {}, which is no list"),
+        ({"parts": [{}, {"size": None}]}, "Whole.parts[].size is None, which is no int"),
+        ({"nested": [[1], 2]}, "Whole.nested[] is 2, which is no list"),
+        ({"nested": [[1, "2"]]}, "Whole.nested[][] is '2', which is no int"),
+        ({"by_name": []}, "Whole.by_name is [], which is no dict"),
+        ({"by_name": {"first": 4}}, "Whole.by_name.first is 4, which is no dict"),
+        ({"by_number": {"8000": [True]}}, "Whole.by_number.8000[] is True, which is no int"),
+        ({"maybe_by_name": {"known": 7}}, "Whole.maybe_by_name.known is 7, which is no str"),
+        ({"pair": [8]}, "Whole.pair has 1 values instead of 2"),
+        ({"pair": [8, "eight", 8]}, "Whole.pair has 3 values instead of 2"),
+        ({"point": [9]}, "Whole.point has 1 values instead of 2"),
+        ({"points": [[1, "one"], []]}, "Whole.points[] has 0 values instead of 2"),
+        ({"other": 1, "another": 2}, "Whole has no another, other"),
+        ({"part": {"length": 2}}, "Whole.part has no length"),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else value.partition(",")[0],
+)
+def test_what_is_of_another_type_is_refused_with_its_place(changed: dict[str, object], message: str) -> None:
+    """Nothing is converted: a number that arrives as something else means that the two sides disagree."""
+    with pytest.raises(MalformedMessageError) as caught:
+        from_plain(Whole, {**wire(FULL), **changed})
+    assert str(caught.value) == message
+
+
+def test_a_mapping_with_another_kind_of_names_is_refused_with_its_place() -> None:
+    """A port is a number, also as text."""
+    with pytest.raises(MalformedMessageError, match=r"Whole\.by_number"):
+        from_plain(Whole, {**wire(FULL), "by_number": {"http": []}})
+
+
+@pytest.mark.parametrize("left_out", [("text",), ("count", "by_number")])
+def test_what_is_missing_is_refused_by_name(left_out: tuple[str, ...]) -> None:
+    """All of it at once, in the order of the fields."""
+    plain = {name: value for name, value in wire(FULL).items() if name not in left_out}
+    with pytest.raises(MalformedMessageError) as caught:
+        from_plain(Whole, plain)
+    assert str(caught.value) == f"Whole lacks {', '.join(left_out)}"
+
+
+@pytest.mark.parametrize("plain", [None, [], "text", 7, True])
+def test_what_is_no_object_is_no_dataclass(plain: object) -> None:
+    """Not even one whose fields all have defaults."""
+    with pytest.raises(MalformedMessageError, match=r"^Part is .*, which is no dict$"):
+        from_plain(Part, plain)
+
+
+def test_a_long_value_is_cut_in_the_message() -> None:
+    """A file in the place of a number would fill the screen."""
+    with pytest.raises(MalformedMessageError) as caught:
+        from_plain(Part, {"size": "x" * 100_000})
+    assert len(str(caught.value)) < 150

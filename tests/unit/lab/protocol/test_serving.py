@@ -1,0 +1,190 @@
+"""The side of the containers: every line is answered, whatever is in it."""
+
+import io
+import json
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tuneproof.lab.protocol import serving
+from tuneproof.lab.protocol.cpu_times import CpuTimes, MachineShares
+from tuneproof.lab.protocol.messages import Answered, Done, Question, parse_answer
+from tuneproof.lab.protocol.serving import Answers, CannotDoError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum:
+    """What numbers add up to."""
+
+    sum: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Add(Question[Sum]):
+    """Add numbers."""
+
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forget(Question[Done]):
+    """Forget them."""
+
+
+class DataError(Exception):
+    """Something with a message that says enough."""
+
+
+def add(asked: Add) -> Sum:
+    """Add them up; some are refused, each in its own way."""
+    refused: dict[int, Exception] = {
+        -1: CannotDoError("there is no -1 here"),
+        -2: DataError("-2 is no data"),
+        -3: ZeroDivisionError("-3"),
+    }
+    for number in asked.numbers:
+        if number in refused:
+            raise refused[number]
+    return Sum(sum=sum(asked.numbers))
+
+
+@pytest.fixture
+def able() -> Answers:
+    """What can add and forget."""
+    answers = Answers(tells=(DataError,))
+    answers.to(Add, add)
+    answers.to(Forget, lambda _: Done())
+    return answers
+
+
+def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
+    """Return the answers to lines."""
+    out = io.StringIO()
+    able.serve([f"{line}\n" for line in lines], out)
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_a_question_is_handed_over_and_answered_under_its_number(able: Answers) -> None:
+    """In turn, a line each."""
+    asked = Add(numbers=(1, 2))
+    first, second = answered(able, asked.line(7), Forget().line(9))
+    assert (first["number"], first["answer"]) == (7, {"sum": 3})
+    assert (second["number"], second["answer"]) == (9, {})
+    read = parse_answer(asked, first)
+    assert isinstance(read, Answered)
+    assert read.answer == Sum(sum=3)
+
+
+def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) -> None:
+    """Who asks waits for it."""
+    flushed: list[str] = []
+
+    class Out(io.StringIO):
+        def flush(self) -> None:
+            flushed.append(self.getvalue())
+
+    out = Out()
+
+    def questions() -> Iterator[str]:
+        yield Forget().line(1)
+        assert flushed[-1].count("\n") == 1
+        yield Forget().line(2)
+        assert flushed[-1].count("\n") == 2
+
+    able.serve(questions(), out)
+    assert len(flushed) == 2
+
+
+def test_time_and_machine_are_told_of_what_was_done(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the question's coming to its answer."""
+    clock = iter([100.0, 102.5])
+    times = iter([CpuTimes(jiffies=(0,) * 8), CpuTimes(jiffies=(60, 0, 10, 20, 0, 0, 0, 10))])
+    monkeypatch.setattr(serving, "time", types.SimpleNamespace(monotonic=clock.__next__))
+    monkeypatch.setattr(CpuTimes, "read", times.__next__)
+    (told,) = answered(able, Forget().line(1))
+    assert told["took_s"] == 2.5
+    assert told["machine"] == {"busy_pct": 70.0, "steal_pct": 10.0}
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "is_traced"),
+    [(-1, "there is no -1 here", False), (-2, "-2 is no data", False), (-3, "ZeroDivisionError: -3", True)],
+    ids=["cannot-do", "tells", "unforeseen"],
+)
+def test_what_goes_wrong_is_answered_and_the_next_question_is_taken(
+    number: int,
+    error: str,
+    is_traced: bool,  # noqa: FBT001 - a parameter of the test
+    able: Answers,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What says enough is told by its message; anything else with its name, and its place on standard error."""
+    failed, done = answered(able, Add(numbers=(number,)).line(7), Forget().line(8))
+    assert (failed["number"], failed["error"]) == (7, error)
+    assert "answer" not in failed
+    assert failed.keys() == {"number", "error", "took_s", "machine"}
+    assert (done["number"], done["answer"]) == (8, {})
+    assert ("Traceback" in capsys.readouterr().err) == is_traced
+
+
+def test_only_exceptions_that_were_named_are_told_without_their_names() -> None:
+    """Another program may know no such error."""
+    plain = Answers()
+    plain.to(Add, add)
+    (failed,) = answered(plain, Add(numbers=(-2,)).line(1))
+    assert failed["error"] == "DataError: -2 is no data"
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('{"number": 7, "ask": "Dance", "of": {}}', "there is no 'Dance' here, only Add, Forget"),
+        ('{"number": 7, "ask": "Add", "of": {}}', "MalformedMessageError: Add lacks numbers"),
+        (
+            '{"number": 7, "ask": "Add", "of": {"numbers": [true]}}',
+            "MalformedMessageError: Add.numbers[] is True, which is no int",
+        ),
+        ('{"number": 7, "ask": "Add", "of": {"numbers": [], "twice": 1}}', "MalformedMessageError: Add has no twice"),
+        ('{"number": 7, "of": {}}', "KeyError: 'ask'"),
+        ('{"number": 7, "ask": "Forget"}', "KeyError: 'of'"),
+    ],
+    ids=["unknown", "missing", "wrong-type", "too-much", "no-name", "no-fields"],
+)
+def test_a_question_that_is_not_understood_is_answered(line: str, error: str, able: Answers) -> None:
+    """Under its number: who asked waits for it."""
+    failed, done = answered(able, line, Forget().line(8))
+    assert (failed["number"], failed["error"]) == (7, error)
+    assert done["answer"] == {}
+
+
+@pytest.mark.parametrize("line", ["{", "", "[]", "7"], ids=["half", "empty", "list", "number"])
+def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able: Answers) -> None:
+    """And the next one is."""
+    failed, done = answered(able, line, Forget().line(8))
+    assert "number" not in failed
+    assert failed["error"]
+    assert done["number"] == 8
+
+
+def test_an_answer_of_another_type_is_an_error() -> None:
+    """The lab would not understand it."""
+    able = Answers()
+    able.to(Add, lambda _: Done())
+    (failed,) = answered(able, Add(numbers=()).line(1))
+    assert failed["error"] == "TypeError: Add was answered by Done()"
+
+
+def test_a_machine_on_which_no_time_passed_did_nothing() -> None:
+    """Nothing is divided by it."""
+    now = CpuTimes(jiffies=(5,) * 8)
+    assert now.since(now) == MachineShares()
+
+
+def test_cpu_times_are_read_without_those_of_guests() -> None:
+    """They are contained in others; the first line is that of all CPUs."""
+    text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
+    assert CpuTimes.parse(text) == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))
+    assert len(CpuTimes.read().jiffies) == 8

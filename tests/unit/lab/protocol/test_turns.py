@@ -1,0 +1,85 @@
+"""What a worker's turns are told as: percentiles that weigh each turn by what it did."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.support import canned_turns
+from tuneproof.lab.protocol.codec import from_plain, to_plain
+from tuneproof.lab.protocol.turns import Bucket, Histograms, Turns, WorkerTurns
+
+
+def reading(*buckets: tuple[int, int, int]) -> WorkerTurns:
+    """Return a worker whose turns have read this, by bucket."""
+    return canned_turns.worker(11, read=buckets)
+
+
+@pytest.mark.parametrize(
+    ("number", "upper"),
+    [(0, 0), (7, 7), (8, 8), (15, 15), (16, 17), (23, 31), (24, 35), (67, 1535), (319, (1 << 42) - 1)],
+)
+def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
+    """Eight per power of two, and the smallest values by themselves."""
+    assert Bucket(number=number, turns=1, total=0).upper == upper
+
+
+def test_half_of_all_bytes_were_read_in_turns_of_the_weighted_median() -> None:
+    """A thousand turns that read nothing and a hundred small ones do not matter beside one that read most."""
+    worker = reading((0, 1000, 0), (64, 100, 102_400), (120, 1, 204_800))
+    assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (204_800, 204_800)
+
+
+@pytest.mark.parametrize(("small", "p50", "p99"), [(0.49, 50, 50), (0.5, 1, 50), (0.98, 1, 50), (0.99, 1, 1)])
+def test_a_percentile_is_where_so_much_has_been_read_by_smaller_turns(small: float, p50: int, p99: int) -> None:
+    """Turns of one byte that read this share of all bytes together, and turns of 50 bytes that read the rest."""
+    bytes_read = 10_000
+    of_one, of_fifty = round(small * bytes_read), round((1 - small) * bytes_read)
+    worker = reading((0, 700, 0), (1, of_one, of_one), (50, of_fifty // 50, of_fifty))
+    assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (p50, p99)
+
+
+def test_equal_turns_have_their_exact_value_at_every_rank() -> None:
+    """A bucket knows the sum of what is in it, so nothing is rounded to its ends."""
+    worker = reading((67, 9, 9 * 1500))
+    assert {worker.turn_bytes_p50, worker.turn_bytes_p99} == {1500}
+
+
+def test_where_there_was_nothing_there_is_no_percentile() -> None:
+    """Neither without turns nor with turns that read nothing."""
+    for worker in (reading(), reading((0, 17, 0))):
+        assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (None, None)
+        assert (worker.turn_cpu_p50_ms, worker.turn_wall_p50_ms) == (None, None)
+    assert reading().largest_turn_bytes is None
+    assert reading((0, 17, 0)).largest_turn_bytes == 0
+    assert reading((0, 17, 0), (67, 1, 1500)).largest_turn_bytes == 1535
+
+
+def test_a_workers_figures_are_in_the_units_of_their_names() -> None:
+    """Nanoseconds become milliseconds, bytes stay bytes."""
+    histograms = Histograms(
+        read_bytes=(Bucket(67, 4, 6000),),
+        cpu_ns=(Bucket(144, 2, 4_000_000),),
+        wall_ns=(Bucket(167, 1, 8_000_000),),
+    )
+    worker = replace(reading(), histograms=histograms, wall_ns=8_000_000, cpu_ns=2_000_000)
+    assert (worker.turn_bytes_p50, worker.turn_bytes_p99, worker.largest_turn_bytes) == (1500, 1500, 1535)
+    assert worker.turn_cpu_p50_ms == pytest.approx(2.0)
+    assert worker.turn_wall_p50_ms == pytest.approx(8.0)
+    assert worker.off_cpu_share == pytest.approx(0.75)
+
+
+def test_the_share_off_the_cpu_is_within_0_and_1() -> None:
+    """The two clocks differ by a trifle; without turns there is no share."""
+    steered = replace(reading((0, 1, 0)), wall_ns=1_000_000)
+    assert replace(steered, cpu_ns=1_000_001).off_cpu_share == 0
+    assert replace(steered, cpu_ns=0).off_cpu_share == 1
+    assert reading().off_cpu_share is None
+
+
+def test_turns_survive_json() -> None:
+    """The record of a trial is read again as it was; a bucket is three numbers there."""
+    turns = Turns(workers=(reading((67, 4, 6000)), canned_turns.worker(12)), start_s=1.5, end_s=2.5)
+    text = json.dumps(to_plain(turns))
+    assert from_plain(Turns, json.loads(text)) == turns
+    assert json.loads(text)["workers"][0]["histograms"]["read_bytes"] == [[67, 4, 6000]]

@@ -1,0 +1,173 @@
+"""A conversation with a program in a container, over a socket whose other end is a test's."""
+
+import json
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tuneproof.errors import LabError
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.topology import channel as channel_module
+from tuneproof.lab.topology.channel import Channel
+
+STDOUT, STDERR = 1, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum:
+    """What numbers add up to."""
+
+    sum: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Add(Question[Sum]):
+    """Add numbers."""
+
+    numbers: tuple[int, ...]
+
+
+ASKED = Add(numbers=(1, 2))
+
+
+class Talk:
+    """Both ends of a conversation.
+
+    Attributes:
+        channel: The lab's.
+    """
+
+    def __init__(self) -> None:
+        ours, self._theirs = socket.socketpair()
+        self.status: int | None = None
+        self.channel = Channel(ours, name="netadmin-client", program="adder", status=lambda: self.status)
+
+    def say(self, *messages: object) -> None:
+        """Print lines of JSON."""
+        self.print("".join(f"{json.dumps(message)}\n" for message in messages).encode())
+
+    def print(self, said: bytes, *, stream: int = STDOUT) -> None:
+        """Print bytes, in one of the engine's frames."""
+        self._theirs.sendall(struct.pack(">BxxxL", stream, len(said)) + said)
+
+    def heard(self) -> bytes:
+        """Return what has been asked."""
+        return self._theirs.recv(65536)
+
+    def end(self) -> None:
+        """End the program."""
+        self._theirs.close()
+
+    def close(self) -> None:
+        """Close both ends."""
+        self.channel.close()
+        self.end()
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    """A conversation."""
+    begun = Talk()
+    yield begun
+    begun.close()
+
+
+def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) -> None:
+    """Each question has a number of its own."""
+    talk.say({"number": 1, "answer": {"sum": 3}}, {"number": 2, "answer": {"sum": 7}})
+    assert talk.channel.ask(ASKED) == Sum(sum=3)
+    assert talk.channel.ask(Add(numbers=(3, 4))) == Sum(sum=7)
+    assert [json.loads(line) for line in talk.heard().splitlines()] == [
+        {"number": 1, "ask": "Add", "of": {"numbers": [1, 2]}},
+        {"number": 2, "ask": "Add", "of": {"numbers": [3, 4]}},
+    ]
+
+
+def test_the_time_that_an_answer_took_and_what_the_machine_did_come_with_it(talk: Talk) -> None:
+    """As the program measured them."""
+    machine = {"busy_pct": 50.0, "steal_pct": 1.5}
+    talk.say({"number": 1, "answer": {"sum": 3}, "took_s": 0.25, "machine": machine})
+    answered = talk.channel.timed(ASKED)
+    assert (answered.answer, answered.took_s) == (Sum(sum=3), 0.25)
+    assert answered.machine == MachineShares(busy_pct=50.0, steal_pct=1.5)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": {"sum": 99}}, {"number": 7, "error": "late"}],
+    ids=["unasked", "unasked-error", "late-answer", "late-error"],
+)
+def test_what_is_no_answer_to_the_question_is_passed_over(before: dict[str, object], talk: Talk) -> None:
+    """What a program prints by itself, and answers to questions that were given up."""
+    talk.say(before, {"number": 1, "answer": {"sum": 3}})
+    assert talk.channel.ask(ASKED) == Sum(sum=3)
+
+
+def test_an_answer_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
+    """The engine cuts what is printed as it likes; what goes to standard error is no part of an answer."""
+    talk.print(b'{"number": 1, "ans')
+    talk.print(b"a warning\n", stream=STDERR)
+    talk.print(b'wer": {"sum": 3}}\n{"number": 2,')
+    talk.print(b' "answer": {"sum": 4}}\n')
+    assert [talk.channel.ask(ASKED), talk.channel.ask(ASKED)] == [Sum(sum=3), Sum(sum=4)]
+
+
+def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) -> None:
+    """With the container and the question; the next one can be asked."""
+    talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": {"sum": 3}})
+    with pytest.raises(LabError) as caught:
+        talk.channel.ask(ASKED)
+    assert (caught.value.what, caught.value.where) == ("these are no numbers", "container netadmin-client, Add")
+    assert talk.channel.ask(ASKED) == Sum(sum=3)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (b'{"number": 1, "answer": {"sum": "3"}}\n', "Sum.sum is '3', which is no int"),
+        (b'{"number": 1, "answer": {"sum": 3, "of": 2}}\n', "Sum has no of"),
+        (b'{"number": 1}\n', "Add is answered by {'number': 1}"),
+        (b"Traceback (most recent call last):\n", "answered b'Traceback "),
+        (b"[1]\n", r"answered b'\[1\]'"),
+    ],
+    ids=["wrong-type", "unknown-field", "no-answer", "no-json", "no-object"],
+)
+def test_an_answer_that_is_none_is_an_error(said: bytes, message: str, talk: Talk) -> None:
+    """It says what came, and what the program printed as errors."""
+    talk.print(b"first\nlast\n", stream=STDERR)
+    talk.print(said)
+    with pytest.raises(LabError, match=message) as caught:
+        talk.channel.ask(ASKED)
+    assert caught.value.where == "container netadmin-client"
+    assert caught.value.tail == "first\nlast"
+
+
+def test_a_program_that_has_ended_is_an_error_with_its_status(talk: Talk) -> None:
+    """And with the end of what it said of it."""
+    talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
+    talk.status = 3
+    # Its output ends; whether it still takes questions is another matter.
+    talk._theirs.shutdown(socket.SHUT_WR)
+    with pytest.raises(LabError, match="adder ended with status 3") as caught:
+        talk.channel.ask(ASKED)
+    assert caught.value.tail == "\n".join(f"line {number}" for number in range(80, 100))
+
+
+def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes its time is waited for; an answer that comes too late is not taken for the next one's."""
+    monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
+    with pytest.raises(LabError, match=r"adder did not answer within 0\.03 s"):
+        talk.channel.ask(ASKED, lasts_s=0.02)
+    talk.say({"number": 1, "answer": {"sum": 99}}, {"number": 2, "answer": {"sum": 3}})
+    assert talk.channel.ask(ASKED, lasts_s=30.0) == Sum(sum=3)
+
+
+def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It hangs, and its input is full."""
+    monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
+    with pytest.raises(LabError, match=r"adder took no question within 0\.01 s"):
+        talk.channel.ask(Add(numbers=(1,) * 1_000_000))

@@ -1,0 +1,114 @@
+"""Frozen dataclasses to plain JSON types and back, held against their annotations on the way back."""
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from typing import Any, Final, TypeVar
+
+Value = TypeVar("Value")
+
+
+class MalformedMessageError(ValueError):
+    """What came is not what its type says."""
+
+
+def to_plain(value: object) -> Any:
+    """Return a value as json.dumps takes it: dataclasses and mappings as objects, tuples as lists."""
+    if is_dataclass(value):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def from_plain(wanted: type[Value], plain: object) -> Value:
+    """Build a value from what :func:`to_plain` returned; fields that are missing keep their defaults.
+
+    Args:
+        wanted: Its type: str, int, float, bool, None, a dataclass, a NamedTuple, and tuples, mappings and unions of
+            them. An int passes for a float.
+        plain: What json.loads returned.
+
+    Raises:
+        MalformedMessageError: It is something else; the message says where.
+    """
+    built: Value = _build(wanted, plain, wanted.__name__)
+    return built
+
+
+def _build(wanted: Any, plain: object, place: str) -> Any:
+    origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin is not None:
+        return _GENERIC[origin](parts, plain, place)
+    if is_dataclass(wanted):
+        return _build_dataclass(typing.cast("type", wanted), plain, place)
+    if issubclass(wanted, tuple):
+        return wanted(*_build_tuple(tuple(_hints(wanted).values()), plain, place))
+    if wanted is float and type(plain) is int:
+        return float(plain)
+    return _checked(wanted, plain, place)
+
+
+def _build_union(wanted: tuple[Any, ...], plain: object, place: str) -> Any:
+    """Return what a union has: None, or its one other type."""
+    if plain is None and type(None) in wanted:
+        return None
+    (other,) = (one for one in wanted if one is not type(None))
+    return _build(other, plain, place)
+
+
+def _build_tuple(wanted: tuple[Any, ...], plain: object, place: str) -> tuple[Any, ...]:
+    values = _checked(list, plain, place)
+    each = wanted[:1] * len(values) if wanted[1:] == (...,) else wanted
+    if len(each) != len(values):
+        raise MalformedMessageError(f"{place} has {len(values)} values instead of {len(each)}")
+    return tuple(_build(one, value, f"{place}[]") for one, value in zip(each, values, strict=True))
+
+
+def _build_mapping(wanted: tuple[Any, ...], plain: object, place: str) -> Mapping[Any, Any]:
+    key_type, item_type = wanted
+    items = _checked(dict, plain, place).items()
+    try:
+        # JSON has no other keys than strings.
+        keys = [key_type(key) for key, _ in items]
+    except ValueError as error:
+        raise MalformedMessageError(f"{place} has a name that is none: {error}") from error
+    return {key: _build(item_type, item, f"{place}.{key}") for key, (_, item) in zip(keys, items, strict=True)}
+
+
+def _build_dataclass(wanted: type, plain: object, place: str) -> Any:
+    given = _checked(dict, plain, place)
+    hints = _hints(wanted)
+    if unknown := sorted(given.keys() - hints.keys()):
+        raise MalformedMessageError(f"{place} has no {', '.join(map(str, unknown))}")
+    if missing := [field.name for field in fields(wanted) if field.name not in given and _is_needed(field)]:
+        raise MalformedMessageError(f"{place} lacks {', '.join(missing)}")
+    return wanted(**{name: _build(hints[name], value, f"{place}.{name}") for name, value in given.items()})
+
+
+def _is_needed(field: "Field[Any]") -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _checked(wanted: type, plain: object, place: str) -> Any:
+    # Not isinstance: a bool is an int.
+    if type(plain) is not wanted:
+        raise MalformedMessageError(f"{place} is {plain!r:.80}, which is no {wanted.__name__}")
+    return plain
+
+
+_GENERIC: Final[Mapping[Any, Callable[[tuple[Any, ...], object, str], Any]]] = {
+    types.UnionType: _build_union,
+    typing.Union: _build_union,
+    tuple: _build_tuple,
+    Mapping: _build_mapping,
+}
+
+
+@cache
+def _hints(wanted: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(wanted)

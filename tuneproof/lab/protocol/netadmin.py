@@ -1,0 +1,380 @@
+"""What a netadmin container's agent is asked to do with its role's link. images/netadmin/netadmin/agent.py does it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuneproof.lab.protocol.messages import Done, Question
+from tuneproof.lab.protocol.observer import Snapshot
+
+Impairments = Mapping[str, Mapping[str, float]]
+"""What netem does, by direction, ``egress`` and ``ingress``; see images/netadmin/netadmin/netem.py."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Greeting:
+    """What an agent has to say at its start; it prints it, too, and answers with it.
+
+    Attributes:
+        snapshot: The network namespace as it was found; None beside a wire.
+        ready_s: How long it took to raise the wire; None without one.
+        error: Why no wire can be raised; empty if nothing went wrong.
+    """
+
+    snapshot: Snapshot | None = None
+    ready_s: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Greet(Question[Greeting]):
+    """Say it again: what was printed before somebody listened is not heard."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shaped:
+    """What a link does.
+
+    Attributes:
+        read_back: As the kernel has it.
+    """
+
+    read_back: Impairments
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(Question[Shaped]):
+    """Shape both directions of the role's link.
+
+    Attributes:
+        wanted: What it shall do; all zero for nothing.
+        per_packet: By direction, whether netem must see single packets. What the role itself sends is seen to here;
+            what it receives is up to those who send it.
+    """
+
+    wanted: Impairments
+    per_packet: Mapping[str, bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchSegmentation(Question[Done]):
+    """Switch the segmentation offloads of the role's link.
+
+    Attributes:
+        on: On or off.
+    """
+
+    on: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixNeighbours(Question[Done]):
+    """Set MAC addresses for the role's link, never to be asked for again.
+
+    Attributes:
+        neighbours: By IPv4 address.
+    """
+
+    neighbours: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadAddresses(Question[Done]):
+    """Lead what the role sends to some IPv4 addresses to another one.
+
+    Attributes:
+        addresses: The addresses.
+        to: The other one.
+    """
+
+    addresses: tuple[str, ...]
+    to: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenEntries(Question[Done]):
+    """Give the role addresses of its own, and lead ports of its link to them.
+
+    Attributes:
+        entries: Port of the link, IPv4 address, port there.
+    """
+
+    entries: tuple[tuple[int, str, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Added:
+    """Addresses of the role's link.
+
+    Attributes:
+        addresses: Those that are new.
+    """
+
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddAddresses(Question[Added]):
+    """Give the role's link further IPv4 addresses of its subnet.
+
+    Attributes:
+        count: How many at the most: a small subnet has fewer.
+        used: Addresses that are somebody's.
+    """
+
+    count: int
+    used: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkStatus:
+    """Whether a link is shaped as it was told.
+
+    Attributes:
+        alive: Whether what shapes it lives; the kernel itself does.
+        pid: Process id of the wire's kernel inside the container; None without a wire.
+    """
+
+    alive: bool
+    pid: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadStatus(Question[LinkStatus]):
+    """Tell whether the link's shaper is alive."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revive(Question[Done]):
+    """Raise the wire again; it comes up unshaped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """Something that was printed.
+
+    Attributes:
+        text: It.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadWireLog(Question[Text]):
+    """Tell the end of what the wire's kernel has logged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadMemoryInside(Question[Text]):
+    """Tell /proc/meminfo of the wire's kernel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shapers:
+    """Why links cannot be shaped here; empty where they can.
+
+    Attributes:
+        native: By the host's kernel.
+        wire: By a wire.
+    """
+
+    native: str
+    wire: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TryShapers(Question[Shapers]):
+    """Try what can shape a link on this host."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapedInside:
+    """What a pair of links did that was shaped natively inside the wire's kernel.
+
+    Attributes:
+        impossible: Why that kernel cannot; empty if it can.
+        read_back: As it has it.
+        egress_ms: The shortest time of a frame one way.
+        ingress_ms: Likewise the other way.
+    """
+
+    impossible: str
+    read_back: Impairments
+    egress_ms: float
+    ingress_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeInside(Question[ShapedInside]):
+    """Do inside the wire's kernel what is done natively elsewhere.
+
+    Attributes:
+        wanted: As for :class:`Shape`.
+    """
+
+    wanted: Impairments
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartCapture(Question[Done]):
+    """Capture what passes the role's link.
+
+    Attributes:
+        filter_: See pcap-filter(7).
+        snap_bytes: Length that longer frames are cut to.
+    """
+
+    filter_: str
+    snap_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Captured:
+    """A capture, in pcap format.
+
+    Attributes:
+        file: Its path in the container.
+    """
+
+    file: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopCapture(Question[Captured]):
+    """End the capture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerProbes(Question[Done]):
+    """Answer the probes of one leading agent, to their end.
+
+    Attributes:
+        port: UDP and TCP port; the next one takes loads.
+    """
+
+    port: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadPlan:
+    """A load to measure a rate with; see images/netadmin/netadmin/load_path.py.
+
+    Attributes:
+        seconds: How long.
+        rate_bytes_per_s: How much is sent; for a stream, what may be expected.
+        stream: Whether it is a TCP connection, and not datagrams.
+    """
+
+    seconds: float
+    rate_bytes_per_s: float
+    stream: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathSeen:
+    """What probes of a path met. Times are in µs.
+
+    Attributes:
+        sent: Number of probes.
+        late: From when each was planned until the sender ran next.
+        there: Number and time of each probe's arrival, in order of arrival.
+        back: Number, time one way and time both ways of each returned probe, likewise.
+        loads: By direction, for each time that something new of a load had arrived: when, and how many bytes by then.
+    """
+
+    sent: int
+    late: tuple[int, ...]
+    there: tuple[tuple[int, int], ...]
+    back: tuple[tuple[int, int, int], ...]
+    loads: Mapping[str, tuple[tuple[int, int], ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbePath(Question[PathSeen]):
+    """Measure the path to an agent that answers.
+
+    Attributes:
+        address: IPv4 address of the answering namespace.
+        packets: Number of probes, each of which is sent back.
+        interval_s: Time between two probes.
+        payload_bytes: Size of a probe's UDP payload, 24 or more.
+        linger_s: How long stragglers are waited for.
+        loads: By direction, ``egress`` and ``ingress``, the load to measure the rate with. A direction that is not
+            named is not measured.
+        port: Port of the answering agent; the next one takes the loads there.
+        own_port: Port that takes the loads here. Default: the same as there.
+    """
+
+    address: str
+    packets: int
+    interval_s: float
+    payload_bytes: int
+    linger_s: float
+    loads: Mapping[str, LoadPlan]
+    port: int
+    own_port: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfOpened:
+    """SYNs that nobody will complete.
+
+    Attributes:
+        sent: How many were sent.
+        seconds: Time that sending them took.
+        sources: The first and the last address that was made up.
+    """
+
+    sent: int
+    seconds: float
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaveHalfOpen(Question[HalfOpened]):
+    """Send SYNs to a server from addresses that no container has.
+
+    Attributes:
+        address: The server's IPv4 address, in the lab's network.
+        port: Its port.
+        count: How many, 1 to 64512.
+    """
+
+    address: str
+    port: int
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TalkInStreet(Question[Done]):
+    """Be a part of the street around a service; see images/netadmin/netadmin/street.py.
+
+    Attributes:
+        part: "machine", "provider" or "strangers"; the same one as before.
+        address: IPv4 address that is talked to; empty for nobody.
+    """
+
+    part: str
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steered:
+    """Which CPUs handle what the role's link receives (RPS).
+
+    Attributes:
+        rps_cpus: By receive queue, as read back.
+    """
+
+    rps_cpus: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteerReceive(Question[Steered]):
+    """Let some CPUs handle what the role's link receives.
+
+    Attributes:
+        cpus: The CPUs; none switches it off.
+    """
+
+    cpus: tuple[int, ...]
