@@ -7,7 +7,8 @@ import pytest
 
 from fixtures.measurements import Measure
 from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, more
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.config import ERROR_LOG_PATH

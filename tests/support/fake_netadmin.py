@@ -12,10 +12,10 @@ import numpy as np
 from tests.support.simulated_links import measured
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
-from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol import links, netadmin
 from tuneproof.lab.protocol.codec import from_plain, to_plain
+from tuneproof.lab.protocol.links import PathSeen
 from tuneproof.lab.protocol.messages import Done, Question
-from tuneproof.lab.protocol.netadmin import PathSeen
 from tuneproof.lab.topology.channel import Channel
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tuneproof.lab.topology.lab import Lab
 
 Q = TypeVar("Q", bound=Question[Any])
+
+
+_KINDS = {kind.__name__: kind for kind in Question.__subclasses__()}
 
 
 class Program:
@@ -42,11 +45,11 @@ class Program:
     """
 
     def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
-        self._greeting = protocol.Greeting(ready_s=ready_s)
+        self._greeting = links.Greeting(ready_s=ready_s)
         self._unheard = b""
         self.asked: list[Question[Any]] = []
         self.numbers: list[int] = []
-        self.errors: dict[type[Question[Any]], str] = {protocol.Greet: error} if error else {}
+        self.errors: dict[type[Question[Any]], str] = {links.Greet: error} if error else {}
         self.noise: list[dict[str, Any]] = []
         self.alive = True
         self.obeys = True
@@ -67,8 +70,8 @@ class Program:
         """Take a question."""
         plain = json.loads(line)
         self.numbers.append(plain["number"])
-        question = from_plain(getattr(protocol, plain["ask"]), plain["of"])
-        if not isinstance(question, protocol.Greet):
+        question = from_plain(_KINDS[plain["ask"]], plain["of"])
+        if not isinstance(question, links.Greet):
             self.asked.append(question)
         error = self.errors.get(type(question))
         told = {"answer": to_plain(self._answer(question))} if error is None else {"error": error}
@@ -97,28 +100,28 @@ class Program:
         }
 
     def _answer(self, question: Question[Any]) -> object:
-        if isinstance(question, protocol.Shape):
+        if isinstance(question, links.Shape):
             self.link = LinkProfile(**{name: _impairment(way) for name, way in question.wanted.items()})
-            return protocol.Shaped(read_back=question.wanted)
-        if isinstance(question, protocol.ProbePath):
+            return links.Shaped(read_back=question.wanted)
+        if isinstance(question, links.ProbePath):
             return self._probe(question.packets)
-        if isinstance(question, protocol.Revive):
+        if isinstance(question, links.Revive):
             self.alive = True
-        if isinstance(question, protocol.ShapeInside):
-            return protocol.ShapedInside(impossible="", read_back=question.wanted, egress_ms=3.1, ingress_ms=0.1)
-        if isinstance(question, protocol.LeaveHalfOpen):
+        if isinstance(question, links.ShapeInside):
+            return links.ShapedInside(impossible="", read_back=question.wanted, egress_ms=3.1, ingress_ms=0.1)
+        if isinstance(question, netadmin.LeaveHalfOpen):
             made_up = ("172.18.255.254", "172.18.255.191")
-            return protocol.HalfOpened(sent=question.count, seconds=0.01, sources=made_up)
-        if isinstance(question, protocol.SteerReceive):
-            return protocol.Steered(rps_cpus={"rx-0": question.cpus})
+            return netadmin.HalfOpened(sent=question.count, seconds=0.01, sources=made_up)
+        if isinstance(question, netadmin.SteerReceive):
+            return netadmin.Steered(rps_cpus={"rx-0": question.cpus})
         meminfo = "MemTotal:       38236 kB\nMemFree:         3620 kB\nSwapFree:      9 kB\n"
         told: dict[type[Question[Any]], object] = {
-            protocol.Greet: self._greeting,
-            protocol.ReadStatus: protocol.LinkStatus(alive=self.alive, pid=7),
-            protocol.ReadWireLog: protocol.Text(text="Kernel panic"),
-            protocol.ReadMemoryInside: protocol.Text(text=meminfo),
-            protocol.TryShapers: protocol.Shapers(native="", wire="no room"),
-            protocol.StopCapture: protocol.Captured(file="/var/log/link.pcap"),
+            links.Greet: self._greeting,
+            links.ReadStatus: links.LinkStatus(alive=self.alive, pid=7),
+            links.ReadWireLog: links.Text(text="Kernel panic"),
+            links.ReadMemoryInside: links.Text(text=meminfo),
+            links.TryShapers: links.Shapers(native="", wire="no room"),
+            netadmin.StopCapture: netadmin.Captured(file="/var/log/link.pcap"),
         }
         return told.get(type(question), Done())
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.network.path import PROBE_HEADERS_BYTES
-from tuneproof.lab.protocol.netadmin import PathSeen
+from tuneproof.lab.protocol.links import PathSeen
 
 PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES

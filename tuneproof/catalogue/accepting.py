@@ -9,8 +9,9 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Connection, Flow
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.inference.verdicts import Verdict

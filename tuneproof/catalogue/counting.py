@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from tuneproof.lab.load.counted import Counted, CountedObservation, Figures, Rig
+from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.tallies import Share, Tally

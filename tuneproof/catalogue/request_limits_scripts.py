@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.observer import SocketFigures
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 
 OBJECTS: Final = 30

@@ -9,7 +9,8 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, CountedClaim, Setting, arms_of, more, usual
 from tuneproof.catalogue.serving_files_scripts import REQUESTS, SMALL, calls_of, compressed, grow, segments, switches
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 
 REQUESTS: Final = 20

@@ -8,7 +8,8 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.scenarios import Scenario

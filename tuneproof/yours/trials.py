@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from tuneproof.lab.load.counted import Figures, Rig
+from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.yours.ways import Way
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from tuneproof.lab.protocol.codec import to_plain
-from tuneproof.lab.protocol.netadmin import Greeting
+from tuneproof.lab.protocol.links import Greeting
 
 from .agent import Agent
 from .placement import cpus_of, stay_on

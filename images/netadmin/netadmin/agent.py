@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import IO, Final
 
-from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol import links, netadmin
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.messages import Done
 from tuneproof.lab.protocol.serving import Answers
@@ -30,7 +30,7 @@ class Agent:
         greeting: What there was to say at the start.
     """
 
-    def __init__(self, wire: Wire | None, greeting: protocol.Greeting) -> None:
+    def __init__(self, wire: Wire | None, greeting: links.Greeting) -> None:
         self._wire = wire
         self._greeting = greeting
         self._capture: Capture | None = None
@@ -41,29 +41,29 @@ class Agent:
     def answers(self) -> Answers:
         """Return what this agent can do."""
         able = Answers(tells=_TELLS)
-        able.to(protocol.Greet, self.greet)
-        able.to(protocol.Shape, self.shape)
-        able.to(protocol.SwitchSegmentation, self.switch_segmentation)
-        able.to(protocol.FixNeighbours, self.fix_neighbours)
-        able.to(protocol.LeadAddresses, self.lead_addresses)
-        able.to(protocol.OpenEntries, self.open_entries)
-        able.to(protocol.AddAddresses, self.add_addresses)
-        able.to(protocol.ReadStatus, self.status)
-        able.to(protocol.Revive, self.revive)
-        able.to(protocol.ReadWireLog, self.wire_log)
-        able.to(protocol.TryShapers, self.shapers)
-        able.to(protocol.ReadMemoryInside, self.memory_inside)
-        able.to(protocol.ShapeInside, self.shape_inside)
-        able.to(protocol.StartCapture, self.start_capture)
-        able.to(protocol.StopCapture, self.stop_capture)
-        able.to(protocol.AnswerProbes, answer_probes)
-        able.to(protocol.ProbePath, probe_path)
-        able.to(protocol.LeaveHalfOpen, self.half_open)
-        able.to(protocol.TalkInStreet, self.street)
-        able.to(protocol.SteerReceive, steer_receive)
+        able.to(links.Greet, self.greet)
+        able.to(links.Shape, self.shape)
+        able.to(links.SwitchSegmentation, self.switch_segmentation)
+        able.to(netadmin.FixNeighbours, self.fix_neighbours)
+        able.to(netadmin.LeadAddresses, self.lead_addresses)
+        able.to(netadmin.OpenEntries, self.open_entries)
+        able.to(netadmin.AddAddresses, self.add_addresses)
+        able.to(links.ReadStatus, self.status)
+        able.to(links.Revive, self.revive)
+        able.to(links.ReadWireLog, self.wire_log)
+        able.to(links.TryShapers, self.shapers)
+        able.to(links.ReadMemoryInside, self.memory_inside)
+        able.to(links.ShapeInside, self.shape_inside)
+        able.to(netadmin.StartCapture, self.start_capture)
+        able.to(netadmin.StopCapture, self.stop_capture)
+        able.to(links.AnswerProbes, answer_probes)
+        able.to(links.ProbePath, probe_path)
+        able.to(netadmin.LeaveHalfOpen, self.half_open)
+        able.to(netadmin.TalkInStreet, self.street)
+        able.to(netadmin.SteerReceive, steer_receive)
         return able
 
-    def greet(self, _: protocol.Greet) -> protocol.Greeting:
+    def greet(self, _: links.Greet) -> links.Greeting:
         """Say again what there was to say at the start.
 
         Raises:
@@ -73,7 +73,7 @@ class Agent:
             raise WireError(self._greeting.error)
         return self._greeting
 
-    def shape(self, asked: protocol.Shape) -> protocol.Shaped:
+    def shape(self, asked: links.Shape) -> links.Shaped:
         """Shape both directions of the role's link."""
         if self._wire:
             # A link that is not shaped does not pass through the wire either: the wire takes its time and CPU, too.
@@ -83,63 +83,63 @@ class Agent:
         else:
             read_back = native_agent.shape(ROLE_LINK, asked.wanted)
         self._segment(on=not asked.per_packet["egress"])
-        return protocol.Shaped(read_back=read_back)
+        return links.Shaped(read_back=read_back)
 
-    def switch_segmentation(self, asked: protocol.SwitchSegmentation) -> Done:
+    def switch_segmentation(self, asked: links.SwitchSegmentation) -> Done:
         """Switch the segmentation offloads of the role's link."""
         self._segment(on=asked.on)
         return Done()
 
-    def fix_neighbours(self, asked: protocol.FixNeighbours) -> Done:
+    def fix_neighbours(self, asked: netadmin.FixNeighbours) -> Done:
         """Set the MAC addresses of neighbours for good, in a process that takes its memory along."""
         pairs = [f"{address}={mac}" for address, mac in asked.neighbours.items()]
         subprocess.run([sys.executable, "-m", "netadmin.neighbours", *pairs], check=True)
         return Done()
 
-    def lead_addresses(self, asked: protocol.LeadAddresses) -> Done:
+    def lead_addresses(self, asked: netadmin.LeadAddresses) -> Done:
         """Lead what is sent to some addresses to another one; see addresses.py."""
         lead(asked.addresses, asked.to)
         return Done()
 
-    def open_entries(self, asked: protocol.OpenEntries) -> Done:
+    def open_entries(self, asked: netadmin.OpenEntries) -> Done:
         """Lead ports of the role's link to addresses of its own; see addresses.py."""
         open_entries(asked.entries)
         return Done()
 
-    def add_addresses(self, asked: protocol.AddAddresses) -> protocol.Added:
+    def add_addresses(self, asked: netadmin.AddAddresses) -> netadmin.Added:
         """Give the role's link further addresses; see addresses.py."""
-        return protocol.Added(addresses=tuple(add_addresses(asked.count, asked.used)))
+        return netadmin.Added(addresses=tuple(add_addresses(asked.count, asked.used)))
 
-    def status(self, _: protocol.ReadStatus) -> protocol.LinkStatus:
+    def status(self, _: links.ReadStatus) -> links.LinkStatus:
         """Tell whether the link's shaper is alive; a native one is the kernel itself."""
-        return protocol.LinkStatus(
+        return links.LinkStatus(
             alive=self._wire is None or self._wire.alive, pid=self._wire.pid if self._wire else None
         )
 
-    def revive(self, _: protocol.Revive) -> Done:
+    def revive(self, _: links.Revive) -> Done:
         """Raise the wire again; it comes up unshaped."""
         if self._wire:
             self._wire.raise_()
         return Done()
 
-    def wire_log(self, _: protocol.ReadWireLog) -> protocol.Text:
+    def wire_log(self, _: links.ReadWireLog) -> links.Text:
         """Return the end of what the wire's kernel has logged."""
         text = LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""
-        return protocol.Text(text=text)
+        return links.Text(text=text)
 
-    def start_capture(self, asked: protocol.StartCapture) -> Done:
+    def start_capture(self, asked: netadmin.StartCapture) -> Done:
         """Capture what passes the role's link."""
         self._capture = Capture(filter_=asked.filter_, snap_bytes=asked.snap_bytes)
         return Done()
 
-    def stop_capture(self, _: protocol.StopCapture) -> protocol.Captured:
+    def stop_capture(self, _: netadmin.StopCapture) -> netadmin.Captured:
         """End the capture; return its file."""
         if self._capture is None:
             raise RuntimeError("no capture was started")
         capture, self._capture = self._capture, None
-        return protocol.Captured(file=capture.stop())
+        return netadmin.Captured(file=capture.stop())
 
-    def half_open(self, asked: protocol.LeaveHalfOpen) -> protocol.HalfOpened:
+    def half_open(self, asked: netadmin.LeaveHalfOpen) -> netadmin.HalfOpened:
         """Leave half-open connections behind at a server; see half_open.py. In a process of its own, like the above."""
         command = [sys.executable, "-m", "netadmin.half_open", asked.address, str(asked.port), str(asked.count)]
         # Not the agent's own input, where the next question may be waiting.
@@ -147,9 +147,9 @@ class Agent:
         told = json.loads(ran.stdout)
         if "error" in told:
             raise RuntimeError(told["error"])
-        return from_plain(protocol.HalfOpened, told)
+        return from_plain(netadmin.HalfOpened, told)
 
-    def street(self, asked: protocol.TalkInStreet) -> Done:
+    def street(self, asked: netadmin.TalkInStreet) -> Done:
         """Be a part of the street around a service, and talk to an address, or to nobody; see street.py."""
         if self._street is None:
             command = [sys.executable, "-m", "netadmin.street", asked.part]
@@ -161,17 +161,17 @@ class Agent:
         self._street.flush()
         return Done()
 
-    def shapers(self, _: protocol.TryShapers) -> protocol.Shapers:
+    def shapers(self, _: links.TryShapers) -> links.Shapers:
         """Return why this host cannot shape natively, and why not by a wire."""
-        return protocol.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
+        return links.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
 
-    def shape_inside(self, asked: protocol.ShapeInside) -> protocol.ShapedInside:
+    def shape_inside(self, asked: links.ShapeInside) -> links.ShapedInside:
         """Do inside the wire's kernel what is done natively elsewhere; see native_trial.py."""
-        return from_plain(protocol.ShapedInside, self._inside().ask({"shape_natively": asked.wanted}))
+        return from_plain(links.ShapedInside, self._inside().ask({"shape_natively": asked.wanted}))
 
-    def memory_inside(self, _: protocol.ReadMemoryInside) -> protocol.Text:
+    def memory_inside(self, _: links.ReadMemoryInside) -> links.Text:
         """Return /proc/meminfo of the wire's kernel."""
-        return protocol.Text(text=self._inside().ask({"memory": True})["memory"])
+        return links.Text(text=self._inside().ask({"memory": True})["memory"])
 
     def _segment(self, *, on: bool) -> None:
         """Switch the offloads, in a process that takes its memory along."""

@@ -17,8 +17,8 @@ import time
 from dataclasses import asdict
 from typing import IO, Any, Final
 
+from tuneproof.lab.protocol.links import AnswerProbes, PathSeen, ProbePath
 from tuneproof.lab.protocol.messages import Done
-from tuneproof.lab.protocol.netadmin import AnswerProbes, PathSeen, ProbePath
 
 from .load_path import Sink, load, watch
 

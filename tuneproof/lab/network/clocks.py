@@ -7,7 +7,7 @@ than half a round trip; so half of what they differ by is how far the other cloc
 
 from dataclasses import replace
 
-from tuneproof.lab.protocol.netadmin import PathSeen
+from tuneproof.lab.protocol.links import PathSeen
 
 
 def other_ahead_us(seen: PathSeen) -> int:

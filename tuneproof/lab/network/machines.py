@@ -12,7 +12,7 @@ from tuneproof.lab.network.clocks import on_one_clock, other_ahead_us
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.shaped_links import PROBE_PORT
 from tuneproof.lab.network.shaper import CAPABILITIES
-from tuneproof.lab.protocol.netadmin import LoadPlan, ProbePath
+from tuneproof.lab.protocol.links import LoadPlan, ProbePath
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.placed import PLACEABLE, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec

@@ -14,18 +14,18 @@ from images.netadmin.netadmin import agent as agent_module
 from images.netadmin.netadmin import native_agent
 from images.netadmin.netadmin.agent import Agent
 from images.netadmin.netadmin.wire import WireError
-from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol import links, netadmin
 from tuneproof.lab.protocol.messages import Done, Question, parse_answer
 
 if TYPE_CHECKING:
     from images.netadmin.netadmin.wire import Wire
 
-NOTHING: protocol.Impairments = {
+NOTHING: links.Impairments = {
     "egress": {"delay_us": 0, "limit_packets": 0},
     "ingress": {"delay_us": 0, "limit_packets": 0},
 }
-EGRESS: protocol.Impairments = {"egress": {"delay_us": 5000, "limit_packets": 100}, "ingress": NOTHING["ingress"]}
-INGRESS: protocol.Impairments = {"egress": NOTHING["egress"], "ingress": {"delay_us": 5000, "limit_packets": 100}}
+EGRESS: links.Impairments = {"egress": {"delay_us": 5000, "limit_packets": 100}, "ingress": NOTHING["ingress"]}
+INGRESS: links.Impairments = {"egress": NOTHING["egress"], "ingress": {"delay_us": 5000, "limit_packets": 100}}
 WHOLE = {"egress": False, "ingress": False}
 SINGLE = {"egress": True, "ingress": False}
 
@@ -94,7 +94,7 @@ def served(agent: Agent, *questions: Question[Any]) -> list[object]:
 
 def agent(wire: "Wire | None" = None) -> Agent:
     """Return an agent that has nothing to say at its start."""
-    return Agent(wire, protocol.Greeting())
+    return Agent(wire, links.Greeting())
 
 
 @pytest.mark.usefixtures("commands")
@@ -106,34 +106,34 @@ def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: 
     fake = FakeWire()
     fake.alive = False
     answers = served(
-        Agent(fake.wire, protocol.Greeting(ready_s=0.5)),
-        protocol.Greet(),
-        protocol.ReadStatus(),
-        protocol.Revive(),
-        protocol.ReadStatus(),
-        protocol.ReadWireLog(),
-        protocol.TryShapers(),
-        protocol.ReadMemoryInside(),
-        protocol.ShapeInside(wanted=EGRESS),
-        protocol.SwitchSegmentation(on=False),
+        Agent(fake.wire, links.Greeting(ready_s=0.5)),
+        links.Greet(),
+        links.ReadStatus(),
+        links.Revive(),
+        links.ReadStatus(),
+        links.ReadWireLog(),
+        links.TryShapers(),
+        links.ReadMemoryInside(),
+        links.ShapeInside(wanted=EGRESS),
+        links.SwitchSegmentation(on=False),
     )
     assert answers == [
-        protocol.Greeting(ready_s=0.5),
-        protocol.LinkStatus(alive=False, pid=42),
+        links.Greeting(ready_s=0.5),
+        links.LinkStatus(alive=False, pid=42),
         Done(),
-        protocol.LinkStatus(alive=True, pid=42),
-        protocol.Text(text=""),
-        protocol.Shapers(native="no netem", wire="no tun"),
-        protocol.Text(text="MemFree: 3620 kB\n"),
-        protocol.ShapedInside(impossible="", read_back=EGRESS, egress_ms=5.1, ingress_ms=0.1),
+        links.LinkStatus(alive=True, pid=42),
+        links.Text(text=""),
+        links.Shapers(native="no netem", wire="no tun"),
+        links.Text(text="MemFree: 3620 kB\n"),
+        links.ShapedInside(impossible="", read_back=EGRESS, egress_ms=5.1, ingress_ms=0.1),
         Done(),
     ]
 
 
 def test_an_agent_whose_wire_could_not_be_raised_says_why() -> None:
     """As often as it is asked for its greeting."""
-    failed = Agent(FakeWire().wire, protocol.Greeting(error="/dev/net/tun cannot be opened"))
-    assert served(failed, protocol.Greet(), protocol.Greet()) == ["/dev/net/tun cannot be opened"] * 2
+    failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
+    assert served(failed, links.Greet(), links.Greet()) == ["/dev/net/tun cannot be opened"] * 2
 
 
 @pytest.mark.parametrize(
@@ -157,39 +157,39 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
         raise error
 
     monkeypatch.setattr(native_agent, "shape", fail)
-    answers = served(agent(), protocol.Shape(wanted=EGRESS, per_packet=SINGLE), protocol.Greet())
-    assert answers == [str(error), protocol.Greeting()]
+    answers = served(agent(), links.Shape(wanted=EGRESS, per_packet=SINGLE), links.Greet())
+    assert answers == [str(error), links.Greeting()]
 
 
 def test_an_agent_without_a_wire_says_so() -> None:
     """What is shaped natively lives as long as the kernel does; nothing runs inside of anything."""
     answers = served(
         agent(),
-        protocol.ReadStatus(),
-        protocol.Revive(),
-        protocol.ReadMemoryInside(),
-        protocol.ShapeInside(wanted=EGRESS),
+        links.ReadStatus(),
+        links.Revive(),
+        links.ReadMemoryInside(),
+        links.ShapeInside(wanted=EGRESS),
     )
-    assert answers == [protocol.LinkStatus(alive=True, pid=None), Done(), "no wire was raised", "no wire was raised"]
+    assert answers == [links.LinkStatus(alive=True, pid=None), Done(), "no wire was raised", "no wire was raised"]
 
 
 @pytest.mark.parametrize(
     ("wanted", "where"), [(EGRESS, "through"), (INGRESS, "through"), (NOTHING, "past")], ids=["egress", "ingress", "no"]
 )
 @pytest.mark.usefixtures("commands")
-def test_only_a_shaped_link_is_led_through_the_wire(wanted: protocol.Impairments, where: str) -> None:
+def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, where: str) -> None:
     """It is shaped first: no frame sees a wire that is not what was set."""
     fake = FakeWire()
-    (answer,) = served(agent(fake.wire), protocol.Shape(wanted=wanted, per_packet=WHOLE))
+    (answer,) = served(agent(fake.wire), links.Shape(wanted=wanted, per_packet=WHOLE))
     assert fake.done == ["shape", where]
-    assert answer == protocol.Shaped(read_back=wanted)
+    assert answer == links.Shaped(read_back=wanted)
 
 
 def test_a_link_that_could_not_be_shaped_is_led_nowhere_else(commands: list[list[str]]) -> None:
     """The error is the answer."""
     fake = FakeWire()
     fake.error = "inside the wire: it has something else"
-    (answer,) = served(agent(fake.wire), protocol.Shape(wanted=EGRESS, per_packet=SINGLE))
+    (answer,) = served(agent(fake.wire), links.Shape(wanted=EGRESS, per_packet=SINGLE))
     assert answer == "inside the wire: it has something else"
     assert fake.done == ["shape"]
     assert commands == []
@@ -201,14 +201,14 @@ def test_without_a_wire_the_roles_own_link_is_shaped(
     """What was read back is the answer."""
     shaped: list[str] = []
 
-    def shape(interface: str, wanted: protocol.Impairments) -> protocol.Impairments:
+    def shape(interface: str, wanted: links.Impairments) -> links.Impairments:
         assert wanted == EGRESS
         shaped.append(interface)
         return INGRESS
 
     monkeypatch.setattr(native_agent, "shape", shape)
-    (answer,) = served(agent(), protocol.Shape(wanted=EGRESS, per_packet=WHOLE))
-    assert answer == protocol.Shaped(read_back=INGRESS)
+    (answer,) = served(agent(), links.Shape(wanted=EGRESS, per_packet=WHOLE))
+    assert answer == links.Shaped(read_back=INGRESS)
     assert shaped == ["eth0"]
     assert commands == []
 
@@ -217,8 +217,8 @@ def test_segmentation_is_switched_when_it_changes(commands: list[list[str]]) -> 
     """It is on at first; each change takes a process, which knows the link under all of its names."""
     one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
-        served(one, protocol.Shape(wanted=EGRESS, per_packet=per_packet))
-    served(one, protocol.SwitchSegmentation(on=True), protocol.SwitchSegmentation(on=False))
+        served(one, links.Shape(wanted=EGRESS, per_packet=per_packet))
+    served(one, links.SwitchSegmentation(on=True), links.SwitchSegmentation(on=False))
     names = ["eth0", "uplink", "aside"]
     assert commands == [["-m", "netadmin.offloads", state, *names] for state in ("off", "on", "off")]
 
@@ -234,7 +234,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
     fake = types.SimpleNamespace(run=run, CalledProcessError=subprocess.CalledProcessError)
     monkeypatch.setattr(agent_module, "subprocess", fake)
-    off = protocol.SwitchSegmentation(on=False)
+    off = links.SwitchSegmentation(on=False)
     for answer in served(agent(), off, off):
         assert isinstance(answer, str)
         assert "returned non-zero exit status 1" in answer
@@ -246,8 +246,8 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
-    (answer,) = served(agent(), protocol.ReadWireLog())
-    assert isinstance(answer, protocol.Text)
+    (answer,) = served(agent(), links.ReadWireLog())
+    assert isinstance(answer, links.Text)
     assert answer.text.endswith("\N{REPLACEMENT CHARACTER} Kernel panic")
     assert not answer.text.startswith("begin")
 
@@ -255,20 +255,20 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One agent leads, the other answers."""
     asked: list[Question[Any]] = []
-    seen = protocol.PathSeen(sent=3, late=(0,), there=((0, 50),), back=((0, 50, 100),), loads={"egress": ((0, 0),)})
+    seen = links.PathSeen(sent=3, late=(0,), there=((0, 50),), back=((0, 50, 100),), loads={"egress": ((0, 0),)})
 
-    def probe_path(plan: protocol.ProbePath) -> protocol.PathSeen:
+    def probe_path(plan: links.ProbePath) -> links.PathSeen:
         asked.append(plan)
         return seen
 
-    def answer_probes(question: protocol.AnswerProbes) -> Done:
+    def answer_probes(question: links.AnswerProbes) -> Done:
         asked.append(question)
         return Done()
 
     monkeypatch.setattr(agent_module, "probe_path", probe_path)
     monkeypatch.setattr(agent_module, "answer_probes", answer_probes)
-    load = protocol.LoadPlan(seconds=0.6, rate_bytes_per_s=1e6, stream=True)
-    plan = protocol.ProbePath(
+    load = links.LoadPlan(seconds=0.6, rate_bytes_per_s=1e6, stream=True)
+    plan = links.ProbePath(
         address="172.18.0.2",
         packets=3,
         interval_s=0.002,
@@ -277,7 +277,7 @@ def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.M
         loads={"egress": load},
         port=7450,
     )
-    answering = protocol.AnswerProbes(port=3)
+    answering = links.AnswerProbes(port=3)
     assert served(agent(), plan, answering) == [seen, Done()]
     assert asked == [plan, answering]
 
@@ -297,9 +297,9 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
         b'{"sent": 9, "seconds": 0.01, "sources": ["172.18.255.254", "172.18.255.246"]}\n',
         b'{"error": "nobody tells the MAC address of 172.18.0.3"}\n',
     ]
-    question = protocol.LeaveHalfOpen(address="172.18.0.3", port=8000, count=9)
+    question = netadmin.LeaveHalfOpen(address="172.18.0.3", port=8000, count=9)
     assert served(agent(), question, question) == [
-        protocol.HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
+        netadmin.HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
         "nobody tells the MAC address of 172.18.0.3",
     ]
     assert ran == [["-m", "netadmin.half_open", "172.18.0.3", "8000", "9"]] * 2
@@ -308,14 +308,14 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
 def test_what_the_link_receives_is_steered_to_the_cpus_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that cannot be done, the reason is the answer."""
 
-    def steer(asked: protocol.SteerReceive) -> protocol.Steered:
+    def steer(asked: netadmin.SteerReceive) -> netadmin.Steered:
         if not asked.cpus:
             raise OSError("rps_cpus cannot be written: [Errno 30] Read-only file system")
-        return protocol.Steered(rps_cpus={"rx-0": asked.cpus})
+        return netadmin.Steered(rps_cpus={"rx-0": asked.cpus})
 
     monkeypatch.setattr(agent_module, "steer_receive", steer)
-    questions = [protocol.SteerReceive(cpus=cpus) for cpus in ((0, 1), ())]
+    questions = [netadmin.SteerReceive(cpus=cpus) for cpus in ((0, 1), ())]
     assert served(agent(), *questions) == [
-        protocol.Steered(rps_cpus={"rx-0": (0, 1)}),
+        netadmin.Steered(rps_cpus={"rx-0": (0, 1)}),
         "rps_cpus cannot be written: [Errno 30] Read-only file system",
     ]

@@ -16,8 +16,8 @@ import pytest
 from images.netadmin.netadmin import load_path, path_probe
 from images.netadmin.netadmin.load_path import Counter, received
 from images.netadmin.netadmin.path_probe import answer_probes, probe_path
+from tuneproof.lab.protocol.links import AnswerProbes, LoadPlan, PathSeen, ProbePath
 from tuneproof.lab.protocol.messages import Done
-from tuneproof.lab.protocol.netadmin import AnswerProbes, LoadPlan, PathSeen, ProbePath
 
 RATE_BYTES_PER_S = 10e6
 

@@ -9,10 +9,11 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from tuneproof.errors import LabError
-from tuneproof.lab.load import counted as module
-from tuneproof.lab.load.counted import CallCounts, Counted, CountedRecord, Rig, Told
+from tuneproof.lab.load import rig as module
+from tuneproof.lab.load.counted import Counted, CountedRecord
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.observer import SocketFigures
+from tuneproof.lab.load.rig import CallCounts, Rig, Told
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.exchanges import (

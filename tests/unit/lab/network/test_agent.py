@@ -7,7 +7,7 @@ from tuneproof.errors import LabError
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
-from tuneproof.lab.protocol import netadmin as protocol
+from tuneproof.lab.protocol import links, netadmin
 
 NOTHING = {
     "delay_us": 0,
@@ -26,11 +26,11 @@ def test_every_question_has_its_own_number_and_the_greeting_is_the_first() -> No
     program = Program(ready_s=0.7)
     agent = LinkAgent(container(program))
     assert agent.name == "netadmin-client"
-    assert agent.greeting == protocol.Greeting(ready_s=0.7)
+    assert agent.greeting == links.Greeting(ready_s=0.7)
     agent.revive()
     agent.switch_segmentation(on=False)
     assert program.numbers == [1, 2, 3]
-    assert program.asked == [protocol.Revive(), protocol.SwitchSegmentation(on=False)]
+    assert program.asked == [links.Revive(), links.SwitchSegmentation(on=False)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_an_error_is_an_error_of_the_lab_with_the_containers_name() -> None:
     """The program's own words are the message."""
     program = Program()
     agent = LinkAgent(container(program))
-    program.errors[protocol.Revive] = "/dev/net/tun cannot be opened (Operation not permitted)"
+    program.errors[links.Revive] = "/dev/net/tun cannot be opened (Operation not permitted)"
     with pytest.raises(LabError) as caught:
         agent.revive()
     assert caught.value.what == "/dev/net/tun cannot be opened (Operation not permitted)"
@@ -72,8 +72,8 @@ def test_a_link_is_shaped_direction_by_direction() -> None:
     program = Program()
     egress, ingress = Impairment(delay_ms=1, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
     read_back = LinkAgent(container(program)).shape(LinkProfile(egress=egress, ingress=ingress))
-    assert program.of(protocol.Shape) == [
-        protocol.Shape(
+    assert program.of(links.Shape) == [
+        links.Shape(
             wanted={"egress": egress.to_netem(), "ingress": ingress.to_netem()},
             per_packet={"egress": False, "ingress": True},
         )
@@ -86,7 +86,7 @@ def test_where_nothing_is_shaped_all_figures_are_zero(idle: Impairment) -> None:
     """A limit, too: any other figure would put netem there."""
     program = Program()
     LinkAgent(container(program)).shape(LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
-    (asked,) = program.of(protocol.Shape)
+    (asked,) = program.of(links.Shape)
     assert asked.wanted == {"egress": NOTHING, "ingress": Impairment(delay_ms=1).to_netem()}
 
 
@@ -95,8 +95,8 @@ def test_the_same_figures_are_tried_natively_inside_a_wire() -> None:
     program = Program()
     profile = LinkProfile(egress=Impairment(delay_ms=3))
     shaped = LinkAgent(container(program)).shape_natively_inside(profile)
-    wanted: protocol.Impairments = {"egress": profile.egress.to_netem(), "ingress": NOTHING}
-    assert program.of(protocol.ShapeInside) == [protocol.ShapeInside(wanted=wanted)]
+    wanted: links.Impairments = {"egress": profile.egress.to_netem(), "ingress": NOTHING}
+    assert program.of(links.ShapeInside) == [links.ShapeInside(wanted=wanted)]
     assert shaped.read_back == wanted
 
 
@@ -115,8 +115,8 @@ def test_a_path_is_probed_as_planned() -> None:
     program = Program()
     agent = LinkAgent(container(program))
     agent.answer_probes(7450)
-    load = protocol.LoadPlan(seconds=0.6, rate_bytes_per_s=1e6, stream=True)
-    plan = protocol.ProbePath(
+    load = links.LoadPlan(seconds=0.6, rate_bytes_per_s=1e6, stream=True)
+    plan = links.ProbePath(
         address="172.18.0.2",
         packets=3,
         interval_s=0.002,
@@ -126,7 +126,7 @@ def test_a_path_is_probed_as_planned() -> None:
         port=7450,
     )
     assert agent.probe_path(plan).sent == 3
-    assert program.asked == [protocol.AnswerProbes(port=7450), plan]
+    assert program.asked == [links.AnswerProbes(port=7450), plan]
 
 
 def test_a_capture_is_fetched_from_where_it_was_written() -> None:
@@ -135,7 +135,7 @@ def test_a_capture_is_fetched_from_where_it_was_written() -> None:
     agent = LinkAgent(container(program))
     agent.start_capture("tcp port 8000")
     assert agent.stop_capture() == b"content of /var/log/link.pcap"
-    assert program.of(protocol.StartCapture) == [protocol.StartCapture(filter_="tcp port 8000", snap_bytes=192)]
+    assert program.of(netadmin.StartCapture) == [netadmin.StartCapture(filter_="tcp port 8000", snap_bytes=192)]
 
 
 def test_the_free_memory_inside_a_wire_is_in_bytes() -> None:
@@ -147,16 +147,16 @@ def test_half_open_connections_are_asked_for_by_address_port_and_number() -> Non
     """What was sent comes back."""
     program = Program()
     answer = LinkAgent(container(program)).half_open("172.18.0.3", 8000, 300)
-    assert answer == protocol.HalfOpened(sent=300, seconds=0.01, sources=("172.18.255.254", "172.18.255.191"))
-    assert program.asked == [protocol.LeaveHalfOpen(address="172.18.0.3", port=8000, count=300)]
+    assert answer == netadmin.HalfOpened(sent=300, seconds=0.01, sources=("172.18.255.254", "172.18.255.191"))
+    assert program.asked == [netadmin.LeaveHalfOpen(address="172.18.0.3", port=8000, count=300)]
 
 
 def test_receiving_is_steered_where_the_host_lets_a_container_do_so() -> None:
     """What was read back comes back; elsewhere there is an error with the reason."""
     program = Program()
     agent = LinkAgent(container(program))
-    assert agent.steer_receive((0, 1)) == protocol.Steered(rps_cpus={"rx-0": (0, 1)})
-    assert program.asked == [protocol.SteerReceive(cpus=(0, 1))]
-    program.errors[protocol.SteerReceive] = "rps_cpus cannot be written: [Errno 30] Read-only file system"
+    assert agent.steer_receive((0, 1)) == netadmin.Steered(rps_cpus={"rx-0": (0, 1)})
+    assert program.asked == [netadmin.SteerReceive(cpus=(0, 1))]
+    program.errors[netadmin.SteerReceive] = "rps_cpus cannot be written: [Errno 30] Read-only file system"
     with pytest.raises(LabError, match="Read-only file system"):
         agent.steer_receive((0, 1))

@@ -3,7 +3,7 @@
 import pytest
 
 from tuneproof.lab.network.clocks import on_one_clock, other_ahead_us
-from tuneproof.lab.protocol.netadmin import PathSeen
+from tuneproof.lab.protocol.links import PathSeen
 
 
 def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) -> PathSeen:

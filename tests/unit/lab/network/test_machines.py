@@ -12,7 +12,7 @@ from tuneproof.lab.network import machines
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.network.machines import MachinePath, NoPathError, measure_paths
-from tuneproof.lab.protocol.netadmin import PathSeen, ProbePath
+from tuneproof.lab.protocol.links import PathSeen, ProbePath
 from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec
 

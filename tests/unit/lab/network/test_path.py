@@ -6,7 +6,7 @@ import pytest
 
 from tuneproof.lab.network.path import DirectionFigures, LinkFigures
 from tuneproof.lab.network.rates import CarriedRate
-from tuneproof.lab.protocol.netadmin import PathSeen
+from tuneproof.lab.protocol.links import PathSeen
 
 # 12.5 bytes per microsecond.
 LOAD_OF_100_MBIT = tuple((at_us, at_us * 25 // 2) for at_us in range(0, 100_000, 1000))

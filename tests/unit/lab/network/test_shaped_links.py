@@ -8,7 +8,7 @@ from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
-from tuneproof.lab.protocol.netadmin import AnswerProbes, ProbePath, ReadWireLog, Revive, Shape, SwitchSegmentation
+from tuneproof.lab.protocol.links import AnswerProbes, ProbePath, ReadWireLog, Revive, Shape, SwitchSegmentation
 from tuneproof.lab.topology.roles import Role
 
 SUPER_FRAMES = NetworkProfile(name="near", summary="Near.", client=LinkProfile.both(Impairment(delay_ms=1)))

@@ -15,8 +15,8 @@ import pytest
 from tuneproof.lab import protocol
 from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.links import Greet, Greeting, LinkStatus, ReadStatus
 from tuneproof.lab.protocol.messages import Answered, Done, Question, parse_answer
-from tuneproof.lab.protocol.netadmin import Greet, Greeting, LinkStatus, ReadStatus
 from tuneproof.lab.protocol.observer import Print, ReadSockets
 
 

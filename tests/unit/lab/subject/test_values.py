@@ -10,7 +10,7 @@ from tuneproof.errors import BadInputError, LabError
 from tuneproof.explain.parse.access_log.known import LAB
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.lab.protocol.codec import MalformedMessageError, to_plain
-from tuneproof.lab.protocol.netadmin import Greeting
+from tuneproof.lab.protocol.links import Greeting
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import choose_versions

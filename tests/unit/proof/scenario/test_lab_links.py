@@ -10,7 +10,7 @@ from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.network.shaped_links import ShapedLinks
-from tuneproof.lab.protocol.netadmin import ProbePath, ReadStatus, ReadWireLog, Revive, Shape
+from tuneproof.lab.protocol.links import ProbePath, ReadStatus, ReadWireLog, Revive, Shape
 from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.report.results.cells import Cell
