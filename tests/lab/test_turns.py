@@ -16,7 +16,7 @@ from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, SubjectConfig
 from tuneproof.lab.topology.lab import Lab
-from tuneproof.proof.scenario import bench as bench_module
+from tuneproof.proof.scenario import containers
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.placement import CpuPlacement
@@ -144,7 +144,7 @@ def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The subject runs, unrecorded; the loader's reason is told."""
-    monkeypatch.setattr(bench_module, "TURNS_LIBRARY_PATH", "/nowhere/turns.so")
+    monkeypatch.setattr(containers, "TURNS_LIBRARY_PATH", "/nowhere/turns.so")
     lab = started(engine, lab_session, images, nginx, subject(records_turns=True))
     with pytest.raises(PreconditionError, match=r"no record of turns.*ld\.so: object '/nowhere/turns\.so'"), lab:
         pytest.fail("the lab started")
