@@ -41,10 +41,12 @@ class Talk:
         channel: The lab's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, joins_late: bool = False) -> None:
         ours, self._theirs = socket.socketpair()
         self.status: int | None = None
-        self.channel = Channel(ours, name="netadmin-client", program="adder", status=lambda: self.status)
+        self.channel = Channel(
+            ours, name="netadmin-client", program="adder", status=lambda: self.status, joins_late=joins_late
+        )
 
     def say(self, *messages: object) -> None:
         """Print lines of JSON."""
@@ -105,6 +107,18 @@ def test_what_is_no_answer_to_the_question_is_passed_over(before: dict[str, obje
     """What a program prints by itself, and answers to questions that were given up."""
     talk.say(before, {"number": 1, "answer": {"sum": 3}})
     assert talk.channel.ask(ASKED) == Sum(sum=3)
+
+
+def test_who_joins_late_may_hear_the_rest_of_a_line_and_of_no_other() -> None:
+    """A program is attached to while it prints its greeting, or before, or after."""
+    late = Talk(joins_late=True)
+    try:
+        late.print(b'ady_s": 0.5}\n{"number": 1, "answer": {"sum": 3}}\nand half of\n')
+        assert late.channel.ask(ASKED) == Sum(sum=3)
+        with pytest.raises(LabError, match="answered b'and half of'"):
+            late.channel.ask(ASKED)
+    finally:
+        late.close()
 
 
 def test_an_answer_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
