@@ -125,10 +125,10 @@ def _arguments(impairment: Mapping[str, float]) -> dict[str, float]:
         "duplicate": _share(impairment["duplicate_pct"]),
         "prob_reorder": impairment["reorder_pct"],
         "prob_corrupt": impairment["corrupt_pct"],
-        "limit": impairment["limit_packets"],
+        "limit": int(impairment["limit_packets"]),
     }
     if impairment["rate_bytes_per_s"]:
-        arguments["rate"] = impairment["rate_bytes_per_s"]
+        arguments["rate"] = int(impairment["rate_bytes_per_s"])
     return arguments
 
 

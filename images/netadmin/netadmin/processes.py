@@ -35,7 +35,7 @@ def rss_bytes(title: str, *, proc: Path = PROC) -> list[int]:
         ValueError: This kernel writes it in another format.
     """
     contents = (_read(proc / str(pid), "statm") for pid in pids(title, proc=proc))
-    pages = [int(text.split()[1]) for text in contents if text is not None]
+    pages = [int(text.partition(" ")[2].partition(" ")[0]) for text in contents if text is not None]
     # A zombie still has its files, but no memory any more.
     return [count * resource.getpagesize() for count in pages if count]
 

@@ -17,7 +17,8 @@ class Question(Generic[A]):
     @classmethod
     def answer_type(cls) -> type[A]:
         """Return A, of the class that was derived from this one."""
-        (base,) = (base for each in cls.__mro__ for base in getattr(each, "__orig_bases__", ()) if _is_question(base))
+        bases = (base for each in cls.__mro__ for base in each.__dict__.get("__orig_bases__", ()))
+        base = next(base for base in bases if _is_question(base))
         answer: type[A] = typing.get_args(base)[0]
         return answer
 
@@ -63,7 +64,7 @@ def parse_answer(question: Question[A], plain: dict[str, Any]) -> Answered[A] | 
         raise MalformedMessageError(f"{question.kind} is answered by {plain!r:.80}")
     return Answered(
         answer=from_plain(question.answer_type(), plain["answer"]),
-        took_s=float(plain.get("took_s", 0.0)),
+        took_s=from_plain(float, plain.get("took_s", 0.0)),
         machine=from_plain(MachineShares, plain.get("machine", {})),
     )
 
