@@ -6,7 +6,7 @@ from typing import Any
 import docker
 import pytest
 
-from fixtures.engine import BuiltImages
+from fixtures.engine import BuiltImages, PlaceCpus
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.subject.config import SubjectConfig
@@ -14,16 +14,13 @@ from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.bench import Bench
-from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def containers(
-    engine: docker.DockerClient, lab_session: Session, images: BuiltImages
-) -> Iterator[dict[str, dict[str, Any]]]:
+def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[dict[str, dict[str, Any]]]:
     """What the engine says of every container of a running scenario's lab, by role."""
     nginx = next(iter(images.subjects))
     subject = Subject(
@@ -40,7 +37,7 @@ def containers(
             arms=scenario.arms,
             nginx=nginx,
             images=images.of_bench(nginx),
-            placement=CpuPlacement.on(engine.info()["NCPU"]),
+            placement=place_cpus(()),
         )
         yield {container.spec.role.value: container.inspect() for container in lab.containers()}
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import docker
 import pytest
 
-from fixtures.engine import BuiltImages
+from fixtures.engine import BuiltImages, PlaceCpus
 from fixtures.run_state import RunState
 from tests.support.path_lab import PEER, path_lab_specs
 from tests.support.probe_capture import ProbeCounts, capture_faults, count_probes
@@ -22,7 +21,6 @@ from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
 from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
 from tuneproof.lab.topology.lab import Lab
-from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.report.results.run_file import ResultsWriter
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
@@ -34,10 +32,10 @@ SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 
 @pytest.fixture(scope="module")
 def links(
-    engine: docker.DockerClient, lab_session: Session, images: BuiltImages, shaper: Callable[[], str]
+    lab_session: Session, images: BuiltImages, shaper: Callable[[], str], place_cpus: PlaceCpus
 ) -> Iterator[ShapedLinks]:
     """A lab of links only: a client's and a backend's, and a peer in the place of nginx."""
-    placement = CpuPlacement.on(engine.info()["NCPU"])
+    placement = place_cpus(())
     chosen = shaper()
     with Lab(lab_session) as lab:
         lab.start(

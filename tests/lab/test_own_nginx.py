@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import docker
 import pytest
 
-from fixtures.engine import BuiltImages
+from fixtures.engine import BuiltImages, PlaceCpus
 from tests.support.configurations import CASES, Case, whole
 from tests.unit.yours.own import written
 from tuneproof.audit.auditing import audit
@@ -83,7 +82,7 @@ def first_file(case: Case, folder: Path) -> str:
 
 
 def asked(
-    proposal: Proposal, session: Session, images: BuiltImages, engine: docker.DockerClient, nginx: str
+    proposal: Proposal, session: Session, images: BuiltImages, placement: CpuPlacement, nginx: str
 ) -> Mapping[str, Mapping[str, float]]:
     """Return what a trial of requests counts, for each way through the configuration."""
     arms = [arm for arm in proposal.scenario.arms if arm.name.endswith("-requests")]
@@ -94,7 +93,7 @@ def asked(
             arms=arms,
             nginx=nginx,
             images=images.of_bench(nginx),
-            placement=CpuPlacement.on(engine.info()["NCPU"]),
+            placement=placement,
         )
         return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
@@ -105,14 +104,14 @@ def test_a_configuration_starts_and_does_what_audit_says(
     tmp_path: Path,
     nginx: str,
     images: BuiltImages,
-    engine: docker.DockerClient,
+    place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
     """Every request is answered by a stand-in; with "yes" connections are shared, with "no" each has its own."""
     named = first_file({**CASES, **SURROUNDINGS}[name], tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}
-    counted = asked(proposal, lab_session, images, engine, nginx)
+    counted = asked(proposal, lab_session, images, place_cpus(()), nginx)
     assert counted
     for figures in counted.values():
         assert figures["answered"] == figures["asked"], figures

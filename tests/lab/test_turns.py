@@ -5,10 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import docker
 import pytest
 
-from fixtures.engine import BuiltImages
+from fixtures.engine import BuiltImages, PlaceCpus
 from images.netadmin.netadmin import turns
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
@@ -40,7 +39,7 @@ PROCESS = re.compile(r"^\S+ \S+ \[debug\] (\d+)#", re.ASCII)
 
 @contextmanager
 def started(
-    engine: docker.DockerClient, session: Session, images: BuiltImages, nginx: str, subject: Subject
+    placement: CpuPlacement, session: Session, images: BuiltImages, nginx: str, subject: Subject
 ) -> Iterator[tuple[Bench, Stage]]:
     """The lab of one subject, and its stage."""
     stages: list[Stage] = []
@@ -53,7 +52,7 @@ def started(
             arms=scenario.arms,
             nginx=nginx,
             images=images.of_bench(nginx),
-            placement=CpuPlacement.on(engine.info()["NCPU"]),
+            placement=placement,
         )
         bench.prepare()
         yield bench, stages[0]
@@ -102,10 +101,12 @@ def moved(lines: Sequence[str], call: re.Pattern[str]) -> list[int]:
 
 
 def test_the_recorder_counts_what_the_debug_log_tells(
-    engine: docker.DockerClient, lab_session: Session, images: BuiltImages, nginx: str
+    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
 ) -> None:
     """Turns, bytes read and bytes written of every worker, exactly; and a trial's observation has its turns."""
-    with started(engine, lab_session, images, nginx, subject(records_turns=True, error_log_level="debug")) as lab:
+    with started(
+        place_cpus(()), lab_session, images, nginx, subject(records_turns=True, error_log_level="debug")
+    ) as lab:
         bench, stage = lab
         workers, lines = recorded_load(stage)
         assert len(workers) == 2
@@ -127,17 +128,17 @@ def test_the_recorder_counts_what_the_debug_log_tells(
 
 
 def test_without_the_recorder_there_is_no_record(
-    engine: docker.DockerClient, lab_session: Session, images: BuiltImages, nginx: str
+    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
 ) -> None:
     """And who asks for it is told which worker has none."""
-    with started(engine, lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
+    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
         assert stage.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
         with pytest.raises(LabError, match=r"process \d+ keeps no record of its turns"):
             stage.observer.turns(0.0, 0.0)
 
 
 def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
-    engine: docker.DockerClient,
+    place_cpus: PlaceCpus,
     lab_session: Session,
     images: BuiltImages,
     nginx: str,
@@ -145,7 +146,7 @@ def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
 ) -> None:
     """The subject runs, unrecorded; the loader's reason is told."""
     monkeypatch.setattr(containers, "TURNS_LIBRARY_PATH", "/nowhere/turns.so")
-    lab = started(engine, lab_session, images, nginx, subject(records_turns=True))
+    lab = started(place_cpus(()), lab_session, images, nginx, subject(records_turns=True))
     with pytest.raises(PreconditionError, match=r"no record of turns.*ld\.so: object '/nowhere/turns\.so'"), lab:
         pytest.fail("the lab started")
 

@@ -1,6 +1,6 @@
 """A piece of advice: what a module of the catalogue declares."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -17,7 +18,10 @@ _ORDINARY: Final = Snapshot(
     sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456"}),
     listener_backlogs=MappingProxyType({}),
     cpu_model="",
+    cpus=Cpus(allowed="0-1"),
 )
+MANY_CPUS: Final = 8
+"""From so many CPUs on, advice for large machines is about something."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +32,14 @@ class RunConditions:
         depth: "quick" or "full"; quick unless given.
         network: What the links are like besides; bare unless given.
         host: Returns what a new network namespace is like on the engine's host; an ordinary one unless given.
+        subject_cpus: Returns the CPUs of subjects that have many (``CpuShare.MANY``);
+            as many as advice for large machines needs unless given.
     """
 
     depth: str = QUICK
     network: NetworkProfile = BARE
     host: Callable[[], Snapshot] = lambda: _ORDINARY
+    subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.placement import CpuShare
 
 CountedClaim = Claim[CountedObservation]
 
@@ -60,7 +61,7 @@ def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
             name=subject_name,
             config=SubjectConfig(access_log=False),
             sysctls=group[0].sysctls,
-            every_cpu=group[0].every_cpu,
+            cpus=CpuShare.EVERY if group[0].every_cpu else CpuShare.FIRST,
             configurations={setting.name: setting.config for setting in group},
         )
         arms += [Arm(name=setting.name, subject=subject, plan=_plan(setting)) for setting in group]

@@ -15,6 +15,7 @@ from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
@@ -51,7 +52,7 @@ def busy_arm(name: str, *, reuseport: bool, options: tuple[str, ...] = ()) -> Ar
     config = SubjectConfig(
         reuseport=reuseport, backlog=4096, listen_options=options, access_log=False, worker_connections=4096
     )
-    subject = Subject(name=name, config=config, sysctls={SOMAXCONN: "4096"}, every_cpu=True)
+    subject = Subject(name=name, config=config, sysctls={SOMAXCONN: "4096"}, cpus=CpuShare.EVERY)
     return Arm(name=name, subject=subject, plan=BUSY_STORM)
 
 

@@ -6,15 +6,17 @@ has none; its counterpart is RPS (https://docs.kernel.org/networking/scaling.htm
 
 from typing import Final
 
-from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.advice import MANY_CPUS, Advice, RunConditions
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import WRK, HttpObservation
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.steered_load import SteeredLoad
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -22,10 +24,11 @@ GAIN_THRESHOLD: Final = 1.1
 SUBJECT: Final = Subject(name="subject", config=SubjectConfig(access_log=False, worker_connections=4096))
 
 
-def arm(*cpus: int) -> Arm[HttpObservation]:
+def arm(name: str, *cpus: int, subject: Subject = SUBJECT) -> Arm[HttpObservation]:
     """Return the arm that steers received packets to these CPUs."""
-    plan = SteeredLoad(tool=WRK, concurrency=100, path=STATIC_PATH, cpus=cpus)
-    return Arm(name=f"cpus-{'-'.join(map(str, cpus))}", subject=SUBJECT, plan=plan)
+    threads = subject.config.worker_processes if subject.cpus is CpuShare.MANY else 1
+    plan = SteeredLoad(tool=WRK, concurrency=100, path=STATIC_PATH, cpus=cpus, threads=threads)
+    return Arm(name=name, subject=subject, plan=plan)
 
 
 def check_steering(stage: Stage) -> None:
@@ -43,27 +46,62 @@ def check_steering(stage: Stage) -> None:
         ) from error
 
 
-ONE, BOTH = arm(0), arm(0, 1)
-SCENARIO: Final = Scenario(
-    name="softirq_steering",
-    arms=(ONE, BOTH),
-    claims=(
-        Claim[HttpObservation](
-            name="second_cpu_for_softirqs_helps",
-            sentence="Steering received packets to a second CPU raises the rate of requests",
-            source="nginx under high concurrency drops SYNs (2020): overruns when one core takes all interrupts",
-            arms=(ONE.name, BOTH.name),
-            effect=lambda block: block[BOTH.name].requests_per_s / block[ONE.name].requests_per_s,
-            effect_name="requests per second, two CPUs ÷ one",
-            scale=Scale.RATIO,
-            threshold=GAIN_THRESHOLD,
-        ),
+ONE, BOTH, MANY_ONE, MANY = "cpus-0", "cpus-0-1", "many-workers-one-cpu", "many-workers-all-cpus"
+
+
+def steering_claim(name: str, sentence: str, arms: tuple[str, str], *, subject_cpus: int = 1) -> Claim[HttpObservation]:
+    """Return the claim that steering to more CPUs (the second arm) raises the rate of requests."""
+    few, more = arms
+    return Claim[HttpObservation](
+        name=name,
+        sentence=sentence,
+        source="nginx under high concurrency drops SYNs (2020): overruns when one core takes all interrupts",
+        arms=arms,
+        effect=lambda block: block[more].requests_per_s / block[few].requests_per_s,
+        effect_name=f"requests per second, {more} ÷ {few}",
+        figure="requests_per_s",
+        scale=Scale.RATIO,
+        threshold=GAIN_THRESHOLD,
+        subject_cpus=subject_cpus,
+        expected=Verdict.HOLDS if subject_cpus == 1 else None,
+    )
+
+
+CLAIMS: Final = (
+    steering_claim(
+        "second_cpu_for_softirqs_helps",
+        "Steering received packets to a second CPU raises the rate of requests",
+        (ONE, BOTH),
     ),
-    backends=(),
-    check=check_steering,
+    steering_claim(
+        "many_cpus_for_softirqs_help",
+        "Steering received packets to all of many CPUs, and not to one, raises the rate of requests",
+        (MANY_ONE, MANY),
+        subject_cpus=MANY_CPUS,
+    ),
 )
 
+
+def scenario(run: RunConditions) -> Scenario[HttpObservation]:
+    """Return the scenario for the CPUs that nginx has."""
+    cpus = run.subject_cpus()
+    config = SubjectConfig(worker_processes=len(cpus), workers_on=tuple(cpus), access_log=False)
+    many = Subject(name="many-workers", config=config, cpus=CpuShare.MANY)
+    return Scenario(
+        name="softirq_steering",
+        arms=(
+            arm(ONE, 0),
+            arm(BOTH, 0, 1),
+            arm(MANY_ONE, cpus[0], subject=many),
+            arm(MANY, *cpus, subject=many),
+        ),
+        claims=CLAIMS,
+        backends=(),
+        check=check_steering,
+    )
+
+
 ADVICE: Final = Advice(
-    scenario=lambda _run: SCENARIO,
+    scenario=scenario,
     timed=True,
 )

@@ -18,6 +18,7 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import OwnNginx
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STANDIN, Backend
+from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Remedy
 from tuneproof.yours import claims, trials
@@ -243,6 +244,7 @@ class _Proposer:
             config=SubjectConfig(port=self._probe_port, access_log=False, reuseport=False),
             sysctls={**_SYSCTLS, **sysctls},
             records_turns=not self._wanted.image,
+            cpus=CpuShare.ASKED,
             own=OwnNginx(
                 files=files,
                 materials={path: name for path, name in self._needs.made.items() if name != EMPTY},

@@ -11,6 +11,7 @@ What the tools count, by their sources (support/ab.c of httpd 2.4, src/wrk.c of 
 """
 
 import math
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -54,7 +55,15 @@ def wrk_command(asked: RunTool) -> list[str]:
     """Return the command for wrk, which keeps connections alive unless told otherwise by a header."""
     if asked.seconds is None:
         raise ValueError("wrk needs a number of seconds")
-    command = ["wrk", "-t1", f"-c{asked.concurrency:d}", f"-d{asked.seconds:d}s", "--timeout", f"{asked.timeout_s:d}s"]
+    threads = min(asked.threads, len(os.sched_getaffinity(0)), asked.concurrency)
+    command = [
+        "wrk",
+        f"-t{threads}",
+        f"-c{asked.concurrency:d}",
+        f"-d{asked.seconds:d}s",
+        "--timeout",
+        f"{asked.timeout_s:d}s",
+    ]
     return [*command, "--latency", *([] if asked.keep_alive else ["-H", "Connection: close"]), _url(asked)]
 
 

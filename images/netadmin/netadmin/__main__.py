@@ -11,10 +11,11 @@ import subprocess
 import sys
 
 from tuneproof.lab.protocol.codec import to_plain
+from tuneproof.lab.protocol.cpus import cpus_of
 from tuneproof.lab.protocol.links import Greeting
 
 from .agent import Agent
-from .placement import cpus_of, stay_on
+from .placement import stay_on
 from .wire import Wire, WireError
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.observer import Snapshot
 
 _SYSCTLS = (
@@ -29,7 +30,8 @@ def take(*, listener_backlogs: Mapping[int, list[int]]) -> Snapshot:
     return Snapshot(
         sysctls={name: sysctl(name) for name in _SYSCTLS},
         listener_backlogs={port: tuple(backlogs) for port, backlogs in listener_backlogs.items()},
-        cpu_model=_cpu_model(Path("/proc/cpuinfo").read_text(encoding="utf-8")),
+        cpu_model=_after_name(Path("/proc/cpuinfo"), "model name"),
+        cpus=_cpus(),
     )
 
 
@@ -39,10 +41,29 @@ def sysctl(name: str) -> str | None:
     return " ".join(path.read_text(encoding="ascii").split()) if path.exists() else None
 
 
-def _cpu_model(cpuinfo: str) -> str:
-    """Return the first model name; on architectures without that line, the empty string."""
-    for line in cpuinfo.splitlines():
+def _cpus(devices: Path = Path("/sys/devices/system"), *, status: Path = Path("/proc/self/status")) -> Cpus:
+    """Return the CPUs that this container may run on, and which of the machine's belong together."""
+    nodes = [_text(path) for path in sorted(devices.glob("node/node*/cpulist"))]
+    cores = {_text(path) for path in devices.glob("cpu/cpu*/topology/thread_siblings_list")}
+    return Cpus(
+        allowed=_after_name(status, "Cpus_allowed_list"),
+        # A node may have memory only; a core that is one CPU has no siblings.
+        nodes=tuple(filter(None, nodes)),
+        cores=tuple(sorted(core for core in cores if not core.isdecimal())),
+    )
+
+
+def _after_name(path: Path, wanted: str) -> str:
+    """Return the first value of that name in a file of the kernel's; the empty string where there is none.
+
+    Not every architecture tells a model's name.
+    """
+    for line in path.read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition(":")
-        if name.strip() == "model name":
+        if name.strip() == wanted:
             return value.strip()
     return ""
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="ascii").strip()

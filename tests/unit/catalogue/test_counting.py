@@ -7,6 +7,7 @@ from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.written_config import PORT, written_config
 from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 
 
@@ -28,7 +29,7 @@ def test_arms_that_need_the_same_container_share_it() -> None:
     ]
     assert arms[0].subject.configurations == {"a": "# a", "c": "# c"}
     assert arms[1].subject.sysctls == sysctl
-    assert arms[3].subject.every_cpu
+    assert [arm.subject.cpus for arm in arms[2:]] == [CpuShare.FIRST, CpuShare.EVERY]
     assert [arm.plan.configurations for arm in arms] == [("a",), ("b",), ("c",), ("d",)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.messages import Done, Question
 from tuneproof.lab.protocol.turns import Turns
 
@@ -20,11 +21,13 @@ class Snapshot:
         sysctls: Values by name, single spaces between the parts; None for those that this kernel does not show there.
         listener_backlogs: Backlog of every listening TCP socket, by port: one entry per socket.
         cpu_model: The machine's first CPU, from /proc/cpuinfo.
+        cpus: The CPUs that the container may run on, and which of the machine's belong together.
     """
 
     sysctls: Mapping[str, str | None]
     listener_backlogs: Mapping[int, tuple[int, ...]]
     cpu_model: str
+    cpus: Cpus
 
     def triple(self, name: str) -> tuple[int, int, int]:
         """Return a sysctl of three integers, such as net.ipv4.tcp_rmem (bytes)."""

@@ -50,6 +50,7 @@ class RunTool(Question[ToolSaid]):
             as timeouts.
         requests: How many requests, for ab.
         seconds: How long, in whole seconds, for wrk.
+        threads: How many threads, for wrk; no more than there are CPUs for them, and connections.
     """
 
     tool: str
@@ -61,6 +62,7 @@ class RunTool(Question[ToolSaid]):
     timeout_s: int
     requests: int | None = None
     seconds: int | None = None
+    threads: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

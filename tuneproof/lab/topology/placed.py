@@ -40,15 +40,15 @@ class Engine:
         environment: What leads to it; None for this process's own.
         cpus: Number of its CPUs; 0 where nobody has asked.
         node: Its id in the swarm; empty outside of any.
-        cpusets: Its CPUs for those of the subject's machine that containers ask for, as lists in the kernel's format;
-            one that is not among them is left as it is.
+        own_cpus: Its CPUs for containers that ask for some of the subject's machine, as a list in the kernel's format;
+            empty where these are meant.
     """
 
     name: str = DEFAULT
     environment: Mapping[str, str] | None = None
     cpus: int = 0
     node: str = ""
-    cpusets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_cpus: str = ""
 
     @property
     def label(self) -> str:
@@ -56,8 +56,8 @@ class Engine:
         return label_of(self.name)
 
     def cpuset(self, asked: str) -> str:
-        """Return its CPUs for those that a container asks for."""
-        return self.cpusets.get(asked, asked)
+        """Return its CPUs for those that a container asks for; the empty string asks for no certain ones."""
+        return self.own_cpus or asked if asked else ""
 
     @property
     def client_options(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, afte
         name=subject.name,
         role=Role.SUBJECT,
         image=image,
-        cpuset="" if subject.every_cpu else placement.subject,
+        cpuset=placement.of(subject.cpus),
         sysctls=subject.sysctls,
         memory_bytes=subject.memory_bytes,
         files={path: text.encode() for path, text in (texts or {CONFIG_PATH: subject.config.render()}).items()},

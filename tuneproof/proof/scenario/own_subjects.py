@@ -55,7 +55,7 @@ def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacemen
         name=subject.name,
         role=Role.SUBJECT,
         image=own.image or image,
-        cpuset="" if subject.every_cpu else placement.subject,
+        cpuset=placement.of(subject.cpus),
         sysctls=subject.sysctls,
         memory_bytes=subject.memory_bytes,
         capabilities=CAPABILITIES,

@@ -124,6 +124,14 @@ def test_wrk_is_told_to_close_connections_unless_they_are_kept() -> None:
     assert wrk_command(WRK) == [*keeping, "-H", "Connection: close", URL]
 
 
+def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More would only wait for each other; wrk refuses fewer connections than threads."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(12)))
+    asked = {8: 8, 64: 12}
+    assert {n: wrk_command(replace(WRK, threads=n))[1] for n in asked} == {n: f"-t{of}" for n, of in asked.items()}
+    assert wrk_command(replace(WRK, threads=8, concurrency=3))[1] == "-t3"
+
+
 @pytest.mark.parametrize(
     ("load", "reason"),
     [

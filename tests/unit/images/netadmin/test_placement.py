@@ -7,19 +7,7 @@ import tempfile
 
 import pytest
 
-from images.netadmin.netadmin.placement import cpus_of, stay_on
-
-
-@pytest.mark.parametrize(("text", "cpus"), [("0", {0}), ("1-3", {1, 2, 3}), ("0,2-3", {0, 2, 3})])
-def test_the_kernels_list_format_is_understood(text: str, cpus: set[int]) -> None:
-    """Single numbers and ranges."""
-    assert cpus_of(text) == cpus
-
-
-def test_a_text_that_is_no_list_is_refused() -> None:
-    """An empty one, too: it would leave nothing to run on."""
-    with pytest.raises(ValueError, match="invalid literal"):
-        cpus_of("")
+from images.netadmin.netadmin.placement import stay_on
 
 
 def test_processes_that_run_already_are_moved() -> None:

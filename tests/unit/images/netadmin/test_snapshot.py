@@ -1,21 +1,48 @@
 """What netadmin reads from /proc, as text into values."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from images.netadmin.netadmin import snapshot
+from tuneproof.lab.protocol.cpus import Cpus, cpus_of
 
 
-def test_the_cpu_model_is_the_first_ones() -> None:
+def test_the_cpu_model_is_the_first_ones(tmp_path: Path) -> None:
     """On x86 every CPU has a line with its model's name."""
-    cpuinfo = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
-    assert snapshot._cpu_model(cpuinfo) == "Xeon: Gold"
+    cpuinfo = tmp_path / "cpuinfo"
+    text = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
+    cpuinfo.write_text(text, encoding="utf-8")
+    assert snapshot._after_name(cpuinfo, "model name") == "Xeon: Gold"
 
 
-def test_a_cpu_without_a_model_name_has_an_empty_one() -> None:
+def test_a_cpu_without_a_model_name_has_an_empty_one(tmp_path: Path) -> None:
     """On arm64 there is no such line."""
-    assert snapshot._cpu_model("processor\t: 0\nCPU part\t: 0xd0c\n") == ""
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nCPU part\t: 0xd0c\n", encoding="utf-8")
+    assert snapshot._after_name(cpuinfo, "model name") == ""
+
+
+def test_nodes_and_cores_are_told_where_the_kernel_shows_them(tmp_path: Path) -> None:
+    """A node may have memory only, and a core that is one CPU has no siblings; some kernels show neither."""
+    files = {
+        "node/node0/cpulist": "0-1,4",
+        "node/node1/cpulist": "2-3",
+        "node/node2/cpulist": "",
+        "cpu/cpu0/topology/thread_siblings_list": "0,4",
+        "cpu/cpu4/topology/thread_siblings_list": "0,4",
+        "cpu/cpu1/topology/thread_siblings_list": "1",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n", encoding="ascii")
+    status = tmp_path / "status"
+    status.write_text("Name:\tpython3\nCpus_allowed:\t1f\nCpus_allowed_list:\t0-4\n", encoding="ascii")
+    seen = snapshot._cpus(tmp_path, status=status)
+    assert seen == Cpus(allowed="0-4", nodes=("0-1,4", "2-3"), cores=("0,4",))
+    assert snapshot._cpus(tmp_path / "none", status=status) == Cpus(allowed="0-4")
 
 
 def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,5 +58,6 @@ def test_a_snapshot_of_this_machine_has_what_the_library_reads() -> None:
     """The running kernel's files are in the format; backlogs are passed on as they came from the kernel."""
     taken = snapshot.take(listener_backlogs={8000: [511, 511]})
     assert taken.listener_backlogs == {8000: (511, 511)}
+    assert cpus_of(taken.cpus.allowed) == sorted(os.sched_getaffinity(0))
     low, default, high = taken.triple("net.ipv4.tcp_rmem")
     assert 0 < low <= default <= high

@@ -10,6 +10,7 @@ from tuneproof.errors import BadInputError, LabError
 from tuneproof.explain.parse.access_log.known import LAB
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.lab.protocol.codec import MalformedMessageError, to_plain
+from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.links import Greeting
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
@@ -64,6 +65,7 @@ def test_reuseport_is_the_only_difference_between_the_two_accept_queues() -> Non
         ({"upstream": "far:81"}, ["proxy_pass http://far:81;"]),
         ({"worker_processes": 3}, ["worker_processes 3;"]),
         ({"worker_connections": 77}, ["worker_connections 77;"]),
+        ({"workers_on": (0, 1, 33)}, [f"worker_cpu_affinity 1 10 1{33 * '0'};"]),
         ({"port": 8080}, ["listen 8080 reuseport;"]),
         ({"backlog": 16}, ["listen 8000 reuseport backlog=16;"]),
         ({"backlog": 0, "reuseport": False}, ["listen 8000 backlog=0;"]),
@@ -182,6 +184,7 @@ def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
         sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": None},
         listener_backlogs={8000: (511, 511)},
         cpu_model="Xeon",
+        cpus=Cpus(allowed="0-3", nodes=("0-1", "2-3"), cores=("0,1", "2,3")),
     )
     snapshot = read_snapshot(printing(json.dumps(to_plain(Greeting(snapshot=taken)))))
     assert snapshot == taken
@@ -195,7 +198,7 @@ def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
         (
             '{"snapshot": {"sysctls": {}}}',
             MalformedMessageError,
-            "Greeting.snapshot lacks listener_backlogs, cpu_model",
+            "Greeting.snapshot lacks listener_backlogs, cpu_model, cpus",
         ),
         ('{"ready_s": 0.5}', LabError, "a netadmin container has no snapshot"),
     ],

@@ -112,7 +112,7 @@ def test_a_container_waits_for_what_it_joins_and_for_all_that_it_comes_after() -
 
 def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -> None:
     """Those that it asks for are the subject's machine's."""
-    far = Engine(name="far", environment={"DOCKER_HOST": "far"}, cpusets={"1": "1-7"})
+    far = Engine(name="far", environment={"DOCKER_HOST": "far"}, own_cpus="1-7")
     network = cast("Network", types.SimpleNamespace(name="lab"))
     client = RoleSpec(name="client", role=Role.CLIENT, image="client:1", cpuset="1")
     made_there = LabContainer(client, session=Session(), network=network, engine=far)

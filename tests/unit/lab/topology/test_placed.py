@@ -179,6 +179,7 @@ def test_the_default_engine_is_the_one_of_every_other_command(
 
 
 def test_an_engines_own_cpus_take_the_place_of_those_of_the_subjects_machine() -> None:
-    """Of those that are known."""
-    engine = Engine(name="far", cpusets={"1": "1-7"})
+    """Where a container asks for certain ones."""
+    engine = Engine(name="far", own_cpus="1-7")
     assert (engine.cpuset("1"), engine.cpuset("")) == ("1-7", "")
+    assert Engine(name="here").cpuset("1") == "1"

@@ -6,21 +6,19 @@ from dataclasses import replace
 import pytest
 
 from tests.support.fake_bench import claim
-from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.load.stall_load import BULK_BYTES, SMALL_BYTES
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.versions import SUITES
-from tuneproof.lab.topology.placed import Engine, Engines
 from tuneproof.lab.topology.roles import Role
 from tuneproof.proof.inference.intervals import Scale
 from tuneproof.proof.inference.looks import Looks
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
-from tuneproof.proof.scenario.placement import CpuPlacement, with_cpus
 from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
 
 
@@ -155,30 +153,6 @@ def test_the_usual_backend_serves_files_and_takes_what_cpu_it_needs() -> None:
     assert (spec.name, spec.cpus, spec.environment["BACKEND_KIND"]) == ("backend", None, "files")
 
 
-@pytest.mark.parametrize(("cpus", "others"), [(2, "1"), (3, "1-2"), (64, "1-63")])
-def test_the_subject_has_the_first_cpu_and_everybody_else_the_others(cpus: int, others: str) -> None:
-    """In the kernel's list format."""
-    placement = CpuPlacement.on(cpus)
-    assert (placement.subject, placement.others) == ("0", others)
-
-
-def test_one_cpu_is_too_few() -> None:
-    """The load generators would measure themselves."""
-    with pytest.raises(CannotRunHereError, match="this engine has 1 CPU"):
-        CpuPlacement.on(1)
-
-
-def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
-    """As all others than the subject have on one machine; a single CPU is theirs altogether."""
-    here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
-    engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
-    assert engines.subject.cpuset("0") == "0"
-    assert engines.of(Role.CLIENT).cpuset("1-31") == "1-3"
-    assert {engines.of(Role.BACKEND).cpuset(asked) for asked in ("0", "1-31")} == {"0"}
-    assert engines.of(Role.CLIENT).cpuset("") == ""
-    assert engines.manager == engines.of(Role.CLIENT)
-
-
 START_LOG = "nginx/1.22.1\nstart worker process 11\nstart worker process 12\n"
 COMMANDS = ("nginx: master process nginx", "nginx: worker process", "nginx: worker process")
 SUBJECT = Subject(
@@ -194,6 +168,7 @@ def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str
         sysctls={"net.ipv4.tcp_rmem": rmem},
         listener_backlogs={8000: (511, 511)} if backlogs is None else backlogs,
         cpu_model="Xeon",
+        cpus=Cpus(allowed="0-1"),
     )
 
 
@@ -251,9 +226,16 @@ def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loade
 
 def test_a_sysctl_that_cannot_be_read_is_a_difference() -> None:
     """A kernel that does not show it cannot prove it; several faults are named together."""
-    seen = Snapshot(sysctls={}, listener_backlogs={}, cpu_model="")
+    seen = Snapshot(sysctls={}, listener_backlogs={}, cpu_model="", cpus=Cpus(allowed="0"))
     with pytest.raises(PreconditionError, match=r"0 listening sockets .*; net\.ipv4\.tcp_rmem is None"):
         check_subject(SUBJECT, nginx="1.22", snapshot=seen, start_log=START_LOG, commands=COMMANDS)
+
+
+def test_workers_that_could_not_be_pinned_are_a_difference() -> None:
+    """Nginx only writes it into its log."""
+    alert = "2026/11/23 01:02:03 [alert] 11#11: sched_setaffinity() failed (22: Invalid argument)"
+    with pytest.raises(PreconditionError, match=r"sched_setaffinity\(\) failed \(22: Invalid argument\)"):
+        check_subject(SUBJECT, nginx="1.22", snapshot=snapshot(), start_log=f"{START_LOG}{alert}\n", commands=COMMANDS)
 
 
 def test_a_shared_queue_must_have_one_listening_socket() -> None:

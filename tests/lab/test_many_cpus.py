@@ -1,0 +1,53 @@
+"""nginx on several CPUs: the lab starts what claims about large machines need, even where it is too small to decide."""
+
+from typing import Final
+
+import pytest
+
+from fixtures.engine import BuiltImages
+from tuneproof.catalogue import many_cpus
+from tuneproof.catalogue.advice import RunConditions
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.http_load import HttpLoad
+from tuneproof.lab.protocol.cpus import cpus_of
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.placement import CpuPlacement
+
+pytestmark = [pytest.mark.engine]
+
+# As on a machine of its own, but that the generators are beside it.
+PLACEMENT: Final = CpuPlacement(subject="0-1", others="0-1")
+CPUS_ALLOWED: Final = (
+    "grep -h Cpus_allowed_list $(grep -l 'worker process' /proc/[0-9]*/cmdline | sed s/cmdline/status/)"
+)
+
+
+def test_each_worker_has_its_cpu_and_is_loaded(lab_session: Session, images: BuiltImages, nginx: str) -> None:
+    """Pinned where the arm says so, and else wherever the container may run; every arm can be measured."""
+    scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))
+    with Lab(lab_session) as lab:
+        bench = Bench(
+            lab,
+            scenario=scenario,
+            arms=scenario.arms,
+            nginx=nginx,
+            images=images.of_bench(nginx),
+            placement=PLACEMENT,
+        )
+        bench.prepare()
+        seen = {}
+        for arm in scenario.arms:
+            lists = lab[arm.subject.name].run(["sh", "-c", CPUS_ALLOWED]).decode().split("Cpus_allowed_list:")
+            seen[arm.name] = sorted(filter(None, (text.strip() for text in lists)))
+            # Whether the generators are fast enough, two CPUs need not show.
+            assert isinstance(arm.plan, HttpLoad)
+            met = HttpLoad.observe(arm.plan, bench.run(arm, label=f"{arm.name}-b1"))
+            assert (met.faults, met.failed_share) == ((), 0.0)
+    assert seen == {
+        "shared-queue": ["0", "1"],
+        "queue-per-worker": ["0", "1"],
+        "worker-per-cpu": ["0-1"] * 2,
+        "half-as-many": ["0-1"],
+        "twice-as-many": ["0-1"] * 4,
+    }

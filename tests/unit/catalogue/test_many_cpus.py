@@ -1,0 +1,118 @@
+"""Advice for large machines: what is started there, which loads say nothing, and claims that come out both ways."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from tests.support.canned_tools import wrk_said
+from tests.support.fake_stage import FakeStage, counters, sockets, worker
+from tuneproof.catalogue import many_cpus, softirq_steering
+from tuneproof.catalogue.advice import MANY_CPUS, RunConditions
+from tuneproof.catalogue.many_cpus import BusyLoad
+from tuneproof.lab.load.http_load import HttpObservation
+from tuneproof.lab.load.steered_load import SteeredLoad
+from tuneproof.lab.protocol.requests import RunTool
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.placement import CpuShare
+
+CPUS = (0, 1, 2, 3, 4, 5, 8, 9, 10, 11)
+TEN = RunConditions(subject_cpus=lambda: CPUS)
+SECONDS = 2.0
+"""How long the run took by the generator's report."""
+
+
+def arms() -> Mapping[str, Arm[HttpObservation]]:
+    """Return the arms on ten CPUs."""
+    return {arm.name: arm for arm in many_cpus.scenario(TEN).arms}
+
+
+def observed(arm: Arm[HttpObservation], *, worker_s: float, completed: int = 4000) -> HttpObservation:
+    """Return what a trial of an arm observes whose workers, two of them, used so much CPU time."""
+    fake = FakeStage()
+    fake.answers[RunTool] = [wrk_said(completed=completed)]
+    fake.workers = [
+        (worker(11, run_s=0.0), worker(12, run_s=0.0)),
+        (worker(11, run_s=worker_s / 2), worker(12, run_s=worker_s / 2)),
+    ]
+    fake.counters, fake.sockets = [counters(), counters()], [sockets()]
+    return arm.plan.observe(arm.plan.run(fake.stage, label="a-b1"))
+
+
+def test_workers_that_accept_have_a_cpu_each() -> None:
+    """Nginx's own "auto" would count from the machine's first CPU."""
+    for name, listeners in (("shared-queue", 1), ("queue-per-worker", len(CPUS))):
+        arm = arms()[name]
+        assert arm.subject.cpus is CpuShare.MANY
+        assert (arm.subject.config.workers_on, arm.subject.config.listeners) == (CPUS, listeners)
+
+
+def test_the_number_of_workers_follows_the_cpus() -> None:
+    """They run where the kernel puts them."""
+    names = ("worker-per-cpu", "half-as-many", "twice-as-many")
+    configs = [arms()[name].subject.config for name in names]
+    assert [config.worker_processes for config in configs] == [10, 5, 20]
+    assert {config.workers_on for config in configs} == {()}
+
+
+def test_generators_are_asked_for_as_many_threads_as_nginx_has_cpus() -> None:
+    """And for connections that keep all workers busy."""
+    plan = arms()["shared-queue"].plan
+    assert isinstance(plan, BusyLoad)
+    assert (plan.threads, plan.concurrency, plan.keep_alive, plan.busy_cpus) == (10, 160, False, 5.0)
+    kept = arms()["half-as-many"].plan
+    assert isinstance(kept, BusyLoad)
+    assert (kept.keep_alive, kept.busy_cpus) == (True, 2.5)
+
+
+def test_a_load_that_leaves_nginx_idle_says_nothing() -> None:
+    """Generators that are too slow for so many CPUs would show two configurations as equals."""
+    arm = arms()["shared-queue"]
+    assert observed(arm, worker_s=5.1 * SECONDS).worker_cpu_share == pytest.approx(5.1)
+    with pytest.raises(ValueError, match=r"busy for 4\.9 CPUs' time only, and 5\.0 are needed"):
+        observed(arm, worker_s=4.9 * SECONDS)
+
+
+@pytest.mark.parametrize("claim", many_cpus.CLAIMS, ids=lambda claim: claim.name)
+def test_a_claim_comes_out_both_ways(claim: Claim[HttpObservation]) -> None:
+    """Contention costs the first arm CPU time; the number of workers gives it requests. Equals refute."""
+    usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
+    strong = replace(
+        usual,
+        requests_per_s=2 * usual.requests_per_s,
+        worker_cpu_us_per_request=2 * usual.worker_cpu_us_per_request,
+    )
+    first, second = claim.arms
+    assert claim.effect({first: strong, second: usual}) == pytest.approx(2.0)
+    assert claim.threshold < 2.0
+    assert claim.effect({first: usual, second: usual}) == pytest.approx(1.0)
+    assert claim.threshold > 1.0
+
+
+def test_large_machines_are_needed_for_advice_about_them() -> None:
+    """With fewer CPUs than eight for nginx, claims are unsupported; nobody here knows how they come out."""
+    claims = [*many_cpus.CLAIMS, softirq_steering.scenario(TEN).claim("many_cpus_for_softirqs_help")]
+    assert {(claim.subject_cpus, claim.expected) for claim in claims} == {(MANY_CPUS, None)}
+    assert MANY_CPUS == 8
+
+
+def test_a_machine_with_one_cpu_for_nginx_declares_the_same_arms() -> None:
+    """They are not measured there, but named."""
+    one = many_cpus.scenario(RunConditions(subject_cpus=lambda: [0]))
+    assert [arm.name for arm in one.arms] == list(arms())
+    assert min(arm.subject.config.worker_processes for arm in one.arms) == 1
+
+
+def test_softirqs_are_steered_to_every_cpu_of_nginx() -> None:
+    """And, to compare, to the first of them."""
+    found = {arm.name: arm for arm in softirq_steering.scenario(TEN).arms}
+    plans = {name: arm.plan for name, arm in found.items()}
+    steered = {name: plan.cpus for name, plan in plans.items() if isinstance(plan, SteeredLoad)}
+    assert steered == {
+        "cpus-0": (0,),
+        "cpus-0-1": (0, 1),
+        "many-workers-one-cpu": (0,),
+        "many-workers-all-cpus": CPUS,
+    }
+    assert found["many-workers-one-cpu"].subject == found["many-workers-all-cpus"].subject

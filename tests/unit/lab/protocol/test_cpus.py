@@ -1,0 +1,30 @@
+"""CPUs in the kernel's list format."""
+
+import pytest
+
+from tuneproof.lab.protocol.cpus import cpus_of, list_of
+
+LISTS = [("0", [0]), ("1-3", [1, 2, 3]), ("0,2-3", [0, 2, 3]), ("0-1,4,6-7", [0, 1, 4, 6, 7])]
+
+
+@pytest.mark.parametrize(("text", "cpus"), LISTS)
+def test_a_list_is_read_and_written(text: str, cpus: list[int]) -> None:
+    """Single numbers and ranges."""
+    assert cpus_of(text) == cpus
+    assert list_of(reversed(cpus)) == text
+
+
+def test_the_kernel_does_not_keep_an_order() -> None:
+    """And may name a CPU twice."""
+    assert cpus_of("4,0-1,1") == [0, 1, 4]
+
+
+def test_a_text_that_is_no_list_is_refused() -> None:
+    """An empty one, too: it would leave nothing to run on."""
+    with pytest.raises(ValueError, match="invalid literal"):
+        cpus_of("")
+
+
+def test_no_cpus_are_the_empty_list() -> None:
+    """Which means every CPU to the engine: who writes it has to mean that."""
+    assert list_of([]) == ""

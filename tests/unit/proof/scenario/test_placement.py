@@ -1,0 +1,150 @@
+"""Which CPUs the roles get, on small machines and on large ones."""
+
+import pytest
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.protocol.cpus import Cpus
+from tuneproof.lab.topology.placed import Engine, Engines
+from tuneproof.lab.topology.roles import Role
+from tuneproof.proof.scenario.placement import (
+    CpuPlacement,
+    CpuShare,
+    TooFewCpusError,
+    check_asked,
+    is_alone,
+    with_cpus,
+)
+
+MANY = (CpuShare.MANY,)
+TWO = Cpus(allowed="0-1", nodes=("0-1",))
+# Two nodes of four cores with two hyperthreads each; the second ones come last.
+LARGE = Cpus(allowed="0-15", nodes=("0-3,8-11", "4-7,12-15"), cores=tuple(f"{cpu},{cpu + 8}" for cpu in range(8)))
+# A laptop's two cores, whose hyperthreads follow each other.
+LAPTOP = Cpus(allowed="0-3", nodes=("0-3",), cores=("0-1", "2-3"))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "others", "idle"),
+    [
+        (TWO, "1", ""),
+        (Cpus(allowed="0-2"), "1-2", ""),
+        (Cpus(allowed="0-63"), "1-63", ""),
+        (LAPTOP, "2-3", "1"),
+        (LARGE, "1-7,9-15", "8"),
+        (Cpus(allowed="0-1", cores=("0-1",)), "1", ""),
+    ],
+    ids=["two", "three", "many", "laptop", "large", "one-core"],
+)
+def test_the_subject_has_one_cpu_and_everybody_else_the_other_cores(cpus: Cpus, others: str, idle: str) -> None:
+    """The hyperthread beside it is left idle, unless there is no other one."""
+    placement = CpuPlacement.on(cpus, shares=[CpuShare.FIRST])
+    assert (placement.subject, placement.others, placement.idle) == ("0", others, idle)
+    assert CpuPlacement.on(cpus) == placement
+
+
+def test_an_engine_that_has_a_part_of_its_machine_places_in_that_part() -> None:
+    """The first CPU may be somebody else's."""
+    placement = CpuPlacement.on(Cpus(allowed="4-7", nodes=("0-7",)), shares=MANY)
+    assert (placement.subject, placement.others) == ("4-5", "6-7")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "asked", "subject", "others", "idle"),
+    [
+        (TWO, "", "0", "1", ""),
+        (LARGE, "", "0-3,8-11", "4-7,12-15", ""),
+        (LARGE, "2", "0-1", "2-7,10-15", "8-9"),
+        (LARGE, "10", "0-5,8-11", "6-7,14-15", "12-13"),
+        (LARGE, "15", "0-14", "15", ""),
+        (LAPTOP, "2", "0,2", "1,3", ""),
+    ],
+)
+def test_many_cpus_are_the_cores_of_the_first_node_first(
+    cpus: Cpus, asked: str, subject: str, others: str, idle: str
+) -> None:
+    """Half of the machine, unless somebody asked for more or less."""
+    placement = CpuPlacement.on(cpus, shares=MANY, asked=asked)
+    assert (placement.subject, placement.others, placement.idle) == (subject, others, idle)
+
+
+def test_each_subject_gets_its_share() -> None:
+    """One of several lets its workers share a CPU all the same; one's own nginx gets more than that when asked."""
+    placement = CpuPlacement.on(LARGE, shares=MANY)
+    assert [placement.of(share) for share in CpuShare] == ["0", "0-3,8-11", "0-3,8-11", ""]
+    assert placement.subject_count == 8
+    assert CpuPlacement.on(LARGE, shares=[CpuShare.ASKED]).subject == "0"
+    assert CpuPlacement.on(LARGE, shares=[CpuShare.ASKED], asked="4").subject == "0-3"
+    assert CpuPlacement.on(LARGE, shares=[CpuShare.FIRST], asked="4").subject == "0"
+
+
+def test_a_machine_of_its_own_may_be_nginxs_altogether() -> None:
+    """What watches it there runs beside it."""
+    placement = CpuPlacement.on(LARGE, shares=MANY, asked="all", alone=True)
+    assert (placement.subject, placement.others) == ("0-15", "0-15")
+    assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, asked="1", alone=True).subject == "0"
+
+
+@pytest.mark.parametrize(("cpus", "nodes"), [(LARGE, ""), (Cpus(allowed="0-15"), "")])
+def test_a_placement_is_told_in_words(cpus: Cpus, nodes: str) -> None:
+    """NUMA nodes where there are several among nginx's CPUs, hyperthreads where they stay idle."""
+    assert f"nginx on CPUs 0-1{nodes}, everything else on" in CpuPlacement.on(cpus, shares=MANY, asked="2").line()
+
+
+def test_several_numa_nodes_and_idle_hyperthreads_are_told() -> None:
+    """They explain figures."""
+    line = CpuPlacement.on(LARGE, shares=MANY, asked="10").line()
+    assert line == ("nginx on CPUs 0-5,8-11 (2 NUMA nodes), everything else on 6-7,14-15, hyperthreads 12-13 left idle")
+
+
+def test_one_cpu_is_too_few() -> None:
+    """The load generators would measure themselves."""
+    with pytest.raises(CannotRunHereError, match="this engine has 1 CPU"):
+        CpuPlacement.on(Cpus(allowed="0"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "alone", "message"),
+    [
+        ("2", False, "--subject-cpus 2: nginx's machine has 2 CPUs, and everything else needs one of them; at most 1"),
+        ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; at most 2"),
+    ],
+)
+def test_more_cpus_than_there_are_end_the_run(asked: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
+    """With what there is."""
+    with pytest.raises(TooFewCpusError) as caught:
+        CpuPlacement.on(TWO, shares=MANY, asked=asked, alone=alone)
+    assert message.partition("; ")[0] == caught.value.what
+    assert caught.value.remedy.startswith(message.partition("; ")[2])
+    assert caught.value.ends_run
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²"])
+def test_what_is_no_number_of_cpus_is_refused(asked: str) -> None:
+    """Before anything is started."""
+    with pytest.raises(BadInputError, match="no number of CPUs"):
+        check_asked(asked, Engines())
+
+
+def test_all_cpus_are_only_for_an_nginx_that_has_its_machine_for_itself() -> None:
+    """A backend there would share them."""
+    here, far = Engine(name="here"), Engine(name="far")
+    beside = Engines(default=here, by_role={Role.CLIENT: far}, manager=far)
+    alone = Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: far}, manager=far)
+    assert not is_alone(beside)
+    assert is_alone(alone)
+    with pytest.raises(BadInputError, match="--subject-cpus all: load generators and backends need CPUs"):
+        check_asked("all", beside)
+    check_asked("all", alone)
+    check_asked("8", beside)
+    check_asked("", Engines())
+
+
+def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
+    """As all others than the subject have on one machine; a single CPU is theirs altogether."""
+    here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
+    engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
+    assert engines.subject.cpuset("0") == "0"
+    assert engines.of(Role.CLIENT).cpuset("1-31") == "1-3"
+    assert {engines.of(Role.BACKEND).cpuset(asked) for asked in ("0", "1-31")} == {"0"}
+    assert engines.of(Role.CLIENT).cpuset("") == ""
+    assert engines.manager == engines.of(Role.CLIENT)

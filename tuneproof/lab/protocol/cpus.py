@@ -1,0 +1,43 @@
+"""CPUs in the kernel's list format, such as "1" or "1-3,5" (cpuset(7)), and which of a machine's belong together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cpus:
+    """The CPUs that a container may run on, as lists in the kernel's format.
+
+    Attributes:
+        allowed: All of them.
+        nodes: Those of each NUMA node of the machine (/sys/devices/system/node); none where the kernel shows none.
+        cores: Those of each core that has several hyperthreads (topology/thread_siblings_list).
+    """
+
+    allowed: str
+    nodes: tuple[str, ...] = ()
+    cores: tuple[str, ...] = ()
+
+
+def cpus_of(text: str) -> list[int]:
+    """Return the CPUs of a list in the kernel's format.
+
+    Raises:
+        ValueError: The text is none.
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return sorted(found)
+
+
+def list_of(cpus: Iterable[int]) -> str:
+    """Return CPUs as a list in the kernel's format; the empty string for none."""
+    runs: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1][1:] = [cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)
