@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.engine]
 # As on a machine of its own, but that the generators are beside it.
 PLACEMENT: Final = CpuPlacement(subject="0-1", others="0-1")
 CPUS_ALLOWED: Final = (
-    "grep -h Cpus_allowed_list $(grep -l 'worker process' /proc/[0-9]*/cmdline | sed s/cmdline/status/)"
+    "grep -h Cpus_allowed_list $(grep -l '^nginx: worker' /proc/[0-9]*/cmdline | sed s/cmdline/status/)"
 )
 
 
