@@ -175,9 +175,12 @@ def _wait_for(local: Path, ssh: "subprocess.Popen[bytes]", address: str) -> None
     while not local.exists():
         if ssh.poll() is not None or time.monotonic() > deadline_s:
             ssh.terminate()
-            said = [] if ssh.stderr is None else ssh.stderr.read().decode("utf-8", errors="replace").splitlines()
+            said = (
+                "" if ssh.stderr is None else ssh.stderr.read().decode("utf-8", errors="replace").rstrip().rstrip(".")
+            )
+            reason = said.rpartition("\n")[2] or "ssh did not connect in time"
             raise EngineUnavailableError(
-                f"The Docker engine does not answer: {said[-1] if said else 'ssh did not connect in time'}.",
+                f"The Docker engine does not answer: {reason}.",
                 where=address,
                 remedy="log in there by ssh once, without being asked anything, and look that Docker runs there",
             )

@@ -1,10 +1,16 @@
 """Why an engine cannot be reached: real sockets, or their absence, behind docker-py's own exceptions."""
 
 import hashlib
+import http.server
 import os
 import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import certifi
 import pytest
 import requests
 import urllib3
@@ -105,6 +111,55 @@ def test_a_missing_default_socket_is_the_one_case_that_may_be_mended() -> None:
     error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
     assert isinstance(error, NoLocalEngineError)
     assert "DOCKER_HOST" in error.remedy
+
+
+class Engine(http.server.BaseHTTPRequestHandler):
+    """An engine that says its version and answers pings."""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        said = b"OK" if self.path.endswith("_ping") else b'{"ApiVersion": "1.41"}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
+        """Say nothing."""
+
+
+@pytest.fixture
+def tls_engine(tmp_path: Path) -> Iterator[str]:
+    """The address of an engine behind TLS, whose certificate is its own authority; tmp_path has it for clients."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    subprocess.run([*words, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
+    (tmp_path / "ca.pem").write_bytes(certificate.read_bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with http.server.HTTPServer(("127.0.0.1", 0), Engine) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield f"tcp://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        serving.join()
+
+
+@pytest.mark.usefixtures("docker_config")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py forgets the connection whose TLS failed
+@pytest.mark.parametrize("bundle", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
+def test_an_engines_certificate_is_held_against_its_own_authority(
+    tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not against the one that a company has set for the web."""
+    monkeypatch.setenv(bundle, certifi.where())
+    ours = {"DOCKER_HOST": tls_engine, "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(tmp_path)}
+    connect(environment=ours).close()
+    (tmp_path / "ca.pem").write_bytes(Path(certifi.where()).read_bytes())
+    with pytest.raises(EngineUnavailableError, match="CERTIFICATE_VERIFY_FAILED"):
+        connect(environment=ours)
 
 
 @pytest.mark.usefixtures("docker_config")
