@@ -70,6 +70,26 @@ class Talk:
         self.end()
 
 
+def test_over_tls_the_response_is_closed_with_the_socket(talk: "Talk") -> None:
+    """docker-py keeps it as an attribute there; the socket would stay open."""
+    closed: list[str] = []
+
+    class Response:
+        def close(self) -> None:
+            closed.append("response")
+
+    class TlsSocket:
+        _response = Response()
+
+        def close(self) -> None:
+            closed.append("socket")
+
+    Channel(TlsSocket(), name="far", program="adder", status=lambda: None).close()
+    assert closed == ["socket", "socket", "response"]
+    # A plain one has none.
+    talk.channel.close()
+
+
 @pytest.fixture
 def talk() -> Iterator[Talk]:
     """A conversation."""

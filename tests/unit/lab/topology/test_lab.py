@@ -194,10 +194,12 @@ def test_a_network_that_is_in_use_is_free_in_a_moment(monkeypatch: pytest.Monkey
     assert network.gone
 
 
-def test_a_network_that_stays_in_use_is_an_error(monkeypatch: pytest.MonkeyPatch, clock: FakeTime) -> None:
-    """After some seconds; on one engine at once, where nothing would change."""
+def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(
+    monkeypatch: pytest.MonkeyPatch, clock: FakeTime
+) -> None:
+    """After some seconds; on one engine, where nothing would change, it is an error at once."""
     monkeypatch.setattr(FakeNetwork, "refusals", [IN_USE] * 1000)
-    with pytest.raises(LabError, match="removing the lab's network"), Lab(Session(), engines=SEVERAL):
+    with Lab(Session(), engines=SEVERAL):
         pass
     assert clock.now_s == pytest.approx(15, abs=1)
     with pytest.raises(LabError, match="removing the lab's network"), Lab(Session()):

@@ -127,7 +127,7 @@ def test_what_is_no_number_of_cpus_is_refused(asked: str) -> None:
 
 def test_all_cpus_are_only_for_an_nginx_that_has_its_machine_for_itself() -> None:
     """A backend there would share them."""
-    here, far = Engine(name="here"), Engine(name="far")
+    here, far = (Engine(name=name, environment={"DOCKER_HOST": name}) for name in ("here", "far"))
     beside = Engines(default=here, by_role={Role.CLIENT: far}, manager=far)
     alone = Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: far}, manager=far)
     assert not is_alone(beside)
