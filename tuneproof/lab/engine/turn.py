@@ -9,17 +9,18 @@ session's labels: the reaper and the sweep of leftovers remove it like all else 
 import getpass
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import docker
 from docker.errors import APIError, NotFound
 
 from tuneproof.errors import EngineUnavailableError, TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
-from tuneproof.lab.engine.labels import OWNER, SESSION, Owner, Session
+from tuneproof.lab.engine.labels import SESSION, Session
+from tuneproof.lab.engine.sweep import is_dead, remove_session
 
 NAME: Final = "tuneproof-turn"
 HOLDER: Final = "io.tuneproof.turn.holder"
@@ -91,8 +92,10 @@ def _take(
             except NotFound:
                 continue
         labels = held["Config"]["Labels"] or {}
-        if _is_dead(labels):
-            _remove(client, held["Id"])
+        if is_dead(client, labels):
+            # All of it: what still runs of that session would disturb this one.
+            with engine_errors(f"removing what a dead session left on engine {name}"):
+                remove_session(client, labels[SESSION])
             continue
         whose = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
         if time.monotonic() >= deadline_s:
@@ -117,14 +120,6 @@ def _user() -> str:
     except (KeyError, OSError):
         # No name for the number, as in some containers.
         return str(os.getuid())
-
-
-def _is_dead(labels: Mapping[str, Any]) -> bool:
-    """Tell whether the holder is certainly gone, as :func:`.sweep.remove_dead_sessions` judges."""
-    try:
-        return SESSION in labels and Owner.from_label(labels.get(OWNER, "")).is_dead()
-    except ValueError:
-        return False
 
 
 def _remove(client: docker.DockerClient, container_id: str) -> None:

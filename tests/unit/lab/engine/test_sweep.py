@@ -10,7 +10,7 @@ import pytest
 from docker.errors import APIError, NotFound
 
 from tuneproof.lab.engine import sweep
-from tuneproof.lab.engine.labels import PROJECT_FILTER, Owner, Session
+from tuneproof.lab.engine.labels import LEASE, PROJECT_FILTER, Owner, Session
 from tuneproof.lab.engine.sweep import (
     Removed,
     has_overlay_network,
@@ -34,6 +34,7 @@ class FakeApi:
         self.parents: dict[str, str] = {}
         self.refusals: dict[str, list[Exception]] = {}
         self.overlay = False
+        self.leases_over: list[dict[str, str]] = []
 
     def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
         """Put a resource there."""
@@ -46,6 +47,9 @@ class FakeApi:
     def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
         """List containers."""
         assert all, "stopped containers are leftovers, too"
+        if "status" in filters:
+            assert filters == {"label": LEASE, "status": "exited"}
+            return [{"Labels": labels} for labels in self.leases_over]
         return [{"Id": name, "Labels": labels} for name, labels in self._matching("container", filters)]
 
     def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
@@ -124,6 +128,14 @@ def test_only_what_dead_sessions_left_is_removed(api: FakeApi) -> None:
     before = api.names()
     assert remove_dead_sessions(client(api)) == Removed(containers=1, networks=1, volumes=1)
     assert before - api.names() == {"dead-container", "dead-network", "dead-volume"}
+
+
+def test_a_session_of_another_machine_is_removed_once_its_lease_is_over(api: FakeApi) -> None:
+    """The engine has noticed that nobody is there any more."""
+    api.leases_over = [{LEASE: "held", **ELSEWHERE.labels}, {LEASE: "held"}]
+    assert remove_dead_sessions(client(api)).total == 6
+    assert not kept(api, ELSEWHERE)
+    assert kept(api, ALIVE)
 
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])

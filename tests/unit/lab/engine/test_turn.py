@@ -10,7 +10,7 @@ from docker.errors import APIError, NotFound
 
 from tuneproof.errors import LabError
 from tuneproof.lab.engine import turn
-from tuneproof.lab.engine.labels import Owner, Session
+from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
 from tuneproof.lab.engine.turn import HOLDER, NAME, SINCE, EngineBusyError, turn_of
 
 MINE = Session(id="mine")
@@ -39,6 +39,7 @@ class Engine:
         self.fault: APIError | None = None
         self.held: dict[str, Any] | None = None
         self.told: list[str] = []
+        self.leases_over: list[dict[str, Any]] = []
         if holder is not None:
             self.held = {"Id": "first", "Config": {"Labels": holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"}}}
 
@@ -65,7 +66,23 @@ class Engine:
             raise NotFound(name)
         return self.held
 
-    def remove_container(self, container_id: str, *, force: bool) -> None:
+    def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
+        """List leases that have ended, or what a session has."""
+        assert all
+        if filters.get("status") == "exited":
+            return self.leases_over
+        labels = self.held["Config"]["Labels"] if self.held is not None else {}
+        return [{"Id": "first"}] if filters["label"] == f"{SESSION}={labels.get(SESSION)}" else []
+
+    def networks(self, **_filters: Any) -> list[dict[str, Any]]:
+        """There is none."""
+        return []
+
+    def volumes(self, **_filters: Any) -> dict[str, Any]:
+        """There is none."""
+        return {"Volumes": None}
+
+    def remove_container(self, container_id: str, *, force: bool, v: bool = False) -> None:  # noqa: ARG002 - it has none
         """Remove a container by its id."""
         assert force
         self.removed.append(container_id)
@@ -126,6 +143,20 @@ def test_the_turn_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) 
     engine = Engine(DEAD)
     with taken(engine, monkeypatch):
         assert engine.now_s == 0
+        assert engine.removed == ["first"]
+
+
+@pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
+def test_a_session_whose_lease_is_over_is_removed_whatever_machine_it_ran_on(
+    monkeypatch: pytest.MonkeyPatch, holder: Session
+) -> None:
+    """What it left running would disturb whoever measures next."""
+    engine = Engine(holder)
+    engine.leases_over = [{"Labels": {LEASE: "held", **DEAD.labels}}, {"Labels": {LEASE: "held"}}]
+    with pytest.raises(EngineBusyError):
+        taken(engine, monkeypatch).__enter__()
+    engine.leases_over.append({"Labels": {LEASE: "held", **holder.labels}})
+    with taken(engine, monkeypatch):
         assert engine.removed == ["first"]
 
 

@@ -1,0 +1,61 @@
+"""A session's lease: the engine notices by itself that whoever held it is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages
+from tests.lab.children import wait_until
+from tests.support.places import CHECKOUT
+from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
+from tuneproof.lab.engine.lease import lease_of
+from tuneproof.lab.engine.sweep import remove_dead_sessions
+
+pytestmark = pytest.mark.engine
+
+HOLD = """
+import sys, time
+from tuneproof.lab.engine.labels import Owner, Session
+from tuneproof.lab.engine.lease import lease_of
+from tuneproof.lab.engine.reach import connect
+far = Session(id=sys.argv[1], owner=Owner(machine="another machine", boot="b", pid=1, start_ticks=1))
+with lease_of(connect(), session=far, image=sys.argv[2]):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
+    """Return the leases of a session."""
+    found = engine.api.containers(all=True, filters={"label": f"{SESSION}={session}"})
+    return [item for item in found if LEASE in item["Labels"]]
+
+
+def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
+    engine: docker.DockerClient, images: BuiltImages
+) -> None:
+    """Even one of another machine, whose process cannot be looked at from here."""
+    session = Session().id
+    words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"]]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        remove_dead_sessions(engine)
+        assert [item["State"] for item in leases(engine, session)] == ["running"]
+        os.kill(holder.pid, signal.SIGKILL)
+    wait_until(lambda: [item["State"] for item in leases(engine, session)] == ["exited"], within_s=10)
+    remove_dead_sessions(engine)
+    assert leases(engine, session) == []
+
+
+def test_a_lease_is_given_back(engine: docker.DockerClient, images: BuiltImages) -> None:
+    """Nothing is left of it."""
+    session = Session(owner=Owner.current())
+    with lease_of(engine, session=session, image=images.roles["netadmin"]):
+        assert [item["State"] for item in leases(engine, session.id)] == ["running"]
+    assert leases(engine, session.id) == []
