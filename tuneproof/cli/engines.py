@@ -1,59 +1,46 @@
 """``./lab run --engine A --engine B``: the cells of a run, shared out to several engines at once.
 
 The run is cut into shards, as for several jobs of a CI; each engine takes one after the other from one pile, by a
-pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one.
+pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one. So do
+the inconclusive cells of an engine that is too noisy.
 """
 
 import secrets
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from tuneproof.cli import suite
+from tuneproof.cli.engine_parts import Plan, folder_of, run_part, runs_in
 from tuneproof.cli.output import say, show
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
-from tuneproof.lab.engine.commands import end_with_parent
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
-from tuneproof.proof.matrix.pool import Pile
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.matrix.noise import calmer_than, left_open, noise_of
+from tuneproof.proof.matrix.pool import Part, Pile
+from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.files import point_link
 from tuneproof.report.results.merged_folder import write_folder
 from tuneproof.report.results.merging import merge
-from tuneproof.report.results.run_file import load
 from tuneproof.report.terminal.table import render_table
+from tuneproof.wording import count
 
 # More parts than engines: a fast one takes more of them, and less is measured again when one is lost.
 _PARTS_PER_ENGINE: Final = 4
 _NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results", "--place")
+_STRICT: Final = "--strict-evidence"
 _SEEDS: Final = 1 << 31
 _FAILED: Final = 1
 _INTERRUPTED: Final = 2
 _OPEN: Final = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is to be shared out.
-
-    Attributes:
-        arguments: Of pytest, for every part.
-        seed: The seed of all parts.
-        folder: Where the parts' results go.
-        environments: By engine, the environment that leads to it.
-    """
-
-    arguments: tuple[str, ...]
-    seed: int
-    folder: Path
-    environments: Mapping[str, Mapping[str, str]]
 
 
 def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = Path("results")) -> int:
@@ -65,8 +52,8 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         results: Folder below which the run's folder is made.
 
     Returns:
-        0; 1 if a cell contradicts its expectation, or a part failed; 2 if it was interrupted; 3 if cells are left that
-        no engine decided.
+        0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 2 if it
+        was interrupted; 3 if cells are left that no engine measured.
 
     Raises:
         BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for
@@ -82,8 +69,15 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
             say(f"engine {fact.name}: Docker {fact.version}, {fact.cpus} CPUs, {fact.architecture}")
         folder = results / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         seed, others = _seed(arguments)
-        parts = folder.with_name(f"{folder.name}.parts")
-        plan = Plan(arguments=others, seed=seed, folder=parts, environments=environments)
+        cells, others = suite.values_of("--cell", others)
+        plan = Plan(
+            arguments=tuple(word for word in others if word != _STRICT),
+            cells=tuple(cells),
+            is_strict=_STRICT in others,
+            seed=seed,
+            folder=folder.with_name(f"{folder.name}.parts"),
+            environments=environments,
+        )
         statuses, open_parts = _share_out(plan)
     return _tell(plan, folder, statuses, open_parts)
 
@@ -109,95 +103,88 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
             )
 
 
-def _seed(arguments: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
     """Return the seed of all parts, and the arguments without it."""
-    words, seed, left = [], None, iter(arguments)
-    for word in left:
-        option, has_value, value = word.partition("=")
-        if option == "--seed":
-            seed = value if has_value else next(left, "")
-        else:
-            words.append(word)
-    if seed is None:
-        return secrets.randbelow(_SEEDS), tuple(words)
-    if not seed.isdecimal():
-        raise BadInputError(f"--seed {seed}: no seed", remedy="a whole number")
-    return int(seed), tuple(words)
+    seeds, others = suite.values_of("--seed", arguments)
+    if not seeds:
+        return secrets.randbelow(_SEEDS), others
+    if not seeds[-1].isdecimal():
+        raise BadInputError(f"--seed {seeds[-1]}: no seed", remedy="a whole number")
+    return int(seeds[-1]), others
 
 
-def _share_out(plan: Plan) -> tuple[list[int], tuple[str, ...]]:
+def _share_out(plan: Plan) -> tuple[list[int], tuple[Part, ...]]:
     """Return the statuses of pytest, and the parts that no engine could finish."""
-    count = _PARTS_PER_ENGINE * len(plan.environments)
-    pile = Pile([f"{number}/{count}" for number in range(1, count + 1)], set(plan.environments))
-    lock = threading.Lock()
-    statuses: list[int] = []
-
-    def work(engine: str) -> None:
-        for part in pile.parts_for(engine):
-            status = _run_part(plan, engine, part, lock)
-            if _is_finished(plan.folder / _folder_of(engine, part)):
-                statuses.append(status)
-                continue
-            if not _answers(plan.environments[engine]):
-                say(f"engine {engine} is lost; the rest of part {part} goes to another one")
-                pile.give_back(engine)
-                return
-            statuses.append(max(status, _FAILED))
-
+    work = _Work(plan)
     with ThreadPoolExecutor(max_workers=len(plan.environments)) as pool:
-        working = [pool.submit(work, engine) for engine in plan.environments]
+        working = [pool.submit(work.on, engine) for engine in plan.environments]
         try:
             for done in working:
                 done.result()
         except KeyboardInterrupt:
             # A terminal has told every part's own pytest as well; what they have measured by then is kept.
-            statuses.append(_INTERRUPTED)
+            work.statuses.append(_INTERRUPTED)
             for engine in plan.environments:
-                pile.give_back(engine)
-    return statuses, pile.open_parts
+                work.pile.give_back(engine)
+    return work.statuses, work.pile.open_parts
 
 
-def _run_part(plan: Plan, engine: str, part: str, lock: threading.Lock) -> int:
-    """Run a part on an engine, with its lines under the engine's name among those of the others."""
-    folder = plan.folder / _folder_of(engine, part)
-    own = ("--shard", part, "--seed", str(plan.seed), "--results", str(folder), "-q", "--no-header", "--no-summary")
-    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own)
-    child = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *words],
-        env=dict(plan.environments[engine]),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
-    )
-    if child.stdout is not None:
-        for line in child.stdout:
-            if _is_news(line):
-                with lock:
-                    sys.stdout.write(f"[{engine}] {line}")
-                    sys.stdout.flush()
-    return child.wait()
+class _Work:
+    """The parts of a run, done by several engines at once, each in a thread of its own.
 
+    Args:
+        plan: What is shared out.
+    """
 
-def _is_news(line: str) -> bool:
-    """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping."""
-    return ", nginx " in line or " → " in line or line.startswith(("building", "engine ", "E  ", "lab:"))
+    def __init__(self, plan: Plan) -> None:
+        parts = _PARTS_PER_ENGINE * len(plan.environments)
+        self.pile = Pile([Part(shard=f"{number}/{parts}") for number in range(1, parts + 1)], set(plan.environments))
+        self.statuses: list[int] = []
+        self._plan = plan
+        self._lock = threading.Lock()
+        self._noise_pct: dict[str, float] = {}
 
+    def on(self, engine: str) -> None:
+        """Do one part after the other on an engine, until none is left or the engine is lost."""
+        done: dict[Part, Sequence[Cell]] = {}
+        try:
+            for part in self.pile.parts_for(engine):
+                status = run_part(self._plan, engine, part, self._lock)
+                runs = runs_in(self._plan.folder / folder_of(engine, part))
+                if runs and runs[-1].finished:
+                    self.statuses.append(status)
+                    done[part] = runs[-1].cells
+                    self._leave_if_noisy(engine, done)
+                elif _answers(self._plan.environments[engine]):
+                    self.statuses.append(max(status, _FAILED))
+                else:
+                    say(f"engine {engine} is lost; the rest of {part} goes to another one")
+                    return
+        finally:
+            with self._lock:
+                self._noise_pct.pop(engine, None)
+            self.pile.give_back(engine)
 
-def _folder_of(engine: str, part: str) -> str:
-    safe = "".join(letter if letter.isalnum() else "-" for letter in engine)
-    return f"{safe}-part-{part.replace('/', '-of-')}"
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*/results.json") if not path.parent.is_symlink())
-
-
-def _is_finished(folder: Path) -> bool:
-    runs = _runs_in(folder)
-    return bool(runs) and load(runs[-1]).finished
+    def _leave_if_noisy(self, engine: str, done: dict[Part, Sequence[Cell]]) -> None:
+        own_pct = noise_of(chain.from_iterable(done.values()))
+        if own_pct is None:
+            return
+        with self._lock:
+            self._noise_pct[engine] = own_pct
+            calmer = calmer_than(engine, self._noise_pct)
+            if calmer is None:
+                return
+            calmer_pct = self._noise_pct[calmer]
+            # Nobody leaves on account of one that has left.
+            del self._noise_pct[engine]
+        again = left_open(done)
+        done.clear()
+        cells = count(sum(len(part.cells) for part in again), "inconclusive cell")
+        say(
+            f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the blocks, "
+            f"{calmer_pct:.0f} % on {calmer}; {cells} go to the others"
+        )
+        self.pile.step_aside(engine, again)
 
 
 def _answers(environment: Mapping[str, str]) -> bool:
@@ -208,9 +195,14 @@ def _answers(environment: Mapping[str, str]) -> bool:
     return True
 
 
-def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[str]) -> int:
+def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[Part]) -> int:
     """Write the results of all parts as one, show them, and return the exit status."""
-    found = [load(path) for part in sorted(plan.folder.glob("*/")) for path in _runs_in(part)]
+    found = [
+        # No part is strict by itself: what it leaves open may be decided on another engine.
+        replace(results, options={**results.options, "strict_evidence": plan.is_strict})
+        for part in sorted(plan.folder.glob("*/"))
+        for results in runs_in(part)
+    ]
     if not found:
         say("nothing was measured: the lines above say why")
         return max([*statuses, _OPEN])
@@ -224,21 +216,26 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     if open_parts:
         interrupted = _INTERRUPTED in statuses
         why = "the run was interrupted before" if interrupted else "no engine was left for"
-        say(f"{why} {', '.join(open_parts)} of the run; what was decided stands above")
+        say(f"{why} {', '.join(map(str, open_parts))} of the run; what was decided stands above")
         return _INTERRUPTED if interrupted else _OPEN
-    return _FAILED if any(statuses) else 0
+    fails = any(cell.contradicts or (plan.is_strict and cell.verdict == Verdict.INCONCLUSIVE) for cell in merged.cells)
+    return _FAILED if fails or any(statuses) else 0
 
 
 def _each_cell_once(results: Sequence[Results]) -> list[Results]:
-    """Return results without what another part had decided before its engine was lost."""
-    taken: set[str] = set()
-    kept = []
-    for one in sorted(results, key=lambda item: (item.finished, item.started)):
-        cells = tuple(cell for cell in one.cells if cell.id not in taken)
-        taken |= {cell.id for cell in cells}
-        # What was begun on a lost engine is as complete as it can be: another part has the rest.
-        kept.append(replace(one, cells=cells, finished=True))
-    return [one for one in kept if one.cells] or kept[:1]
+    """Return results with each cell as it was first decided, else as it was last left open."""
+    ordered = sorted(results, key=lambda item: (item.finished, item.started))
+    source: dict[str, Results] = {}
+    decided: set[str] = set()
+    for one in ordered:
+        source |= {cell.id: one for cell in one.cells if cell.id not in decided}
+        decided |= {cell.id for cell in one.cells if cell.verdict != Verdict.INCONCLUSIVE}
+    # What was begun on a lost engine is as complete as it can be: another part has the rest.
+    return [
+        replace(one, cells=tuple(cell for cell in one.cells if source[cell.id] is one), finished=True)
+        for one in ordered
+        if one.cells or one.finished
+    ] or ordered[:1]
 
 
 def _write_pages(results: Results) -> None:

@@ -2,44 +2,93 @@
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.written_results import HOST, OPTIONS, a_cell
 from tuneproof.cli import engines
-from tuneproof.cli.engines import Plan, run_on
-from tuneproof.errors import BadInputError
+from tuneproof.cli.engine_parts import Plan, folder_of
+from tuneproof.cli.engines import run_on
+from tuneproof.errors import BadInputError, LabError
 from tuneproof.lab.engine.named import EngineFacts
+from tuneproof.proof.matrix.pool import Part
+from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.merging import missing_shards
 from tuneproof.report.results.run_file import ResultsWriter, load
 
 ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 
 
 class Farm:
-    """Engines that decide a cell for each part, but for those that are lost, and what was asked of them."""
+    """Engines that decide two cells for each shard, and what was asked of them.
+
+    A lost one decides the first cell, and never finishes the shard. One that loses CPU time leaves the second one open.
+
+    Attributes:
+        lost: Engines that are lost in their first part.
+        lost_pct: By engine, the CPU time that it loses before each cell's blocks, in percent.
+        waits: By engine and number of its part: that, of another engine, which begins before.
+        idle: Shards without anything to do.
+        status: What pytest returns.
+        did: What was asked of them.
+    """
 
     def __init__(self) -> None:
         self.lost: set[str] = set()
-        self.did: list[tuple[str, str]] = []
+        self.lost_pct: dict[str, float] = {}
+        self.waits: dict[tuple[str, int], tuple[str, int]] = {}
+        self.idle: set[str] = set()
         self.status = 0
+        self.did: list[tuple[str, Part]] = []
         self._someone_was_lost = threading.Event()
+        self._parts: Counter[str] = Counter()
+        self._began: set[tuple[str, int]] = set()
+        self._someone_began = threading.Condition()
 
-    def run_part(self, plan: Plan, engine: str, part: str, _lock: object) -> int:
-        """Decide the cells of a part; a lost engine decides one, and never finishes the part."""
-        if self.lost and engine not in self.lost:
-            self._someone_was_lost.wait(10)
+    def run_part(self, plan: Plan, engine: str, part: Part, _lock: object) -> int:
+        """Decide the cells of a part."""
+        self._wait(engine)
         self.did.append((engine, part))
-        folder = plan.folder / engines._folder_of(engine, part)
-        writer = ResultsWriter.create(folder, host=HOST, seed=plan.seed, options={**OPTIONS, "shard": part})
-        writer.append(a_cell(f"claim_{part.replace('/', '_')}", reason=engine))
-        if engine in self.lost:
-            self._someone_was_lost.set()
-            return 3
-        writer.append(a_cell(f"other_{part.replace('/', '_')}"))
+        options = {**OPTIONS, "shard": part.shard, "shard_split": "ab", **({"cell": part.cells} if part.cells else {})}
+        is_idle = part.shard in self.idle
+        folder = plan.folder / folder_of(engine, part)
+        writer = ResultsWriter.create(folder, host={} if is_idle else HOST, seed=plan.seed, options=options)
+        claim, other = self._cells(engine, part.shard)
+        for cell in () if is_idle else (claim, other):
+            if not part.cells or cell.id in part.cells:
+                writer.append(cell)
+            if engine in self.lost:
+                self._someone_was_lost.set()
+                return 3
         writer.finish(1.0)
         return self.status
+
+    def _wait(self, engine: str) -> None:
+        if self.lost and engine not in self.lost:
+            self._someone_was_lost.wait(10)
+        with self._someone_began:
+            self._parts[engine] += 1
+            number = (engine, self._parts[engine])
+            self._began.add(number)
+            self._someone_began.notify_all()
+            if number in self.waits:
+                assert self._someone_began.wait_for(lambda: self.waits[number] in self._began, 10)
+
+    def _cells(self, engine: str, shard: str) -> tuple[Cell, Cell]:
+        """Return the cells of a shard, each with the engine as its reason."""
+        lost_pct = self.lost_pct.get(engine, 0.0)
+        noise = {"looks": 1, "lost_p50_pct": lost_pct, "lost_max_pct": lost_pct, "waited_s": 0.0}
+        name = shard.replace("/", "_")
+        return (
+            a_cell(f"claim_{name}", reason=engine, host_noise=noise),
+            a_cell(
+                f"other_{name}", reason=engine, host_noise=noise, verdict="inconclusive" if lost_pct > 0 else "holds"
+            ),
+        )
 
 
 @pytest.fixture
@@ -56,7 +105,7 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
 
     monkeypatch.setattr(engines, "environment_of", environment_of)
     monkeypatch.setattr(engines, "look", look)
-    monkeypatch.setattr(engines, "_run_part", made.run_part)
+    monkeypatch.setattr(engines, "run_part", made.run_part)
     monkeypatch.setattr(engines, "_answers", lambda environment: environment["ENGINE"] not in made.lost)
     monkeypatch.chdir(tmp_path)
     return made
@@ -65,7 +114,7 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
 def test_all_parts_are_done_once_and_stand_in_one_report(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever did them; results/latest leads there."""
     assert run_on(["a", "b"], ["-k", "stall", "--seed", "7"]) == 0
-    assert sorted(part for _, part in farm.did) == [f"{number}/8" for number in range(1, 9)]
+    assert sorted(part.shard for _, part in farm.did) == [f"{number}/8" for number in range(1, 9)]
     results = load(Path("results/latest"))
     assert (results.seed, len(results.cells), results.finished) == (7, 16, True)
     assert Path("results/latest/index.html").exists()
@@ -84,7 +133,7 @@ def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(
     ((_, part),) = [item for item in farm.did if item[0] == "b"]
     assert ("a", part) in farm.did
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
-    assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.replace('/', '_')}"] == ["b"]
+    assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.shard.replace('/', '_')}"] == ["b"]
     assert "engine b is lost" in capsys.readouterr().err
 
 
@@ -103,12 +152,12 @@ def test_an_interrupted_run_tells_what_was_decided(
 ) -> None:
     """And takes up no further part."""
 
-    def until_the_third(plan: Plan, engine: str, part: str, lock: object) -> int:
-        if part == "3/4":
+    def until_the_third(plan: Plan, engine: str, part: Part, lock: object) -> int:
+        if part.shard == "3/4":
             raise KeyboardInterrupt
         return farm.run_part(plan, engine, part, lock)
 
-    monkeypatch.setattr(engines, "_run_part", until_the_third)
+    monkeypatch.setattr(engines, "run_part", until_the_third)
     assert run_on(["a"], []) == 2
     assert len(load(Path("results/latest")).cells) == 4
     assert "the run was interrupted before 3/4, 4/4 of the run" in capsys.readouterr().err
@@ -118,6 +167,98 @@ def test_a_cell_that_contradicts_fails_the_run(farm: Farm) -> None:
     """As it fails pytest on its engine."""
     farm.status = 1
     assert run_on(["a", "b"], []) == 1
+
+
+def noisy_and_calm(farm: Farm, *, calm_pct: float) -> None:
+    """Let engine a be noisy; after three parts of it one part of b is known, and the rest is up to them."""
+    farm.lost_pct = {"a": 40.0, "b": calm_pct}
+    farm.waits = {("b", 1): ("a", 3), ("a", 3): ("b", 2)}
+
+
+def test_a_noisy_engine_leaves_what_it_had_not_decided_to_the_others(
+    farm: Farm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cells of earlier parts, too; what it had decided stays, and each cell is there once."""
+    noisy_and_calm(farm, calm_pct=0.0)
+    assert run_on(["a", "b"], ["--strict-evidence"]) == 0
+    noisy = [part.shard for engine, part in farm.did if engine == "a"]
+    assert len(noisy) == 3
+    again = {part for engine, part in farm.did if engine == "b" and part.cells}
+    assert again == {
+        Part(shard=shard, cells=(f"stall/other_{shard.replace('/', '_')}/nginx-1.22/bare",)) for shard in noisy
+    }
+    results = load(Path("results/latest"))
+    assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
+    assert {cell.verdict for cell in results.cells} == {"holds"}
+    of_noisy = {cell.name for cell in results.cells if cell.reason == "a"}
+    assert of_noisy == {f"claim_{shard.replace('/', '_')}" for shard in noisy}
+    assert missing_shards(results) == ()
+    assert results.options["strict_evidence"]
+    assert (
+        "engine a is too noisy: a CPU lost 40 % of its time before the blocks, 0 % on b; 3 inconclusive cells go to "
+        "the others\n"
+    ) in capsys.readouterr().err
+
+
+def test_an_engine_that_is_hardly_noisier_than_the_others_stays(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is measured again, and with strict evidence what stays open fails the run."""
+    noisy_and_calm(farm, calm_pct=30.0)
+    assert run_on(["a", "b"], ["--strict-evidence"]) == 1
+    assert sorted(part.shard for _, part in farm.did) == [f"{number}/8" for number in range(1, 9)]
+    assert "too noisy" not in capsys.readouterr().err
+    assert run_on(["a"], []) == 0
+
+
+def test_a_lost_engine_that_had_contradicted_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its cell stands in the report, whatever pytest said of the other one's."""
+    farm.lost = {"b"}
+    cells = farm._cells
+
+    def contradicting(engine: str, shard: str) -> tuple[Cell, Cell]:
+        claim, other = cells(engine, shard)
+        return (replace(claim, verdict="refuted") if engine == "b" else claim, other)
+
+    monkeypatch.setattr(farm, "_cells", contradicting)
+    assert run_on(["a", "b"], []) == 1
+
+
+def test_shards_without_anything_to_do_are_not_missing(farm: Farm) -> None:
+    """There are more of them than a short run has labs."""
+    farm.idle = {"2/8", "8/8"}
+    assert run_on(["a", "b"], []) == 0
+    assert missing_shards(load(Path("results/latest"))) == ()
+
+
+def test_cells_and_strict_evidence_are_kept_from_the_other_arguments(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part may name some of the cells, and none of them is the last word on what stays open."""
+    plans: list[Plan] = []
+
+    def run_part(plan: Plan, engine: str, part: Part, lock: object) -> int:
+        plans.append(plan)
+        return farm.run_part(plan, engine, part, lock)
+
+    monkeypatch.setattr(engines, "run_part", run_part)
+    run_on(["a", "b"], ["--cell", "x", "-k", "stall", "--strict-evidence", "--cell=y"])
+    assert {(plan.cells, plan.is_strict, plan.arguments) for plan in plans} == {(("x", "y"), True, ("-k", "stall"))}
+
+
+def test_an_engine_whose_part_ends_in_an_error_gives_it_back(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The others would wait for it forever."""
+
+    def failing(*_arguments: object) -> int:
+        raise LabError("x")
+
+    monkeypatch.setattr(engines, "run_part", failing)
+    plan = Plan(arguments=(), cells=(), is_strict=False, seed=7, folder=tmp_path, environments={"a": {}, "b": {}})
+    work = engines._Work(plan)
+    with pytest.raises(LabError):
+        work.on("b")
+    assert work.pile.open_parts[0] == Part(shard="1/8")
+    assert farm.did == []
 
 
 @pytest.mark.parametrize(
@@ -139,15 +280,3 @@ def test_what_cannot_be_shared_out_is_refused_before_anything_starts(
         run_on(names, arguments)
     assert farm.did == []
     assert not Path("results").exists()
-
-
-def test_lines_of_the_lab_are_shown_and_those_of_pytest_are_not() -> None:
-    """What was done and decided, and why something failed."""
-    shown = [
-        "listen_queue, nginx 1.22: block 3 done\n",
-        "some_claim: 5 blocks → holds\n",
-        "E   LabError: x\n",
-        "engine a measures for me@desk, since 2026-11-22 12:00:00 UTC: waiting for its turn, 60 minutes at most\n",
-    ]
-    assert all(map(engines._is_news, shown))
-    assert not any(map(engines._is_news, [".\n", "collected 5 items\n", "tests/scenarios/test_claims.py\n"]))

@@ -1,32 +1,54 @@
 """Parts of a run that several engines take from one pile, each as soon as it has nothing to do.
 
-An engine that is lost gives its part back; whoever is free takes it up.
+An engine that is lost gives its part back, one that is too noisy adds what it left open; whoever is free takes it up.
 """
 
 import threading
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from tuneproof.wording import count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What is measured in one go.
+
+    Attributes:
+        shard: A shard of the run, such as ``2/8``.
+        cells: Ids of the only cells of it that are meant; empty for all.
+    """
+
+    shard: str
+    cells: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{count(len(self.cells), 'cell')} of {self.shard}" if self.cells else self.shard
 
 
 class Pile:
     """The parts that nobody has taken yet; for several threads.
 
     Args:
-        parts: Names of the parts, in the order in which they are taken.
+        parts: The parts, in the order in which they are taken.
         takers: Who will take them.
     """
 
-    def __init__(self, parts: Iterable[str], takers: Collection[str]) -> None:
+    def __init__(self, parts: Iterable[Part], takers: Collection[str]) -> None:
         self._open = list(parts)
-        self._taken: dict[str, str] = {}
+        self._taken: dict[Part, str] = {}
         self._left = set(takers)
+        self._aside: set[str] = set()
         self._changed = threading.Condition()
 
-    def parts_for(self, taker: str) -> Iterator[str]:
+    def parts_for(self, taker: str) -> Iterator[Part]:
         """Yield parts until none is left, and none can come back: what others still work at may be given back."""
         while (part := self._next(taker)) is not None:
             yield part
             with self._changed:
-                if self._taken.pop(part, None) is not None:
+                # Cells that stayed open, and were left to the others, may be another one's by now.
+                if self._taken.get(part) == taker:
+                    del self._taken[part]
                     self._changed.notify_all()
 
     def give_back(self, taker: str) -> None:
@@ -39,18 +61,35 @@ class Pile:
                     self._open.insert(0, part)
             self._changed.notify_all()
 
+    def step_aside(self, taker: str, parts: Iterable[Part]) -> None:
+        """Let a taker take no further part, unless all others are out of the game or have stepped aside as well.
+
+        Args:
+            taker: Who.
+            parts: What it leaves to the others.
+        """
+        with self._changed:
+            self._aside.add(taker)
+            self._open.extend(parts)
+            self._changed.notify_all()
+
     @property
-    def open_parts(self) -> tuple[str, ...]:
+    def open_parts(self) -> tuple[Part, ...]:
         """What nobody has done, once all takers have ended."""
         with self._changed:
             return tuple(self._open)
 
-    def _next(self, taker: str) -> str | None:
+    def _next(self, taker: str) -> Part | None:
         with self._changed:
-            while not self._open and self._taken and taker in self._left:
+            while taker in self._left and self._must_wait(taker):
                 self._changed.wait()
             if not self._open or taker not in self._left:
                 return None
             part = self._open.pop(0)
             self._taken[part] = taker
             return part
+
+    def _must_wait(self, taker: str) -> bool:
+        if not self._open:
+            return bool(self._taken)
+        return taker in self._aside and not self._left <= self._aside

@@ -2,16 +2,38 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from tuneproof.proof.matrix.pool import Pile
+from tuneproof.proof.matrix.pool import Part, Pile
+
+
+def shards(count: int) -> list[Part]:
+    """Return the shards of a run."""
+    return [Part(shard=f"{number}/{count}") for number in range(1, count + 1)]
+
+
+def taking(parts: Iterator[Part]) -> tuple[threading.Thread, list[Part]]:
+    """Take parts in another thread until there are no more; return it, and what it has taken so far."""
+    taken: list[Part] = []
+    thread = threading.Thread(target=lambda: taken.extend(parts), daemon=True)
+    thread.start()
+    return thread, taken
+
+
+def wait_for(taken: list[Part], count: int) -> None:
+    """Wait until so many parts were taken."""
+    deadline_s = time.monotonic() + 10
+    while len(taken) < count and time.monotonic() < deadline_s:
+        time.sleep(0.001)
+    assert len(taken) == count
 
 
 def test_every_part_is_taken_once_whoever_takes_it() -> None:
     """In their order."""
-    pile = Pile(["1/4", "2/4", "3/4", "4/4"], {"a", "b"})
+    pile = Pile(shards(4), {"a", "b"})
     first, second = pile.parts_for("a"), pile.parts_for("b")
-    assert [next(first), next(second), next(second), next(first)] == ["1/4", "2/4", "3/4", "4/4"]
+    assert [next(first), next(second), next(second), next(first)] == shards(4)
     with ThreadPoolExecutor() as pool:
         assert list(pool.map(list, (first, second))) == [[], []]
     assert pile.open_parts == ()
@@ -19,26 +41,81 @@ def test_every_part_is_taken_once_whoever_takes_it() -> None:
 
 def test_what_a_lost_engine_had_goes_to_one_that_waits() -> None:
     """Who is done waits for the others: one of them may be lost yet."""
-    pile = Pile(["1/2", "2/2"], {"a", "b"})
+    one, two = shards(2)
+    pile = Pile([one, two], {"a", "b"})
     lost = pile.parts_for("a")
-    assert next(lost) == "1/2"
-    taken: list[str] = []
-    waiting = threading.Thread(target=lambda: taken.extend(pile.parts_for("b")))
-    waiting.start()
-    while taken != ["2/2"]:
-        time.sleep(0.001)
+    assert next(lost) == one
+    waiting, taken = taking(pile.parts_for("b"))
+    wait_for(taken, 1)
     assert waiting.is_alive()
     pile.give_back("a")
     waiting.join(10)
-    assert taken == ["2/2", "1/2"]
+    assert taken == [two, one]
     assert list(lost) == []
 
 
 def test_without_any_engine_left_parts_stay_open() -> None:
     """What was given back, and what nobody had taken."""
-    pile = Pile(["1/2", "2/2"], {"a"})
+    pile = Pile(shards(2), {"a"})
     parts = pile.parts_for("a")
     next(parts)
     pile.give_back("a")
     assert list(parts) == []
-    assert pile.open_parts == ("1/2", "2/2")
+    assert pile.open_parts == tuple(shards(2))
+
+
+def test_who_steps_aside_leaves_all_else_and_its_own_open_cells_to_the_others() -> None:
+    """Also to one that has nothing to do any more and waits."""
+    one, two, three = shards(3)
+    again = Part(shard="1/3", cells=("x",))
+    pile = Pile([one, two, three], {"a", "b"})
+    noisy = pile.parts_for("a")
+    assert next(noisy) == one
+    calm, taken = taking(pile.parts_for("b"))
+    wait_for(taken, 2)
+    pile.step_aside("a", [again])
+    calm.join(10)
+    assert taken == [two, three, again]
+    assert list(noisy) == []
+    assert pile.open_parts == ()
+
+
+def test_who_has_stepped_aside_takes_nothing_while_others_are_there() -> None:
+    """It waits instead, and goes on once all others are lost: what they leave has nobody else."""
+    one, two, three = shards(3)
+    pile = Pile([one, two, three], {"a", "b"})
+    noisy, calm = pile.parts_for("a"), pile.parts_for("b")
+    assert [next(noisy), next(calm)] == [one, two]
+    pile.step_aside("a", [])
+    waiting, taken = taking(noisy)
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    assert taken == []
+    pile.give_back("b")
+    waiting.join(10)
+    assert taken == [two, three]
+
+
+def test_cells_that_stay_open_on_two_engines_belong_to_the_one_that_has_them() -> None:
+    """The same part once more: the one that had it before gives nothing back, and does not end it."""
+    again = Part(shard="1/1", cells=("x",))
+    pile = Pile([again], {"a", "b", "c"})
+    before, now = pile.parts_for("a"), pile.parts_for("b")
+    assert next(before) == again
+    pile.step_aside("a", [again])
+    assert next(now) == again
+    waiting, _ = taking(before)
+    waiting.join(0.05)
+    pile.give_back("a")
+    pile.give_back("b")
+    assert pile.open_parts == (again,)
+    assert list(pile.parts_for("c")) == [again]
+
+
+def test_a_part_is_named_by_its_shard_and_the_number_of_its_cells() -> None:
+    """Their names would fill the screen."""
+    assert [str(Part(shard="2/8", cells=cells)) for cells in ((), ("x",), ("x", "y"))] == [
+        "2/8",
+        "1 cell of 2/8",
+        "2 cells of 2/8",
+    ]

@@ -47,17 +47,18 @@ def test_a_machine_of_which_nothing_is_known_has_no_facts(host: dict[str, Any], 
 
 
 def test_machines_of_shards_are_said_each_once(tmp_path: Path) -> None:
-    """Two shards of one machine are one entry that names both."""
+    """Two shards of one machine are one entry that names both; one that had nothing to do needed none."""
     shards = [
         write(
             tmp_path / str(number),
-            document([cell(f"c{number}")], options={"shard": f"{number}/3"}, host={**HOST, "kernel": kernel}),
+            document([cell(f"c{number}")], options={"shard": f"{number}/4"}, host={**HOST, "kernel": kernel}),
         )
         for number, kernel in enumerate(("6.1", "5.15", "6.1"), start=1)
     ]
-    results = merge(shards)
+    idle = write(tmp_path / "4", document([], options={"shard": "4/4"}, host={}))
+    results = merge([*shards, idle])
     machines = facts.machines(results)
-    assert [machine.of for machine in machines] == ["shard 1/3, shard 3/3", "shard 2/3"]
+    assert [machine.of for machine in machines] == ["shard 1/4, shard 3/4", "shard 2/4"]
     assert "kernel 5.15" in facts.measured_on(results, results.cells[1])
 
 

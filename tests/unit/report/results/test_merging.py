@@ -136,6 +136,20 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     assert remarks(merged) == ("Not all shards are here; missing: 1/4, 3/4.",)
 
 
+def test_a_shard_of_named_cells_fits_to_the_others_but_is_not_whole(tmp_path: Path) -> None:
+    """Its split is that of the others; what else belongs to the shard may be missing."""
+    some = shard("2/2") | {"cell": ["stall/b/nginx-1.22/bare"]}
+    parts = [
+        written(tmp_path / "a", a_cell("a"), options=shard("1/2")),
+        written(tmp_path / "b", a_cell("b"), options=some),
+    ]
+    merged = merge(parts)
+    assert merged.options == OPTIONS | {"shard_split": "ab"}
+    assert missing_shards(merged) == ("2/2",)
+    whole = written(tmp_path / "c", a_cell("c"), options=shard("2/2"))
+    assert missing_shards(merge([*parts, whole])) == ()
+
+
 def test_results_without_shards_miss_none(tmp_path: Path) -> None:
     """Neither one run nor two."""
     parts = [written(tmp_path / name, a_cell(name)) for name in "ab"]

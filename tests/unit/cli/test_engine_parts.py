@@ -1,0 +1,100 @@
+"""One part of a run on one engine: what pytest is asked for, what is shown of it, and where its results are."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.written_results import a_cell, write
+from tuneproof.cli.engine_parts import Plan, folder_of, is_news, run_part, runs_in
+from tuneproof.proof.matrix.pool import Part
+
+SHARD = Part(shard="2/8")
+AGAIN = Part(shard="2/8", cells=("x", "y"))
+
+
+class Started:
+    """A pytest that says two lines, and what it was started with."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.environment: dict[str, str] = {}
+        self.stdout = [".\n", "one, nginx 1.22: block 3 done\n"]
+
+    def __call__(self, words: Sequence[str], *, env: dict[str, str], **_others: Any) -> "Started":
+        """Start it."""
+        self.words, self.environment = list(words), env
+        return self
+
+    def wait(self) -> int:
+        """Return its exit status."""
+        return 1
+
+    def cells(self) -> list[str]:
+        """Return the cells that it was asked for."""
+        return [word for before, word in zip(self.words, self.words[1:], strict=False) if before == "--cell"]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    """The pytest of a part."""
+    made = Started()
+    monkeypatch.setattr("subprocess.Popen", made)
+    return made
+
+
+def plan(*cells: str) -> Plan:
+    """Return a plan for one engine."""
+    return Plan(
+        arguments=("-k", "stall"),
+        cells=cells,
+        is_strict=False,
+        seed=7,
+        folder=Path("parts"),
+        environments={"a": {"ENGINE": "a"}},
+    )
+
+
+def test_a_part_is_run_by_a_pytest_of_its_own(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the engine's environment, the run's seed, and the lab's lines under the engine's name."""
+    assert run_part(plan(), "a", SHARD, threading.Lock()) == 1
+    assert started.environment == {"ENGINE": "a"}
+    told = " ".join(started.words)
+    assert "-k stall --shard 2/8 --seed 7 --results parts/a-part-2-of-8 " in told
+    assert started.cells() == []
+    assert capsys.readouterr().out == "[a] one, nginx 1.22: block 3 done\n"
+
+
+def test_of_cells_that_are_measured_again_those_of_the_part_are_meant(started: Started) -> None:
+    """Of a whole shard, those that the user names: a part's are some of them."""
+    run_part(plan("x", "y", "z"), "a", SHARD, threading.Lock())
+    assert started.cells() == ["x", "y", "z"]
+    run_part(plan("x", "y", "z"), "a", AGAIN, threading.Lock())
+    assert started.cells() == ["x", "y"]
+    assert "--shard 2/8" in " ".join(started.words)
+
+
+def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Also what is measured again; the latest run in it is the last, and a link to it counts for none."""
+    names = {folder_of("ssh://me@lab1", SHARD), folder_of("ssh://me@lab1", AGAIN), folder_of("b", SHARD)}
+    assert len(names) == 3
+    assert not any("/" in name for name in names)
+    for name in ("20261122T100000Z-b", "20261121T100000Z-a"):
+        write(tmp_path / name, a_cell(name[-1]))
+    (tmp_path / "latest").symlink_to("20261122T100000Z-b")
+    assert [results.cells[0].name for results in runs_in(tmp_path)] == ["a", "b"]
+
+
+def test_lines_of_the_lab_are_shown_and_those_of_pytest_are_not() -> None:
+    """What was done and decided, and why something failed."""
+    shown = [
+        "listen_queue, nginx 1.22: block 3 done\n",
+        "some_claim: 5 blocks → holds\n",
+        "E   LabError: x\n",
+        "ERROR: --cell x: no such cell is selected\n",
+        "engine a measures for me@desk, since 2026-11-22 12:00:00 UTC: waiting for its turn, 60 minutes at most\n",
+    ]
+    assert all(map(is_news, shown))
+    assert not any(map(is_news, [".\n", "collected 5 items\n", "tests/scenarios/test_claims.py\n"]))

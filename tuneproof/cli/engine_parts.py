@@ -1,0 +1,90 @@
+"""One part of a run on one of several engines: a pytest of its own, whose results lie in a folder of their own."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuneproof.cli import suite
+from tuneproof.lab.engine.commands import end_with_parent
+from tuneproof.proof.matrix.pool import Part
+from tuneproof.report.results.documents import Results
+from tuneproof.report.results.run_file import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is to be shared out.
+
+    Attributes:
+        arguments: Of pytest, for every part.
+        cells: Ids of the only cells that are asked for; empty for all.
+        is_strict: Whether an inconclusive cell fails the run.
+        seed: The seed of all parts.
+        folder: Where the parts' results go.
+        environments: By engine, the environment that leads to it.
+    """
+
+    arguments: tuple[str, ...]
+    cells: tuple[str, ...]
+    is_strict: bool
+    seed: int
+    folder: Path
+    environments: Mapping[str, Mapping[str, str]]
+
+
+def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
+    """Run a part on an engine, with its lines under the engine's name among those of the others.
+
+    Args:
+        plan: What is shared out.
+        engine: One of its engines.
+        part: What to measure.
+        lock: Held while a line is written.
+
+    Returns:
+        pytest's exit status.
+    """
+    folder = plan.folder / folder_of(engine, part)
+    cells = [word for cell in part.cells or plan.cells for word in ("--cell", cell)]
+    own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
+    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "-q", "--no-header", "--no-summary")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words],
+        env=dict(plan.environments[engine]),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
+    )
+    if child.stdout is not None:
+        for line in child.stdout:
+            if is_news(line):
+                with lock:
+                    sys.stdout.write(f"[{engine}] {line}")
+                    sys.stdout.flush()
+    return child.wait()
+
+
+def is_news(line: str) -> bool:
+    """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping."""
+    return ", nginx " in line or " → " in line or line.startswith(("building", "engine ", "E  ", "ERROR: ", "lab:"))
+
+
+def folder_of(engine: str, part: Part) -> str:
+    """Return the name of the folder for what an engine measures of a part."""
+    safe = "".join(letter if letter.isalnum() else "-" for letter in engine)
+    return f"{safe}-part-{part.shard.replace('/', '-of-')}{'-again' if part.cells else ''}"
+
+
+def runs_in(folder: Path) -> list[Results]:
+    """Return the results in the folder of a part, the latest last.
+
+    Raises:
+        BadInputError: They cannot be read.
+    """
+    return [load(path) for path in sorted(folder.glob("*/results.json")) if not path.parent.is_symlink()]

@@ -1,0 +1,35 @@
+"""Which of several engines is too noisy to go on beside calmer ones, and what it leaves to them."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.matrix.pool import Part
+from tuneproof.proof.scenario.host_noise import is_noisy_beside
+from tuneproof.report.results.cells import Cell
+
+
+def noise_of(cells: Iterable[Cell]) -> float | None:
+    """Return the median of what a spinning process lost before the cells' blocks, in percent; None if nobody looked."""
+    lost_pct = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
+    return statistics.median(lost_pct) if lost_pct else None
+
+
+def calmer_than(engine: str, noise_pct: Mapping[str, float]) -> str | None:
+    """Return the calmest engine if this one is too noisy beside it; None if this one may go on.
+
+    Args:
+        engine: One of those in ``noise_pct``.
+        noise_pct: How noisy each engine that still measures is, in percent, as far as that is known.
+    """
+    calmest = min(noise_pct, key=noise_pct.__getitem__)
+    return calmest if is_noisy_beside(noise_pct[engine], noise_pct[calmest]) else None
+
+
+def left_open(done: Mapping[Part, Sequence[Cell]]) -> tuple[Part, ...]:
+    """Return the parts that measure once more what is inconclusive of some parts, and nothing else."""
+    undecided = {
+        part: tuple(cell.id for cell in cells if cell.verdict == Verdict.INCONCLUSIVE) for part, cells in done.items()
+    }
+    return tuple(replace(part, cells=cells) for part, cells in undecided.items() if cells)
