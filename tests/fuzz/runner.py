@@ -149,19 +149,25 @@ def _run_one(target: Target, number: int, tally: Tally, *, seed: int, hang_s: fl
     tally.inputs += 1
     # The thread's: that of the process is counted in ticks while its alarm is set.
     began_ns = time.thread_time_ns()
+    answered: bool | None = None
     # Again and again: an exception that is raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_PROF, hang_s, hang_s)
     try:
         target.read(content)
-        tally.answers += 1
+        answered = True
     except MalformedEvidenceError:
-        tally.errors += 1
+        answered = False
     except (Exception, HangError) as error:  # noqa: BLE001 - any other one is what is looked for
         signal.setitimer(signal.ITIMER_PROF, 0)
         _fail(tally, number, content, error)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     took_ms = (time.thread_time_ns() - began_ns) / 1e6
+    if answered is not None and took_ms > hang_s * 1e3:
+        _fail(tally, number, content, HangError("its alarm was lost in a destructor"))
+    else:
+        tally.answers += answered is True
+        tally.errors += answered is False
     if took_ms > tally.slowest_ms:
         tally.slowest_ms, tally.slowest = took_ms, number
 

@@ -56,7 +56,6 @@ def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
     return {
         "syn_retransmitted_flows": count,
         "syn_retransmission_delay_s": spread(1.02, count=count),
-        "syn_retransmitted_then_complete": count,
         **values,
     }
 
@@ -117,7 +116,6 @@ def log(**values: Any) -> LogSummary:
         "request_time_s": spread(0.01, 0.03),
         "connect_time_s": spread(0.0, 0.004),
         "header_time_s": spread(0.004, 0.02),
-        "response_time_s": spread(0.01, 0.03),
         "header_minus_connect_s": spread(0.004, 0.02),
         "client_time_s": spread(0.0),
         "workers": (),
@@ -219,7 +217,6 @@ def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
         ProcessStatus(
             name="nginx",
             pid=pid,
-            parent_pid=1,
             state="S (sleeping)",
             size_bytes=None,
             rss_bytes=(each << 20) + 4096,

@@ -3,6 +3,7 @@
 import random
 import resource
 import signal
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +95,22 @@ def test_a_hang_is_a_failure_whatever_the_parser_catches() -> None:
                 continue
 
     assert tally(read, inputs=2, hang_s=0.05).failures == {"HangError": 2}
+
+
+def test_a_hang_is_a_failure_even_if_its_alarm_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python only prints what a destructor raises."""
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+
+    class Lingering:
+        def __del__(self) -> None:
+            while True:
+                pass
+
+    def read(_: bytes) -> None:
+        Lingering()
+
+    done = tally(read, inputs=2, hang_s=0.05)
+    assert (done.failures, done.answers) == ({"HangError": 2}, 0)
 
 
 def test_memory_without_bound_is_a_failure() -> None:

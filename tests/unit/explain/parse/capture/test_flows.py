@@ -37,7 +37,7 @@ def test_healthy_flow_has_times_and_no_accident() -> None:
         Endpoint(address="10.0.0.1", port=40000),
         Endpoint(address="10.0.0.2", port=80),
     )
-    assert (flow.handshake, flow.roles_known, flow.ended, flow.evicted) == ("complete", True, "server fin", False)
+    assert (flow.handshake, flow.ended, flow.evicted) == ("complete", "server fin", False)
     assert flow.handshake_s == pytest.approx(0.012)
     assert flow.syn_to_synack_s == pytest.approx(0.010)
     assert flow.synack_to_ack_s == pytest.approx(0.002)
@@ -280,7 +280,7 @@ def test_capture_that_begins_later_has_no_false_accident() -> None:
     talk.send(CLIENT)
     talk.send(SERVER, DATA)
     flow = talk.record()
-    assert (flow.handshake, flow.roles_known, flow.client.port) == ("not seen", False, 40000)
+    assert (flow.handshake, flow.client.port) == ("not seen", 40000)
     assert accidents(flow.from_client) == accidents(flow.from_server) == {}
 
 
@@ -293,7 +293,7 @@ def test_one_direction_alone_has_no_false_accident(kept: bytes) -> None:
         talk.send(SERVER, DATA)
     flow = only([segment for segment in talk.segments if segment[1] == kept])
     assert accidents(flow.from_client) == accidents(flow.from_server) == {}
-    assert (flow.handshake, flow.roles_known, flow.syn_to_synack_s) == ("complete", True, None)
+    assert (flow.handshake, flow.syn_to_synack_s) == ("complete", None)
 
 
 def test_both_may_open_at_once() -> None:

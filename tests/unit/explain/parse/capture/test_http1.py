@@ -5,7 +5,6 @@ import pytest
 from tests.support.segments import CLIENT, SERVER, Conversation, get, ok
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST
 from tuneproof.explain.parse.capture.http1 import Response, request_line, response, subject
-from tuneproof.explain.parse.capture.records import Exchange
 
 
 def asked(path: str = "/") -> Conversation:
@@ -62,7 +61,7 @@ def test_responses_tell_status_and_size(payload: bytes, to_head: bool, expected:
     assert response(payload, to_head=to_head) == expected
 
 
-def test_exchanges_of_a_kept_connection_are_told_with_their_times() -> None:
+def test_exchanges_of_a_kept_connection_are_timed_one_by_one() -> None:
     """Two requests, the second of two segments, and a response of two."""
     talk = asked("/a")
     talk.send(SERVER, ok(), after_s=0.5)
@@ -73,14 +72,6 @@ def test_exchanges_of_a_kept_connection_are_told_with_their_times() -> None:
     talk.send(SERVER, b"i", after_s=0.4)
     flow = talk.record()
     assert flow.exchanges == 2
-    first, second = flow.first_exchanges
-    assert first == Exchange(
-        request_line="GET /a HTTP/1.1", status=200, request_s=0.013, first_byte_s=0.513, last_byte_s=0.513
-    )
-    assert (second.request_line, second.status) == ("POST /b HTTP/1.1", 200)
-    assert second.request_s == pytest.approx(1.613)
-    assert second.first_byte_s == pytest.approx(1.814)
-    assert second.last_byte_s == pytest.approx(2.214)
     assert flow.response_times.total_s == pytest.approx(0.5 + 0.201)
     assert not flow.client_left_before_response
 
@@ -96,24 +87,13 @@ def test_request_sent_again_is_no_second_request() -> None:
     assert flow.response_times.total_s == pytest.approx(0.201)
 
 
-def test_only_the_first_exchanges_are_kept_and_all_are_counted() -> None:
-    """Eight of twenty, and the times of all."""
-    talk = asked()
-    for _ in range(19):
-        talk.send(SERVER, ok())
-        talk.send(CLIENT, get())
-    talk.send(SERVER, ok())
-    flow = talk.record()
-    assert (flow.exchanges, len(flow.first_exchanges), flow.response_times.count) == (20, 8, 20)
-
-
 def test_request_tells_who_is_the_client() -> None:
     """Where the capture has no SYN and the ports mislead."""
     talk = Conversation(client=CLIENT[:-2] + (79).to_bytes(2))
     talk.send(talk.client, get())
     talk.send(SERVER, ok())
     flow = talk.record()
-    assert (flow.client.port, flow.server.port, flow.exchanges, flow.roles_known) == (79, 80, 1, False)
+    assert (flow.client.port, flow.server.port, flow.exchanges) == (79, 80, 1)
 
 
 def test_other_protocols_have_no_exchanges() -> None:
@@ -132,7 +112,7 @@ def test_client_that_goes_before_the_response_left(flags: int) -> None:
     talk.send(CLIENT, flags=flags)
     flow = talk.record()
     assert (flow.client_left_before_response, flow.client_left_in_response) == (True, False)
-    assert flow.first_exchanges[0].first_byte_s is None
+    assert flow.response_times.count == 0
 
 
 def test_client_that_goes_before_the_promised_end_left_in_the_response() -> None:

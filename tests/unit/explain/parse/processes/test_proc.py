@@ -51,7 +51,7 @@ SCHEDSTAT = "38261109 6899127 96\n"
 def test_status_is_read_in_bytes() -> None:
     """What the kernel calls kB are KiB."""
     (process,) = status.snapshots(STATUS)
-    assert (process.name, process.pid, process.parent_pid, process.threads) == ("nginx", 2081, 2065, 1)
+    assert (process.name, process.pid, process.threads) == ("nginx", 2081, 1)
     assert process.rss_bytes == 81708 * 1024
     assert (process.rss_anon_bytes, process.rss_file_bytes) == (70112 * 1024, 11580 * 1024)
     assert (process.rss_peak_bytes, process.swap_bytes) == (91708 * 1024, 0)

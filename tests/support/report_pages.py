@@ -1,0 +1,22 @@
+"""A report's pages in a browser: where they are, and what has the focus."""
+
+from playwright.sync_api import Page
+
+from tuneproof.report.html.matrix import matrix
+from tuneproof.report.results.run_file import Results
+
+
+def first_page(results: Results, fragment: str = "") -> str:
+    """Return the address of a report's first page."""
+    return f"{(results.path.parent / 'index.html').as_uri()}{fragment}"
+
+
+def cell_page(results: Results, name: str) -> str:
+    """Return the address of the first cell's page whose name has ``name`` in it."""
+    slug = next(entry.slug for entry in matrix(results.cells).entries if name in entry.slug)
+    return (results.path.parent / "cells" / f"{slug}.html").as_uri()
+
+
+def focused(page: Page) -> str:
+    """Return the id of the matrix cell that has the focus; empty when none has."""
+    return str(page.evaluate("document.activeElement.closest('.v')?.id ?? ''"))

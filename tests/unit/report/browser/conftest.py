@@ -1,0 +1,51 @@
+"""The system's Chromium, and a report to look at."""
+
+import shutil
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.canned_results import write_small_run
+from tuneproof.report.html import write_report
+from tuneproof.report.results.run_file import Results
+
+_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(name="browser", scope="module")
+def browser_fixture() -> Iterator[Browser]:
+    """Start the system's Chromium; skip the tests where there is none."""
+    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    if program is None:
+        pytest.skip(f"needs one of {', '.join(_PROGRAMS)}; on Debian and Ubuntu: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(name="small", scope="module")
+def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Write a small run with its pages."""
+    results = write_small_run(tmp_path_factory.mktemp("small") / "run")
+    write_report(results, results.path.parent)
+    return results
+
+
+@pytest.fixture(name="page")
+def page_fixture(browser: Browser) -> Iterator[Page]:
+    """Open an empty page; afterwards, nothing was complained about and nothing was asked of a network."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    yield page
+    context.close()
+    assert complaints == []
+    assert [url for url in requests if urlsplit(url).scheme not in {"file", "data", "blob"}] == []

@@ -1,0 +1,145 @@
+"""A report's pages in a real browser, from the disk and without a network: links, figures, charts, screens, paper."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.support.report_pages import cell_page, first_page
+from tuneproof.report.results.run_file import Results
+
+# One browser serves all of them.
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+_NARROW = {"width": 390, "height": 844}
+
+
+def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None:
+    """Open a cell's page, and wait until its charts are drawn."""
+    page.goto(cell_page(results, name))
+    page.wait_for_selector("html[data-charts]", state="attached")
+
+
+def test_every_page_opens_from_the_disk_and_every_link_leads_to_a_file(page: Page, small: Results) -> None:
+    """As the browser resolves them; the page's own fixture sees that no network is asked and nothing is complained."""
+    folder = small.path.parent.resolve()
+    for path in [folder / "index.html", *sorted((folder / "cells").iterdir())]:
+        page.goto(path.as_uri())
+        addresses = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
+        assert len(addresses) > 1
+        for address in addresses:
+            target = Path(unquote(urlsplit(address).path))
+            assert target.is_file(), address
+            assert target.is_relative_to(folder)
+
+
+def test_a_cells_figures_are_those_of_results_json(page: Page, small: Results) -> None:
+    """Effect, interval, threshold and every metric of every arm, read from the page as it is shown."""
+    open_cell(page, small)
+    cell = small.cells[0]
+    assert cell.effect is not None
+    figures = page.eval_on_selector_all(
+        "data[data-figure]", "all => Object.fromEntries(all.map(one => [one.dataset.figure, Number(one.value)]))"
+    )
+    assert figures == {
+        "effect.value": cell.effect.value,
+        "effect.ci_low": cell.effect.ci_low,
+        "effect.ci_high": cell.effect.ci_high,
+        "threshold": cell.threshold,
+        "blocks": cell.blocks,
+        "void_blocks": cell.void_blocks,
+        "seconds": cell.seconds,
+        "measuring_seconds": cell.measuring_seconds,
+    }
+    head, *rows = page.locator("table.metrics tr").all()
+    arms = head.locator("th").all_inner_texts()[1:]
+    assert arms == list(cell.arms)
+    measured = {row.locator("th").inner_text(): row.locator("data").all() for row in rows}
+    assert {
+        (arm, name): float(value.get_attribute("value") or "nan")
+        for name, values in measured.items()
+        for arm, value in zip(arms, values, strict=True)
+    } == {
+        (arm, name): value for arm, metrics in cell.arms.items() for name, value in metrics.items() if value is not None
+    }
+
+
+def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> None:
+    """Each plot has an axis, in dark as in light, and its text has the page's colour of text."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        open_cell(page, small)
+        assert page.locator(".plot").count() >= 2
+        assert page.locator(".plot").count() == page.locator(".plot:has(.main-svg .xaxislayer-above)").count()
+        ink = page.locator("body").evaluate("one => getComputedStyle(one).color")
+        assert page.locator(".plot .xtick text").first.evaluate("one => getComputedStyle(one).fill") == ink
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results, scheme: str, tmp_path: Path) -> None:
+    """Claims become cards, in both schemes; the pictures are kept beside the test's other files."""
+    page.set_viewport_size(_NARROW)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    for name, address in (("index", first_page(small)), ("cell", cell_page(small, "restores_loop"))):
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= _NARROW["width"]
+        assert page.screenshot(path=tmp_path / f"{name}-{scheme}.png", full_page=True)
+    page.goto(first_page(small))
+    assert page.locator(".v .place").first.is_visible()
+    red, green, blue = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    assert (red + green + blue < 200) == (scheme == "dark")
+
+
+def test_paper_gets_no_controls_and_light_colours(page: Page, small: Results) -> None:
+    """Whatever the screen's scheme is."""
+    page.emulate_media(color_scheme="dark", media="print")
+    page.goto(first_page(small))
+    assert not page.locator(".filters").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+
+
+def test_without_scripts_everything_is_said(browser: Browser, small: Results) -> None:
+    """No control that does nothing, every verdict, and each chart's data as a table."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(first_page(small))
+    assert not page.locator(".filters").is_visible()
+    assert page.locator(".v .word:visible").count() == len(small.cells)
+    page.goto(cell_page(small, "restores_loop"))
+    assert not page.locator(".plot").first.is_visible()
+    page.locator("figure summary").first.click()
+    assert page.locator("figure table").first.is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("", "light"),
+        ("", "dark"),
+        ("restores_loop", "light"),
+        # The same parts in other colours, and on other pages.
+        pytest.param("restores_loop", "dark", marks=pytest.mark.slow),
+        *(
+            pytest.param(name, scheme, marks=pytest.mark.slow)
+            for name in ("herd", "over_a_link", "steering")
+            for scheme in ("light", "dark")
+        ),
+    ],
+)
+def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, scheme: str) -> None:
+    """Contrast, names, roles and keyboard reach, on the first page and on pages of every verdict."""
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(cell_page(small, name) if name else first_page(small))
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.setAttribute('open', ''))")
+    # Without the preload: axe would fetch the style sheet, which the page's own policy forbids, and say so.
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [
+        (one["id"], [node["target"] for node in one["nodes"]][:3])
+        for one in found
+        if one["impact"] in {"serious", "critical"}
+    ] == []
