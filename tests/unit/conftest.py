@@ -1,10 +1,14 @@
-"""Fixtures of more than one module."""
+"""Fixtures of more than one module, and Hypothesis without a clock: what else runs on the machine fails no test."""
 
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.fake_kernel import Proc
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture

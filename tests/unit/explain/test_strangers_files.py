@@ -31,14 +31,14 @@ def explained(*contents: bytes) -> str:
     return render_text(explanation.found, told, width=80, color=False)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, derandomize=True, database=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_explained(content: bytes) -> None:
     """Mostly as nothing that is known."""
     assert "Diagnosis" in explained(content)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=300, derandomize=True, database=None)
 @given(st.sampled_from(TEXTS).flatmap(lambda text: st.tuples(st.just(text), mutated(text))))
 def test_damaged_texts_are_explained(texts: tuple[str, str]) -> None:
     """Beside the same text undamaged, so that there is something to compare: it is read, or told with its place."""
@@ -46,7 +46,7 @@ def test_damaged_texts_are_explained(texts: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("magic", ["d4c3b2a1", "a1b2c3d4", "0a0d0d0a"])
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=30, derandomize=True, database=None)
 @given(rest=st.binary(max_size=100))
 def test_damaged_captures_are_explained(magic: str, rest: bytes) -> None:
     """The magic number alone makes no capture."""

@@ -143,7 +143,7 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
     assert (window.probe, window.workers) == ((), (11, 12))
     assert window.bulk is not None
     assert window.bulk.worker_bytes[0] == 0
-    assert window.bulk.worker_bytes[1] > 1 << 20
+    assert window.bulk.worker_bytes[1] > 0
     assert len(window.fast) == 15
     assert window.measuring_s >= 0.3
     assert 0 < window.machine.busy_pct + window.machine.steal_pct <= 100.001

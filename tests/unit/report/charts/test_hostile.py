@@ -35,7 +35,7 @@ METRICS = {"worker1_lag_p50_ms": 5.0, "requests_per_s": 1e300}
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
     """Any value of any record may be of the wrong kind, not a number, or missing."""
     broken = {arm: replaced(record, data) for arm, record in RECORDS.items()}
@@ -45,7 +45,6 @@ def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
 
 
 @given(st.text(), st.text(), JUNK)
-@settings(deadline=None)
 def test_files_that_are_no_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
     """Whatever they say."""
     assert names(cell(), {"effects.json": effects, "samples.jsonl": f"{samples}\n{json.dumps(line)}\n"}) == []

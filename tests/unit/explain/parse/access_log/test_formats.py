@@ -17,7 +17,7 @@ from tuneproof.explain.parse.access_log.log_format import LONGEST_LINE, TextForm
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
-QUICK = settings(max_examples=200, deadline=None, derandomize=True)
+QUICK = settings(max_examples=200, derandomize=True)
 # Characters that nginx escapes, those that formats use as literals, and some that only look like them.
 CHARACTERS = st.sampled_from('abc "\\[]-,:{}$\x16\x7fé€0.1')
 TEXTS = st.text(CHARACTERS, max_size=12)

@@ -15,7 +15,7 @@ from tuneproof.explain.parse.access_log.nginx_tokens import statements
 from tuneproof.explain.parse.access_log.records import LogRecord, records
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
-QUICK = settings(max_examples=200, deadline=None, derandomize=True)
+QUICK = settings(max_examples=200, derandomize=True)
 COMMON_LINE = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
 COMBINED_LINE = f'{COMMON_LINE} "-" "curl"'
 CONFIGURATION = dedent(

@@ -4,7 +4,7 @@ import random
 from operator import attrgetter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.segments import CLIENT, SERVER, START_NS, Conversation, end, get, ok, records
@@ -179,7 +179,7 @@ def any_segments(draw: st.DrawFn) -> list[Segment]:
     return [(*fields, max(len(payload), beyond * bool(payload)), payload, b"") for *fields, payload, beyond in drawn]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, derandomize=True)
 @given(segments=any_segments(), live_flows=st.integers(1, 4))
 def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live_flows: int) -> None:
     """Nothing raises, every segment and every byte is in one flow, and no count contradicts another."""
@@ -201,7 +201,7 @@ def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live
     assert len(figures(summary)) <= 25
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(start=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(2, 3000), min_size=1, max_size=30), data=st.data())
 def test_healthy_bytes_are_in_order_wherever_numbers_begin(start: int, cuts: list[int], data: st.DataObject) -> None:
     """However a stream is cut into segments, it has no accident; sent again, each segment with data is one."""

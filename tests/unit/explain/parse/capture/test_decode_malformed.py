@@ -12,7 +12,7 @@ from scapy.layers.l2 import CookedLinux, Dot1Q, Ether
 from tuneproof.explain.parse.capture.decode import SegmentReader
 from tuneproof.explain.parse.capture.packets import Packet
 
-QUICK = settings(max_examples=200, deadline=None, database=None, derandomize=True)
+QUICK = settings(max_examples=200, database=None, derandomize=True)
 LINKTYPES = [0, 1, 12, 14, 101, 108, 113, 228, 229, 276, 147]
 FRAME = bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2") / TCP(flags="S", options=[("MSS", 1460)]) / b"hello")
 SOUND: Packet = (0, 1, FRAME, len(FRAME))

@@ -27,7 +27,7 @@ from tuneproof.explain.parse.capture.framing import PacketReader, packets
 from tuneproof.explain.parse.capture.packets import Packet
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
-QUICK = settings(max_examples=200, deadline=None, database=None, derandomize=True)
+QUICK = settings(max_examples=200, database=None, derandomize=True)
 THREE = [packet(number) for number in range(3)]
 SEEDS = [
     pcap(THREE),

@@ -35,7 +35,7 @@ def read_softnet(text: str) -> tuple[CounterSnapshot, ...]:
 def test_a_mutated_text_is_answered(recorded: str, read: Callable[[str], tuple[CounterSnapshot, ...]]) -> None:
     """Also what is computed from the answer works: differences are no less than zero, figures are few."""
 
-    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=200, derandomize=True, database=None)
     @given(mutated(recorded * 2))
     def check(text: str) -> None:
         try:
@@ -56,7 +56,7 @@ def test_a_mutated_text_is_answered(recorded: str, read: Callable[[str], tuple[C
     check()
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 @given(
     st.dictionaries(st.sampled_from(("Tcp.A", "Tcp.B", "IpExt.C")), st.integers(0, 2**33)),
     st.dictionaries(st.sampled_from(("Tcp.A", "Tcp.B", "IpExt.C")), st.integers(0, 2**33)),

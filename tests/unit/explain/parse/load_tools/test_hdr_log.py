@@ -159,7 +159,7 @@ def test_interval_that_a_log_cannot_hold_is_not_written(interval: Interval) -> N
 
 
 @given(text=mutated(RECORDED))
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 def test_mutated_log_gives_an_answer_or_the_one_error(text: str) -> None:
     """Whatever became of the log, there are figures, or an error with a line."""
     log = parse_or_error(text)
@@ -170,7 +170,7 @@ def test_mutated_log_gives_an_answer_or_the_one_error(text: str) -> None:
 
 
 @given(counts=st.binary(max_size=60), figures=st.integers(0, 6), highest=st.integers(0, 1 << 40))
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 def test_any_counts_in_a_sound_envelope_are_decoded_or_refused(counts: bytes, figures: int, highest: int) -> None:
     """The library's decoder meets any bytes, and nothing but its error or an answer comes out."""
     log = parse_or_error(f"0.0,1.0,1.0,{a_payload(counts=counts, figures=figures, highest=highest)}\n")

@@ -32,7 +32,7 @@ def parse_or_error(parse: Callable[[str], LoadRun], text: str) -> LoadRun | Malf
 
 @pytest.mark.parametrize(("parse", "report"), REPORTS.values(), ids=REPORTS)
 @given(data=st.data())
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 def test_mutated_report_gives_an_answer_or_the_one_error(
     parse: Callable[[str], LoadRun], report: str, data: st.DataObject
 ) -> None:

@@ -166,7 +166,7 @@ def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column:
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 @given(mutated(CPU + ONE_LINE + THREADS))
 def test_a_mutated_text_is_answered(text: str) -> None:
     """With samples whose values are numbers, or with the one error and its place."""

@@ -151,7 +151,7 @@ def test_what_is_broken_is_an_error_with_its_place(
 def test_a_mutated_text_is_answered(recorded: str, read: Callable[[str], tuple[object, ...]]) -> None:
     """With processes, or with the one error and its line."""
 
-    @settings(max_examples=200, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=200, derandomize=True, database=None)
     @given(mutated(recorded * 2))
     def check(text: str) -> None:
         try:

@@ -126,7 +126,7 @@ def test_text_that_is_no_list_of_sockets_is_refused_with_its_place(text: str, li
         max_leaves=6,
     ),
 )
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 def test_any_value_in_any_place_gives_a_table(name: str, value: Any) -> None:
     """A socket beside the damaged one is never lost."""
     table = parse(json.dumps([a_socket(), a_socket(**{name: value})]))

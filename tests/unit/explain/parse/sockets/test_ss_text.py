@@ -194,7 +194,7 @@ def test_figures_tell_a_full_queue_and_what_holds_sending_up() -> None:
 
 
 @given(text=mutated(FULL_QUEUE + SLOW_READERS))
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, derandomize=True, database=None)
 def test_mutated_text_gives_a_table_or_the_one_error(text: str) -> None:
     """Whatever became of the text, there is an answer with figures, or an error with a place."""
     table = parse_or_error(text)
