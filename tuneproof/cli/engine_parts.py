@@ -72,7 +72,9 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
 
 def is_news(line: str) -> bool:
     """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping."""
-    return ", nginx " in line or " → " in line or line.startswith(("building", "engine ", "E  ", "ERROR: ", "lab:"))
+    return any(mark in line for mark in (", nginx ", " → ", ", setup: ")) or line.startswith(
+        ("building", "engine ", "E  ", "ERROR: ", "lab:")
+    )
 
 
 def folder_of(engine: str, part: Part) -> str:

@@ -155,10 +155,14 @@ class _Work:
                     self.statuses.append(status)
                     done[part] = runs[-1].cells
                     self._leave_if_noisy(engine, done)
-                elif _answers(self._plan.environments[engine]):
+                elif not _answers(self._plan.environments[engine]):
+                    say(f"engine {engine} is lost; the rest of {part} goes to another one")
+                    return
+                elif runs:
                     self.statuses.append(max(status, _FAILED))
                 else:
-                    say(f"engine {engine} is lost; the rest of {part} goes to another one")
+                    # Such as images that cannot be built there: its next part would end in the same way.
+                    say(f"engine {engine} could not begin, for the reason above; its parts go to the others")
                     return
         finally:
             with self._lock:

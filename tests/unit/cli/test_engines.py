@@ -34,6 +34,7 @@ class Farm:
         waits: By engine and number of its part: that, of another engine, which begins before.
         idle: Shards without anything to do.
         status: What pytest returns.
+        cannot_begin: Engines on which nothing can be started.
         did: What was asked of them.
     """
 
@@ -43,6 +44,7 @@ class Farm:
         self.waits: dict[tuple[str, int], tuple[str, int]] = {}
         self.idle: set[str] = set()
         self.status = 0
+        self.cannot_begin: set[str] = set()
         self.did: list[tuple[str, Part]] = []
         self._someone_was_lost = threading.Event()
         self._parts: Counter[str] = Counter()
@@ -53,6 +55,8 @@ class Farm:
         """Decide the cells of a part."""
         self._wait(engine)
         self.did.append((engine, part))
+        if engine in self.cannot_begin:
+            return 1
         options = {**OPTIONS, "shard": part.shard, "shard_split": "ab", **({"cell": part.cells} if part.cells else {})}
         is_idle = part.shard in self.idle
         folder = plan.folder / folder_of(engine, part)
@@ -135,6 +139,20 @@ def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
     assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.shard.replace('/', '_')}"] == ["b"]
     assert "engine b is lost" in capsys.readouterr().err
+
+
+def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(
+    farm: Farm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where images cannot be built, for instance: it would end one part after the other."""
+    farm.cannot_begin = {"b"}
+    farm.waits = {("a", 2): ("b", 1)}
+    assert run_on(["a", "b"], []) == 0
+    assert [engine for engine, _ in farm.did].count("b") == 1
+    assert {cell.reason for cell in load(Path("results/latest")).cells} == {"a"}
+    assert "engine b could not begin" in capsys.readouterr().err
+    farm.cannot_begin = {"a", "b"}
+    assert run_on(["a", "b"], []) == 3
 
 
 def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_whole(
