@@ -9,12 +9,12 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
-from fixtures.engine import ROLES_SUITE
 from tuneproof.cli.output import say, show
 from tuneproof.errors import TuneproofError
 from tuneproof.lab.engine.daemon import ensure_engine
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
 from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.subject.images import ROLES_SUITE, subject_images
 from tuneproof.lab.subject.versions import SUITES, choose_versions
 
 SUBJECT = "subject"
@@ -25,7 +25,7 @@ def specs(versions: Sequence[str]) -> list[ImageSpec]:
     """Return the subject once per nginx version, and each other image once."""
     others = sorted({path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")} - {SUBJECT})
     return [
-        *(ImageSpec(name=SUBJECT, suite=suite) for suite in map(SUITES.__getitem__, versions)),
+        *subject_images(versions).values(),
         *(ImageSpec(name=name, suite=ROLES_SUITE) for name in others),
     ]
 

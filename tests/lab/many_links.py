@@ -9,16 +9,16 @@ from typing import Final
 
 import docker
 
-from fixtures.engine import ROLES_SUITE
 from tests.lab.children import wait_until
 from tests.support.path_lab import PEER, path_lab_specs
-from tuneproof.lab.engine.images import ImageSpec, ensure_images
+from tuneproof.lab.engine.images import ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.reaper import Reaper
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
 from tuneproof.lab.network.shaper import AUTO, choose_shaper, why_impossible
+from tuneproof.lab.subject.images import role_images
 from tuneproof.lab.topology.lab import Lab
 
 # The engine takes an endpoint's link away a moment after its container.
@@ -78,7 +78,7 @@ def start_many(client: docker.DockerClient, session: Session, times: int) -> Ite
     Raises:
         TimeoutError: A lab left a link or a kernel behind.
     """
-    images = {name: ImageSpec(name=name, suite=ROLES_SUITE) for name in ("netadmin", "client")}
+    images = {name: image for name, image in role_images().items() if name != "backend"}
     ensure_images(client, list(images.values()), report=_say)
     shaper = choose_shaper(AUTO, why_impossible(session, images["netadmin"].tag))
     before = Leftovers.look()

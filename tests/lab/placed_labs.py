@@ -17,14 +17,13 @@ from typing import Final
 
 import docker
 
-from fixtures.engine import ROLES_SUITE
 from tests.lab.children import SHORTEST_RUN, reapers, wait_until
 from tests.lab.sigkill import kill_once
-from tuneproof.lab.engine.images import ImageSpec
 from tuneproof.lab.engine.labels import SESSION, Session
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.reaper import Reaper
 from tuneproof.lab.network.machines import measure_paths
+from tuneproof.lab.subject.images import role_images
 from tuneproof.lab.topology.placed import Engines, parse_places, placed
 from tuneproof.lab.topology.roles import Role
 
@@ -46,7 +45,7 @@ def starts(times: int, places: Mapping[Role, str]) -> None:
         session = Session()
         for engine in engines.used:
             stack.enter_context(Reaper(session, engine=engine.name))
-        image = ImageSpec(name="netadmin", suite=ROLES_SUITE).tag
+        image = role_images()["netadmin"].tag
         for number in range(1, times + 1):
             began_s = time.monotonic()
             found = measure_paths(session, engines, image=image)

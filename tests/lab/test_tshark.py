@@ -19,7 +19,7 @@ from typing import Final
 
 import pytest
 
-from fixtures.engine import ROLES_SUITE, EnsureImages
+from fixtures.engine import EnsureImages
 from tests.lab.crafted_captures import captures
 from tests.lab.frames_told_apart import overtaken_frames, probes_of_closed_windows
 from tests.lab.tshark import NAME, Frame, by_stream, frames, tshark_spec
@@ -30,6 +30,7 @@ from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
 from tuneproof.lab.engine.images import ImageSpec
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import ROLES_SUITE
 from tuneproof.lab.topology.lab import Lab
 
 pytestmark = pytest.mark.engine

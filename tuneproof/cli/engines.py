@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tuneproof.cli import suite
+from tuneproof.cli.engine_images import images_for, provide_images
 from tuneproof.cli.engine_parts import Plan, folder_of, run_part, runs_in
 from tuneproof.cli.output import say, show
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
@@ -69,6 +70,7 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
             say(f"engine {fact.name}: Docker {fact.version}, {fact.cpus} CPUs, {fact.architecture}")
         folder = results / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
         seed, others = _seed(arguments)
+        provide_images(environments, images_for(others))
         cells, others = suite.values_of("--cell", others)
         plan = Plan(
             arguments=tuple(word for word in others if word != _STRICT),

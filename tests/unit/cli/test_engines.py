@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.written_results import HOST, OPTIONS, a_cell
-from tuneproof.cli import engines
+from tuneproof.cli import engine_images, engines
 from tuneproof.cli.engine_parts import Plan, folder_of
 from tuneproof.cli.engines import run_on
 from tuneproof.errors import BadInputError, LabError
@@ -36,6 +36,7 @@ class Farm:
         status: What pytest returns.
         cannot_begin: Engines on which nothing can be started.
         did: What was asked of them.
+        images: Who was given images, and which.
     """
 
     def __init__(self) -> None:
@@ -46,6 +47,7 @@ class Farm:
         self.status = 0
         self.cannot_begin: set[str] = set()
         self.did: list[tuple[str, Part]] = []
+        self.images: list[object] = []
         self._someone_was_lost = threading.Event()
         self._parts: Counter[str] = Counter()
         self._began: set[tuple[str, int]] = set()
@@ -109,6 +111,7 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
 
     monkeypatch.setattr(engines, "environment_of", environment_of)
     monkeypatch.setattr(engines, "look", look)
+    monkeypatch.setattr(engines, "provide_images", lambda names, specs: made.images.extend([*names, specs]))
     monkeypatch.setattr(engines, "run_part", made.run_part)
     monkeypatch.setattr(engines, "_answers", lambda environment: environment["ENGINE"] not in made.lost)
     monkeypatch.chdir(tmp_path)
@@ -125,6 +128,7 @@ def test_all_parts_are_done_once_and_stand_in_one_report(farm: Farm, capsys: pyt
     told = capsys.readouterr()
     assert "claim_1_8" in told.out
     assert "engine a: Docker 20.10.24, 2 CPUs, x86_64" in told.err
+    assert farm.images == ["a", "b", engine_images.images_for(())]
 
 
 def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(

@@ -1,0 +1,145 @@
+"""The images of a run on several engines: who builds them, and who gets copies."""
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tuneproof.cli import engine_images
+from tuneproof.cli.engine_images import images_for, provide_images
+from tuneproof.errors import BadInputError, LabError
+from tuneproof.lab.engine.images import ImageSpec
+from tuneproof.lab.subject.versions import SUITES
+
+SPECS = images_for(())
+ALL = {spec.tag for spec in SPECS}
+ONE = SPECS[0].tag
+
+
+class Engines:
+    """Engines that hold images by name, and what was done on them.
+
+    Attributes:
+        held: What each one holds.
+        cannot_build: Those without a way to the packages.
+        refuse: Those that take no copy.
+        did: What was done, in order.
+    """
+
+    def __init__(self, held: Mapping[str, set[str]]) -> None:
+        self.held = held
+        self.cannot_build: set[str] = set()
+        self.refuse: set[str] = set()
+        self.did: list[str] = []
+
+    @property
+    def environments(self) -> dict[str, dict[str, str]]:
+        """What leads to each."""
+        return {name: {"ENGINE": name} for name in self.held}
+
+    def connect(self, *, timeout_s: int, environment: Mapping[str, str]) -> SimpleNamespace:
+        """Return a client of an engine."""
+        assert timeout_s > 60
+        return SimpleNamespace(name=environment["ENGINE"], close=lambda: self.did.append("close"))
+
+    def missing(self, client: Any, specs: Sequence[ImageSpec]) -> list[ImageSpec]:
+        """Return what it lacks."""
+        return [spec for spec in specs if spec.tag not in self.held[client.name]]
+
+    def ensure(self, client: Any, specs: Sequence[ImageSpec], *, report: Any, environment: Mapping[str, str]) -> None:
+        """Build what it lacks."""
+        assert environment["ENGINE"] == client.name
+        if self.missing(client, specs):
+            self.did.append(f"{client.name} builds")
+            if client.name in self.cannot_build:
+                raise LabError(f"building {specs[0].tag} failed.", remedy="see the end of the build's log")
+            report("building image")
+        self.held[client.name].update(spec.tag for spec in specs)
+
+    def copy(self, source: Any, target: Any, specs: Sequence[ImageSpec], *, name: str, report: Any) -> None:
+        """Take what it lacks."""
+        assert name == target.name
+        if name in self.refuse:
+            raise LabError("copying failed: no space left on device")
+        assert self.held[source.name] >= {spec.tag for spec in specs}
+        report("copying image")
+        self.did.append(f"{source.name} to {name}: {len(specs)}")
+        self.held[name].update(spec.tag for spec in specs)
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
+    """Two engines without images, and one that has one, in place of Docker's."""
+    made = Engines({"a": set(), "b": {ONE}, "c": set()})
+    monkeypatch.setattr(engine_images, "connect", made.connect)
+    monkeypatch.setattr(engine_images, "missing_images", made.missing)
+    monkeypatch.setattr(engine_images, "ensure_images", made.ensure)
+    monkeypatch.setattr(engine_images, "copy_images", made.copy)
+    return made
+
+
+def provide(engines: Engines) -> list[str]:
+    """Return what was done, copies in the order of their names."""
+    provide_images(engines.environments, SPECS)
+    *done, _, _, _ = engines.did
+    assert engines.did == [*done, *["close"] * 3]
+    # The copies at the end are made side by side.
+    return [*(line for line in done if "builds" in line), *sorted(line for line in done if " to " in line)]
+
+
+def test_one_engine_builds_and_the_others_get_copies(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that lacks the fewest; all hold the same bytes then."""
+    assert provide(engines) == ["b builds", "b to a: 4", "b to c: 4"]
+    assert "engine b: building image" in capsys.readouterr().err
+
+
+def test_only_what_is_missing_is_copied(engines: Engines) -> None:
+    """From the engine that has all: nothing is built."""
+    engines.held["a"].update(ALL)
+    engines.held["c"].update(ALL - {ONE})
+    assert provide(engines) == ["a to b: 3", "a to c: 1"]
+
+
+def test_nothing_is_done_where_all_have_all(engines: Engines) -> None:
+    """As in every run but the first."""
+    for held in engines.held.values():
+        held.update(ALL)
+    assert provide(engines) == []
+
+
+def test_an_engine_without_packages_gets_them_from_one_that_has_them(
+    engines: Engines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next one builds; why is one line."""
+    engines.cannot_build = {"b"}
+    assert provide(engines) == ["b builds", "a builds", "a to b: 3", "a to c: 4"]
+    assert f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n" in capsys.readouterr().err
+
+
+def test_images_that_nobody_can_build_end_the_run(engines: Engines) -> None:
+    """With the last one's reason, before anything is measured."""
+    engines.cannot_build = set(engines.held)
+    with pytest.raises(LabError, match="failed"):
+        provide_images(engines.environments, SPECS)
+    assert engines.did == ["b builds", "a builds", "c builds", *["close"] * 3]
+
+
+def test_an_engine_that_takes_no_copy_is_told_about(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
+    """The others go on; its parts go to them once it fails at them."""
+    engines.refuse = {"a"}
+    assert provide(engines) == ["b builds", "b to c: 4"]
+    assert "engine a gets no images: copying failed: no space left on device" in capsys.readouterr().err
+
+
+def test_the_images_are_those_of_the_runs_versions() -> None:
+    """As for pytest: one nginx unless more are named, all where the run goes deep."""
+
+    def suites(*arguments: str) -> list[str]:
+        return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]
+
+    assert [spec.name for spec in SPECS] == ["backend", "client", "netadmin", "subject"]
+    assert suites("--nginx", "1.18", "-k", "stall", "--nginx=1.26") == [SUITES["1.18"], SUITES["1.26"]]
+    assert suites("--depth", "full") == suites("--nginx", "all") == list(SUITES.values())
+    with pytest.raises(BadInputError, match=r"--nginx 1\.2: no such version"):
+        images_for(["--nginx", "1.2"])

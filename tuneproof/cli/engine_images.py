@@ -1,0 +1,94 @@
+"""The images of a run on several engines: built on one, before anything is measured, and copied to the others."""
+
+import contextlib
+import functools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import docker
+
+from tuneproof.cli import suite
+from tuneproof.cli.output import say
+from tuneproof.errors import TuneproofError
+from tuneproof.lab.engine.copies import copy_images
+from tuneproof.lab.engine.images import ImageSpec, ensure_images, missing_images
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.subject.images import role_images, subject_images
+from tuneproof.proof.depths import QUICK, versions_at
+
+# Building or sending an image may keep a call waiting.
+_TIMEOUT_S: Final = 600
+
+
+def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
+    """Return the images that a run with these arguments of pytest's will ask for.
+
+    Raises:
+        BadInputError: ``--nginx`` names no version.
+    """
+    depths, _ = suite.values_of("--depth", arguments)
+    asked, _ = suite.values_of("--nginx", arguments)
+    versions = versions_at(depths[-1] if depths else QUICK, asked)
+    return [*role_images().values(), *subject_images(versions).values()]
+
+
+def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequence[ImageSpec]) -> None:
+    """Give every engine the images that it lacks.
+
+    One engine builds, so that all measure the same bytes, and only one of them needs a way to the packages: that which
+    lacks the fewest, else the next one. One that cannot take a copy is told about; its parts will say more.
+
+    Args:
+        environments: By engine, what leads to it.
+        specs: The images.
+
+    Raises:
+        TuneproofError: None of the engines can build them: the last one's reason.
+    """
+    with contextlib.ExitStack() as opened:
+        clients = {
+            name: opened.enter_context(contextlib.closing(connect(timeout_s=_TIMEOUT_S, environment=environment)))
+            for name, environment in environments.items()
+        }
+        missing = {name: missing_images(client, specs) for name, client in clients.items()}
+        if not any(missing.values()):
+            return
+        builders = sorted(clients, key=lambda name: len(missing[name]))
+        source = _build(builders, clients, environments, specs)
+
+        def copy_to(name: str) -> None:
+            try:
+                copy_images(clients[source], clients[name], missing[name], name=name, report=say)
+            except TuneproofError as error:
+                say(f"engine {name} gets no images: {error}")
+
+        targets = [name for name in clients if name != source and missing[name]]
+        with ThreadPoolExecutor(max_workers=len(clients)) as pool:
+            list(pool.map(copy_to, targets))
+
+
+def _build(
+    builders: Sequence[str],
+    clients: Mapping[str, docker.DockerClient],
+    environments: Mapping[str, Mapping[str, str]],
+    specs: Sequence[ImageSpec],
+) -> str:
+    """Return the first engine that has all images in the end."""
+
+    def build_on(name: str) -> str:
+        report = functools.partial(_say_of, name)
+        ensure_images(clients[name], specs, report=report, environment=environments[name])
+        return name
+
+    *first, last = builders
+    for name in first:
+        try:
+            return build_on(name)
+        except TuneproofError as error:
+            say(f"engine {name} cannot build them: {error.what.rstrip('.')}; the next one tries")
+    return build_on(last)
+
+
+def _say_of(engine: str, line: str) -> None:
+    say(f"engine {engine}: {line}")

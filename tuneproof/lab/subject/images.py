@@ -1,0 +1,20 @@
+"""The images of a run: nginx once per version, and one for each of the others that take part."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tuneproof.lab.engine.images import ImageSpec
+from tuneproof.lab.subject.versions import DEFAULT_VERSION, SUITES
+
+# Everything but the subject is built on one suite, so that only the nginx under test differs between versions.
+ROLES_SUITE: Final = SUITES[DEFAULT_VERSION]
+
+
+def role_images() -> dict[str, ImageSpec]:
+    """Return the images of backend, client and netadmin, by role."""
+    return {name: ImageSpec(name=name, suite=ROLES_SUITE) for name in ("backend", "client", "netadmin")}
+
+
+def subject_images(versions: Sequence[str]) -> dict[str, ImageSpec]:
+    """Return the images of the subject, by nginx version."""
+    return {version: ImageSpec(name="subject", suite=SUITES[version]) for version in versions}
