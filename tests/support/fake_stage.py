@@ -7,6 +7,7 @@ import json
 import types
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
@@ -148,7 +149,7 @@ class _FakeObserver:
 
     def workers(self) -> tuple[WorkerFigures, ...]:
         self._fake.do("workers")
-        return following(self._fake.workers)
+        return tuple(replace(one, at_s=self._fake.clock.now_s) for one in following(self._fake.workers))
 
     def sockets(self, port: int) -> SocketFigures:
         assert port == PORT
@@ -218,7 +219,12 @@ def counters(**values: int) -> Counters:
 
 
 def sockets(
-    *, queued: tuple[int, ...] = (0,), send_queue_bytes: int = 0, others: Mapping[str, int] | None = None, **local: int
+    *,
+    queued: tuple[int, ...] = (0,),
+    send_queue_bytes: int = 0,
+    unread_bytes: tuple[int, ...] = (),
+    others: Mapping[str, int] | None = None,
+    **local: int,
 ) -> SocketFigures:
     """Return a reading; an underscore stands for the hyphen in a state's name."""
     return SocketFigures(
@@ -226,6 +232,7 @@ def sockets(
         local={"LISTEN": len(queued), **{name.replace("_", "-"): count for name, count in local.items()}},
         others=others or {},
         send_queue_bytes=send_queue_bytes,
+        unread_bytes=unread_bytes,
     )
 
 

@@ -1,17 +1,23 @@
 """One part of a run on one of several engines: a pytest of its own, whose results lie in a folder of their own."""
 
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tuneproof.cli import suite
 from tuneproof.lab.engine.commands import end_with_parent
 from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
+
+
+# What is being done and was decided, what failed, and why. The title of a table goes without a colon.
+_NEWS: Final = re.compile(r", nginx [^)]*: | → |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +56,7 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
     folder = plan.folder / folder_of(engine, part)
     cells = [word for cell in part.cells or plan.cells for word in ("--cell", cell)]
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
-    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "-q", "--no-header", "--no-summary")
+    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "--no-header", "--no-summary")
     child = subprocess.Popen(
         [sys.executable, "-m", "pytest", *words],
         env=dict(plan.environments[engine]),
@@ -71,10 +77,8 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
 
 
 def is_news(line: str) -> bool:
-    """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping."""
-    return any(mark in line for mark in (", nginx ", " → ", ", setup: ")) or line.startswith(
-        ("building", "engine ", "E  ", "ERROR: ", "lab:")
-    )
+    """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping or its summary."""
+    return _NEWS.search(line) is not None
 
 
 def folder_of(engine: str, part: Part) -> str:

@@ -66,10 +66,13 @@ def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, in
     local: Counter[int] = Counter()
     others: Counter[int] = Counter()
     send_queue_bytes = 0
+    unread_bytes = []
     for entry in sockets:
         state = entry["idiag_state"]
         if entry["idiag_sport"] != port:
             others[state] += 1
+            if state == _ESTABLISHED:
+                unread_bytes.append(entry["idiag_rqueue"])
             continue
         local[state] += 1
         if state == _LISTEN:
@@ -79,7 +82,11 @@ def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, in
     for sport, count in time_waits.items():
         (local if sport == port else others)[_TIME_WAIT] += count
     return SocketCounts(
-        listeners=tuple(listeners), local=dict(local), others=dict(others), send_queue_bytes=send_queue_bytes
+        listeners=tuple(listeners),
+        local=dict(local),
+        others=dict(others),
+        send_queue_bytes=send_queue_bytes,
+        unread_bytes=tuple(unread_bytes),
     )
 
 

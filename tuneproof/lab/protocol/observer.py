@@ -159,12 +159,15 @@ class SocketCounts:
         others: Likewise for all other sockets: among them the connections to the upstream.
         send_queue_bytes: What established sockets with this local port were given to send and the client has not
             acknowledged yet, on its way or not (tcp_diag_get_info in net/ipv4/tcp_diag.c).
+        unread_bytes: Of every other established socket, what has arrived and was not read: of an upstream connection,
+            what nginx leaves there.
     """
 
     listeners: tuple[ListenerFigures, ...]
     local: Mapping[int, int]
     others: Mapping[int, int]
     send_queue_bytes: int
+    unread_bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

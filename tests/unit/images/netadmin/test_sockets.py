@@ -19,7 +19,7 @@ def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Pr
         entry(ESTAB, PORT, receive=10, send=1000),
         entry(ESTAB, PORT, send=234, family=10),
         entry(SYN_RECV, PORT, send=77),
-        entry(ESTAB, 40000, send=99),
+        entry(ESTAB, 40000, receive=77, send=99),
     )
     proc.list_sockets("tcp", [(LISTEN, PORT), (TIME_WAIT, PORT), (ESTAB, 40000)])
     proc.list_sockets("tcp6", [(TIME_WAIT, 40001), (LISTEN, PORT), (TIME_WAIT, 40002)])
@@ -28,6 +28,7 @@ def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Pr
         local={LISTEN: 2, ESTAB: 2, TIME_WAIT: 1, SYN_RECV: 1},
         others={LISTEN: 1, ESTAB: 1, TIME_WAIT: 2},
         send_queue_bytes=1234,
+        unread_bytes=(77,),
     )
 
 

@@ -56,7 +56,7 @@ def sockets(*, queued: int = 0, **local: int) -> SocketFigures:
     """Return sockets by their state, and some that wait."""
     waiting = (ListenerFigures(queued=queued, backlog=511),)
     states = {name.replace("_", "-"): count for name, count in local.items()}
-    return SocketFigures(listeners=waiting, local=states, others={}, send_queue_bytes=0)
+    return SocketFigures(listeners=waiting, local=states, others={}, send_queue_bytes=0, unread_bytes=())
 
 
 class Around:

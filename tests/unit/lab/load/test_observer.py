@@ -89,7 +89,11 @@ ANSWERS: dict[type[Question[Any]], object] = {
     ReadCounters: COUNTERS,
     ReadWorkers: WorkerTexts(workers=(texts(9), texts(12)), at_s=12.5),
     ReadSockets: SocketCounts(
-        listeners=(ListenerFigures(queued=3, backlog=511),), local={10: 1, 1: 4}, others={6: 2}, send_queue_bytes=1234
+        listeners=(ListenerFigures(queued=3, backlog=511),),
+        local={10: 1, 1: 4},
+        others={6: 2, 1: 1},
+        send_queue_bytes=1234,
+        unread_bytes=(77,),
     ),
     ReadSysctl: Sysctl(value="4096"),
     Print: Printed(text="State Recv-Q\n"),
@@ -262,8 +266,9 @@ def test_sockets_are_counted_by_the_names_of_their_states(observer: Observer) ->
     assert observer.sockets(8000) == SocketFigures(
         listeners=(ListenerFigures(queued=3, backlog=511),),
         local={"LISTEN": 1, "ESTAB": 4},
-        others={"TIME-WAIT": 2},
+        others={"TIME-WAIT": 2, "ESTAB": 1},
         send_queue_bytes=1234,
+        unread_bytes=(77,),
     )
 
 

@@ -1,6 +1,8 @@
 """Slow readers as a load: fresh workers, readers until nginx takes no more, and what they cost."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 import pytest
 
@@ -42,9 +44,22 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     return fake
 
 
-def grow(fake: FakeStage, sizes_bytes: Sequence[int]) -> float:
-    """Run a trial in which the workers are seen to have such sizes; return how long they were waited for, in s."""
-    fake.workers[BEFORE:] = [workers(size, 0) for size in sizes_bytes]
+def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, waits_s: Sequence[float] = (0.0,)) -> float:
+    """Run a trial in which the workers are seen to have such sizes; return how long they were waited for, in s.
+
+    Args:
+        fake: The stage.
+        sizes_bytes: Memory of all at each look; the last one stays.
+        waits_s: Until each look, the time for which a worker had waited for a CPU; the last one stays.
+    """
+    looks = zip_longest(sizes_bytes, waits_s)
+    fake.workers[BEFORE:] = [
+        tuple(
+            replace(one, wait_s=waits_s[-1] if wait_s is None else wait_s)
+            for one in workers(sizes_bytes[-1] if size is None else size, 0)
+        )
+        for size, wait_s in looks
+    ]
     began_s = fake.clock.now_s
     LOAD.run(fake.stage, label="a-b1")
     # Each of the two questions takes a second by this clock.
@@ -54,12 +69,12 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int]) -> float:
 def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: FakeStage) -> None:
     """What they cost is there as long as they are; the watch is around all of it."""
     recorded = LOAD.run(fake.stage, label="a-b1")
-    steady = fake.did.count("workers") - BEFORE - 1
-    assert steady > 1
+    looks = fake.did.count("workers") - BEFORE - 2
+    assert looks > 1
     assert fake.did == [
         *["workers", "reload", "workers"],
         *["workers", "cgroup", "watch", "StartSlowReaders"],
-        *["workers"] * steady,
+        *["workers", *["sockets", "workers"] * looks],
         *["sockets", "cgroup", "EndSlowReaders", "watched", "workers"],
     ]
     assert fake.asked == [
@@ -80,7 +95,7 @@ def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
     assert observation == MemoryObservation(
         steal_pct=0.0,
         # Both questions, and the wait in between.
-        measuring_s=about(2.35),
+        measuring_s=about(2.4),
         readers=3,
         readers_alive=2,
         growth_bytes=7 * MIB,
@@ -100,7 +115,7 @@ def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
     [
         ([4 * MIB], 0.35),
         ([4 * MIB, 5 * MIB, 6 * MIB, 5 * MIB, 8 * MIB], 0.55),
-        ([4 * MIB, 4 * MIB + 1000, 4 * MIB + (1 << 18), 4 * MIB], 0.35),
+        ([4 * MIB, 4 * MIB, 4 * MIB + 1000, 4 * MIB + (1 << 18), 4 * MIB], 0.35),
         ([4 * MIB, 4 * MIB, 4 * MIB + (1 << 18) + 1], 0.45),
         ([place * MIB for place in range(1000)], 11.75),
     ],
@@ -111,6 +126,25 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
 ) -> None:
     """That is 0.3 s after the last change of more than 256 KiB, and before the client ends them by itself."""
     assert grow(fake, sizes_bytes) == pytest.approx(waited_s, abs=0.06)
+
+
+def test_time_in_which_a_worker_waited_for_a_cpu_does_not_count(fake: FakeStage) -> None:
+    """It would have taken more: here it had the CPU for a tenth of two seconds, and took the rest then."""
+    starved_s = [look * 0.05 * 0.9 for look in range(40)]
+    assert grow(fake, [4 * MIB] * 40 + [9 * MIB], waits_s=starved_s) == pytest.approx(40 * 0.05 + 0.3, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("unread_bytes", "waited_s"),
+    [((), 0.35), ((4096, 1), 0.35), ((4096, 0), 1.55)],
+    ids=["no-upstream", "all-have-more", "one-has-none"],
+)
+def test_upstreams_that_have_sent_nothing_more_are_waited_for(
+    unread_bytes: tuple[int, ...], waited_s: float, fake: FakeStage
+) -> None:
+    """They may be short of CPU, too; but a kept connection, or the end of a response, looks alike."""
+    fake.sockets = [sockets(unread_bytes=unread_bytes)]
+    assert grow(fake, [4 * MIB]) == pytest.approx(waited_s, abs=0.06)
 
 
 @pytest.mark.parametrize(("kills", "others"), [(0, 2), (1, 1), (2, 0), (3, 0)])

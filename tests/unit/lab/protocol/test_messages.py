@@ -113,7 +113,11 @@ def test_what_could_not_be_done_is_told_in_words() -> None:
         (Greet(), {"answer": None}, "Greeting is None, which is no dict"),
         (Greet(), {"answer": {"ready_s": "soon"}}, "Greeting.ready_s is 'soon', which is no float"),
         (Greet(), {"answer": {"alive": True}}, "Greeting has no alive"),
-        (ReadSockets(port=8000), {"answer": {"listeners": []}}, "SocketCounts lacks local, others, send_queue_bytes"),
+        (
+            ReadSockets(port=8000),
+            {"answer": {"listeners": []}},
+            "SocketCounts lacks local, others, send_queue_bytes, unread_bytes",
+        ),
         (Greet(), {"answer": {}, "machine": {"idle": 1.0}}, "MachineShares has no idle"),
     ],
     ids=["nothing", "null", "wrong-type", "another-answer", "half-an-answer", "machine"],
