@@ -15,7 +15,6 @@ from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-
 # What is being done and was decided, what failed, and why. The title of a table goes without a colon.
 _NEWS: Final = re.compile(r", nginx [^)]*: | → |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
