@@ -5,11 +5,11 @@ pytest of its own. What an engine had decided when it was lost stays; the rest o
 the inconclusive cells of an engine that is too noisy.
 """
 
+import contextlib
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -21,8 +21,10 @@ from tuneproof.cli.engine_images import images_for, provide_images
 from tuneproof.cli.engine_parts import Plan, folder_of, run_part, runs_in
 from tuneproof.cli.output import say, show
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
+from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.engine.sweep import remove_dead_sessions
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.matrix.noise import calmer_than, left_open, noise_of
 from tuneproof.proof.matrix.pool import Part, Pile
@@ -62,7 +64,7 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         EngineUnavailableError: One does not answer: nothing was started then.
     """
     _refuse(engines, arguments)
-    with ExitStack() as reached:
+    with contextlib.ExitStack() as reached:
         environments = {name: reached.enter_context(environment_of(name)) for name in engines}
         facts = [look(name, environment) for name, environment in environments.items()]
         _refuse_different(facts)
@@ -80,8 +82,10 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
             folder=folder.with_name(f"{folder.name}.parts"),
             environments=environments,
         )
-        statuses, open_parts = _share_out(plan)
-    return _tell(plan, folder, statuses, open_parts)
+        work = _share_out(plan)
+        for engine in work.lost:
+            _sweep(engine, environments[engine])
+    return _tell(plan, folder, work.statuses, work.pile.open_parts)
 
 
 def _refuse(engines: Sequence[str], arguments: Sequence[str]) -> None:
@@ -115,8 +119,8 @@ def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
     return int(seeds[-1]), others
 
 
-def _share_out(plan: Plan) -> tuple[list[int], tuple[Part, ...]]:
-    """Return the statuses of pytest, and the parts that no engine could finish."""
+def _share_out(plan: Plan) -> "_Work":
+    """Return the work when it has ended: the statuses of pytest, and the parts that no engine could finish."""
     work = _Work(plan)
     with ThreadPoolExecutor(max_workers=len(plan.environments)) as pool:
         working = [pool.submit(work.on, engine) for engine in plan.environments]
@@ -128,7 +132,7 @@ def _share_out(plan: Plan) -> tuple[list[int], tuple[Part, ...]]:
             work.statuses.append(_INTERRUPTED)
             for engine in plan.environments:
                 work.pile.give_back(engine)
-    return work.statuses, work.pile.open_parts
+    return work
 
 
 class _Work:
@@ -142,6 +146,7 @@ class _Work:
         parts = _PARTS_PER_ENGINE * len(plan.environments)
         self.pile = Pile([Part(shard=f"{number}/{parts}") for number in range(1, parts + 1)], set(plan.environments))
         self.statuses: list[int] = []
+        self.lost: list[str] = []
         self._plan = plan
         self._lock = threading.Lock()
         self._noise_pct: dict[str, float] = {}
@@ -159,6 +164,7 @@ class _Work:
                     self._leave_if_noisy(engine, done)
                 elif not _answers(self._plan.environments[engine]):
                     say(f"engine {engine} is lost; the rest of {part} goes to another one")
+                    self.lost.append(engine)
                     return
                 elif runs:
                     self.statuses.append(max(status, _FAILED))
@@ -191,6 +197,18 @@ class _Work:
             f"{calmer_pct:.0f} % on {calmer}; {cells} go to the others"
         )
         self.pile.step_aside(engine, again)
+
+
+def _sweep(engine: str, environment: Mapping[str, str]) -> None:
+    """Remove what is left on an engine that was lost, if it is back: the run's reaper there may have given up."""
+    try:
+        with contextlib.closing(connect(environment=environment)) as client, engine_errors(f"sweeping engine {engine}"):
+            remove_dead_sessions(client)
+    except TuneproofError:
+        say(
+            f"engine {engine} is not back: once it is, the next run there removes what this one left, "
+            f"or ./lab clean --engine {engine}"
+        )
 
 
 def _answers(environment: Mapping[str, str]) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,13 +14,15 @@ from tests.support.written_results import HOST, OPTIONS, a_cell
 from tuneproof.cli import engine_images, engines
 from tuneproof.cli.engine_parts import Plan, folder_of
 from tuneproof.cli.engines import run_on
-from tuneproof.errors import BadInputError, LabError
+from tuneproof.errors import BadInputError, EngineUnavailableError, LabError
 from tuneproof.lab.engine.named import EngineFacts
 from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.merging import missing_shards
 from tuneproof.report.results.run_file import ResultsWriter, load
 
+# Of two engines.
+_PARTS = 8
 ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 
 
@@ -37,6 +40,8 @@ class Farm:
         cannot_begin: Engines on which nothing can be started.
         did: What was asked of them.
         images: Who was given images, and which.
+        back: Lost engines that are back once their rest was done.
+        swept: Where what dead sessions left was removed.
     """
 
     def __init__(self) -> None:
@@ -48,6 +53,8 @@ class Farm:
         self.cannot_begin: set[str] = set()
         self.did: list[tuple[str, Part]] = []
         self.images: list[object] = []
+        self.back: set[str] = set()
+        self.swept: list[str] = []
         self._someone_was_lost = threading.Event()
         self._parts: Counter[str] = Counter()
         self._began: set[tuple[str, int]] = set()
@@ -72,6 +79,13 @@ class Farm:
                 return 3
         writer.finish(1.0)
         return self.status
+
+    def connect(self, *, environment: Mapping[str, str]) -> SimpleNamespace:
+        """Reach an engine, or not."""
+        engine = environment["ENGINE"]
+        if engine in self.lost and not (engine in self.back and len(self.did) > _PARTS):
+            raise EngineUnavailableError("It does not answer.")
+        return SimpleNamespace(engine=engine, close=lambda: None)
 
     def _wait(self, engine: str) -> None:
         if self.lost and engine not in self.lost:
@@ -113,7 +127,8 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
     monkeypatch.setattr(engines, "look", look)
     monkeypatch.setattr(engines, "provide_images", lambda names, specs: made.images.extend([*names, specs]))
     monkeypatch.setattr(engines, "run_part", made.run_part)
-    monkeypatch.setattr(engines, "_answers", lambda environment: environment["ENGINE"] not in made.lost)
+    monkeypatch.setattr(engines, "connect", made.connect)
+    monkeypatch.setattr(engines, "remove_dead_sessions", lambda client: made.swept.append(client.engine))
     monkeypatch.chdir(tmp_path)
     return made
 
@@ -142,7 +157,18 @@ def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(
     assert ("a", part) in farm.did
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
     assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.shard.replace('/', '_')}"] == ["b"]
-    assert "engine b is lost" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "engine b is lost" in told
+    assert "engine b is not back: once it is, the next run there removes what this one left" in told
+    assert farm.swept == []
+
+
+def test_a_lost_engine_that_is_back_is_swept_in_the_end(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may have been away for longer than the reaper of its part waits."""
+    farm.lost = farm.back = {"b"}
+    assert run_on(["a", "b"], []) == 0
+    assert farm.swept == ["b"]
+    assert "not back" not in capsys.readouterr().err
 
 
 def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(
