@@ -194,7 +194,7 @@ class _Work:
         cells = count(sum(len(part.cells) for part in again), "inconclusive cell")
         say(
             f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the blocks, "
-            f"{calmer_pct:.0f} % on {calmer}; {cells} go to the others"
+            f"{calmer_pct:.0f} % on {calmer}; the others measure {cells} again"
         )
         self.pile.step_aside(engine, again)
 
