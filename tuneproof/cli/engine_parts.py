@@ -16,7 +16,7 @@ from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
 # What is being done and was decided, what failed, and why. The title of a table goes without a colon.
-_NEWS: Final = re.compile(r", nginx [^)]*: | → |, setup: |^(building|engine |E  |ERROR: |lab:)")
+_NEWS: Final = re.compile(r", nginx [^)]*: |^\S+: .* (→|->) |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
 
 @dataclass(frozen=True, kw_only=True)

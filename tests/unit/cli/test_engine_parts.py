@@ -93,6 +93,7 @@ def test_lines_of_the_lab_are_shown_and_those_of_pytest_are_not() -> None:
         "listen_queue, nginx 1.22: block 3 done\n",
         "reuseport_stall with short-queue, nginx 1.22, delay=20ms,loss=1%: starting 2 subjects\n",
         "some_claim: 5 blocks → holds\n",
+        "some_claim: 5 blocks, 2x [1.9-2.1] -> holds\n",
         "E   LabError: x\n",
         "ERROR: --cell x: no such cell is selected\n",
         "engine a measures for me@desk, since 2026-11-22 12:00:00 UTC: waiting for its turn, 60 minutes at most\n",

@@ -243,8 +243,8 @@ def test_a_noisy_engine_leaves_what_it_had_not_decided_to_the_others(
     assert missing_shards(results) == ()
     assert results.options["strict_evidence"]
     assert (
-        "engine a is too noisy: a CPU lost 40 % of its time before the blocks, 0 % on b; 3 inconclusive cells go to "
-        "the others\n"
+        "engine a is too noisy: a CPU lost 40 % of its time before the blocks, 0 % on b; the others measure "
+        "3 inconclusive cells again\n"
     ) in capsys.readouterr().err
 
 
