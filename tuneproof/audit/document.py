@@ -3,7 +3,7 @@
 import json
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
@@ -12,6 +12,8 @@ from tuneproof.audit.auditing import Audit
 from tuneproof.audit.facts import Proxied
 from tuneproof.audit.patches import diff
 from tuneproof.audit.recorded import recorded_of
+
+SCHEMA_VERSION: Final = 1
 
 
 def document(audit: Audit) -> dict[str, Any]:
@@ -22,6 +24,7 @@ def document(audit: Audit) -> dict[str, Any]:
     facts = audit.facts
     texts = facts.configuration.texts
     content = {
+        "schema": SCHEMA_VERSION,
         "version": facts.version,
         "problems": [
             {"file": problem.file, "line": problem.line, "message": problem.message}

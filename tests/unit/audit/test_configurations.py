@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.configurations import CASES, Case
 from tuneproof.audit.auditing import audit, audit_source
-from tuneproof.audit.document import document
+from tuneproof.audit.document import SCHEMA_VERSION, document
 from tuneproof.audit.sources import Dump
 
 _BUFFERS_BYTES: Final = 36864
@@ -28,6 +28,7 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
     """Facts, problems, and whether connections are kept, place by place."""
     case = CASES[name]
     told = document(audit(str(written(case, tmp_path)), version=case.version))
+    assert told["schema"] == SCHEMA_VERSION
     proxied = [
         (item["location"], item["keepalive"], item["buffering"], item["reader_bytes"]) for item in told["proxied"]
     ]

@@ -82,8 +82,9 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
 def test_the_commands_ask_for_the_same_again(tmp_path: Path) -> None:
     """The whole run, and one cell of it, with the shell's quotes where a name needs them."""
     options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
+    told = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
     data = cell("restores_loop", network="rtt=1ms loss=1%")
-    results = write(tmp_path, document([data], options={**options, "quiet": False, "nested": {"a": 1}}))
+    results = write(tmp_path, document([data], options={**options, "quiet": False, **told}))
     assert facts.command(results) == (
         "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full --strict-evidence "
         "--seed 83362795"
