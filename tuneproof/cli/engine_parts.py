@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,6 +38,23 @@ class Plan:
     seed: int
     folder: Path
     environments: Mapping[str, Mapping[str, str]]
+
+
+def choose(arguments: Sequence[str]) -> int:
+    """Let pytest look which claims the arguments choose, before an engine is asked for anything.
+
+    Args:
+        arguments: The user's.
+
+    Returns:
+        0; else pytest's status, after what it says: wrong usage, or nothing chosen.
+    """
+    words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *arguments, "--collect-only", "-q", "--no-header")
+    looked = subprocess.run([sys.executable, "-m", "pytest", *words], check=False, capture_output=True, text=True)
+    if looked.returncode:
+        sys.stdout.write(looked.stdout)
+        sys.stderr.write(looked.stderr)
+    return looked.returncode
 
 
 def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:

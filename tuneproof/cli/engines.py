@@ -18,7 +18,7 @@ from typing import Final
 
 from tuneproof.cli import suite
 from tuneproof.cli.engine_images import images_for, provide_images
-from tuneproof.cli.engine_parts import Plan, folder_of, run_part, runs_in
+from tuneproof.cli.engine_parts import Plan, choose, folder_of, run_part, runs_in
 from tuneproof.cli.output import say, show
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
@@ -56,7 +56,7 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
 
     Returns:
         0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 2 if it
-        was interrupted; 3 if cells are left that no engine measured.
+        was interrupted; 3 if cells are left that no engine measured; pytest's own if it can choose none.
 
     Raises:
         BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for
@@ -64,6 +64,8 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         EngineUnavailableError: One does not answer: nothing was started then.
     """
     _refuse(engines, arguments)
+    if status := choose(arguments):
+        return status
     with contextlib.ExitStack() as reached:
         environments = {name: reached.enter_context(environment_of(name)) for name in engines}
         facts = [look(name, environment) for name, environment in environments.items()]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.written_results import a_cell, write
-from tuneproof.cli.engine_parts import Plan, folder_of, is_news, run_part, runs_in
+from tuneproof.cli.engine_parts import Plan, choose, folder_of, is_news, run_part, runs_in
 from tuneproof.proof.matrix.pool import Part
 
 SHARD = Part(shard="2/8")
@@ -65,6 +65,24 @@ def test_a_part_is_run_by_a_pytest_of_its_own(started: Started, capsys: pytest.C
     assert "-k stall --shard 2/8 --seed 7 --results parts/a-part-2-of-8 " in told
     assert started.cells() == []
     assert capsys.readouterr().out == "[a] one, nginx 1.22: block 3 done\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["-k", "no_such_claim"], 5, "no tests collected"),
+        (["--network", "moon"], 4, "--network moon: no such network"),
+        (["-k", "listener_lock"], 0, ""),
+    ],
+)
+def test_pytest_looks_once_which_claims_are_meant(
+    arguments: list[str], status: int, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What it cannot choose is told once, and not by every engine."""
+    assert choose(arguments) == status
+    said = "".join(capfd.readouterr())
+    assert told in said
+    assert bool(said) == bool(status)
 
 
 def test_of_cells_that_are_measured_again_those_of_the_part_are_meant(started: Started) -> None:

@@ -126,6 +126,7 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
     monkeypatch.setattr(engines, "environment_of", environment_of)
     monkeypatch.setattr(engines, "look", look)
     monkeypatch.setattr(engines, "provide_images", lambda names, specs: made.images.extend([*names, specs]))
+    monkeypatch.setattr(engines, "choose", lambda _arguments: 0)
     monkeypatch.setattr(engines, "run_part", made.run_part)
     monkeypatch.setattr(engines, "connect", made.connect)
     monkeypatch.setattr(engines, "remove_dead_sessions", lambda client: made.swept.append(client.engine))
@@ -161,6 +162,13 @@ def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(
     assert "engine b is lost" in told
     assert "engine b is not back: once it is, the next run there removes what this one left" in told
     assert farm.swept == []
+
+
+def test_arguments_that_choose_nothing_end_the_run_at_once(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before an engine gets images."""
+    monkeypatch.setattr(engines, "choose", lambda arguments: {"-k": 5}[arguments[0]])
+    assert run_on(["a", "b"], ["-k", "nothing"]) == 5
+    assert (farm.did, farm.images) == ([], [])
 
 
 def test_a_lost_engine_that_is_back_is_swept_in_the_end(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:

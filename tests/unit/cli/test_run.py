@@ -86,6 +86,12 @@ def test_several_engines_or_one_behind_ssh_are_watched_from_here(
     assert handed == []
 
 
+def test_no_engine_is_looked_for_where_only_a_list_is_wanted(handed: list[list[str]]) -> None:
+    """It would be the same for all of them."""
+    assert run.main(["--engine", "no-such-context", "--engine", "ssh://nowhere", "--co"]) == 0
+    assert handed[0][-1] == "--co"
+
+
 @pytest.mark.parametrize(
     ("places", "needed"),
     [(["client=a"], True), (["client=a", "backend=a"], True), (["client=a", "backend=a", "subject=b"], False)],
