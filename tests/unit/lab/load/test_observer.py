@@ -63,6 +63,7 @@ FIGURES: dict[str, Any] = {
     "run_s": 1.5,
     "wait_s": 0.25,
     "write_bytes": 8192,
+    "is_asleep": True,
 }
 SOFTNET = "{:08x} {:08x} {:08x}" + " 00000000" * 9 + " {:08x} 00000000 00000000\n"
 COUNTERS = CounterTexts(
@@ -232,6 +233,14 @@ def test_each_worker_has_the_time_of_its_reading(observer: Observer) -> None:
         WorkerFigures(pid=9, at_s=12.5, **FIGURES),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
     )
+
+
+@pytest.mark.parametrize("state", ["R (running)", "D (disk sleep)", "T (stopped)"])
+def test_a_worker_that_could_go_on_is_not_asleep(state: str, observer: Observer, program: Program) -> None:
+    """Nor one that others keep from it."""
+    busy = texts(9, status=STATUS.replace("S (sleeping)", state))
+    program.answers[ReadWorkers] = WorkerTexts(workers=(busy, texts(12)), at_s=12.5)
+    assert [worker.is_asleep for worker in observer.workers()] == [False, True]
 
 
 def test_a_worker_that_has_ended_is_left_out(observer: Observer, program: Program) -> None:

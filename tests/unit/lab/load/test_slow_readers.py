@@ -44,21 +44,18 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     return fake
 
 
-def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, waits_s: Sequence[float] = (0.0,)) -> float:
+def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] = ()) -> float:
     """Run a trial in which the workers are seen to have such sizes; return how long they were waited for, in s.
 
     Args:
         fake: The stage.
         sizes_bytes: Memory of all at each look; the last one stays.
-        waits_s: Until each look, the time for which a worker had waited for a CPU; the last one stays.
+        ran_s: How long they had run until each look, and want to go on; without any, and afterwards, they sleep.
     """
-    looks = zip_longest(sizes_bytes, waits_s)
+    looks = zip_longest(sizes_bytes, ran_s)
     fake.workers[BEFORE:] = [
-        tuple(
-            replace(one, wait_s=waits_s[-1] if wait_s is None else wait_s)
-            for one in workers(sizes_bytes[-1] if size is None else size, 0)
-        )
-        for size, wait_s in looks
+        tuple(replace(one, run_s=each or 0.0, is_asleep=each is None) for one in workers(size, 0))
+        for size, each in looks
     ]
     began_s = fake.clock.now_s
     LOAD.run(fake.stage, label="a-b1")
@@ -128,10 +125,15 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
     assert grow(fake, sizes_bytes) == pytest.approx(waited_s, abs=0.06)
 
 
-def test_time_in_which_a_worker_waited_for_a_cpu_does_not_count(fake: FakeStage) -> None:
-    """It would have taken more: here it had the CPU for a tenth of two seconds, and took the rest then."""
-    starved_s = [look * 0.05 * 0.9 for look in range(40)]
-    assert grow(fake, [4 * MIB] * 40 + [9 * MIB], waits_s=starved_s) == pytest.approx(40 * 0.05 + 0.3, abs=0.06)
+@pytest.mark.parametrize(
+    ("share", "waited_s"), [(0.0, 2.35), (0.1, 2.35), (0.5, 0.65), (1.0, 0.35)], ids=["none", "little", "half", "all"]
+)
+def test_only_time_in_which_a_worker_had_the_cpu_counts_unless_it_sleeps(
+    share: float, waited_s: float, fake: FakeStage
+) -> None:
+    """Here it wants to run for two seconds, and gets a share of a CPU: without any it could not have taken more."""
+    ran_s = [look * 0.05 * share for look in range(40)]
+    assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 
 
 @pytest.mark.parametrize(

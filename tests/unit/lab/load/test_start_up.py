@@ -1,5 +1,7 @@
 """Memory of workers that have served nothing yet: a reload, and a reading once it no longer changes."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.fake_stage import MIB, FakeStage, about, worker
@@ -37,6 +39,13 @@ def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> N
         rss_bytes=5 * MIB,
     )
     assert fake.did == ["workers", "reload", *["workers"] * 5]
+
+
+def test_a_worker_that_waits_for_a_cpu_has_not_settled(fake: FakeStage) -> None:
+    """Its memory stands still as long as it does."""
+    waiting = tuple(replace(one, is_asleep=False) for one in new(2 * MIB, MIB))
+    fake.workers = [OLD, new(0, 0), *[waiting] * 10, new(3 * MIB, 2 * MIB)]
+    assert LOAD.run(fake.stage, label="a-b1").record.rss_bytes == 5 * MIB
 
 
 def test_memory_that_never_settles_is_an_error(fake: FakeStage) -> None:
