@@ -2,7 +2,8 @@
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What pytest would have got."""
     got: list[list[str]] = []
 
-    def start(_places: Sequence[str], arguments: Sequence[str], *, needs_engine: bool) -> int:
-        got.append([*([] if needs_engine else ["no default engine"]), *arguments])
+    def start(_places: Sequence[str], arguments: Sequence[str], *, needs_engine: bool, stays: bool) -> int:
+        said = {"no default engine": not needs_engine, "stays": stays}
+        got.append([*(word for word, is_so in said.items() if is_so), *arguments])
         return 0
 
     monkeypatch.setattr(suite, "start", start)
@@ -69,11 +71,33 @@ def test_one_engine_is_named_to_everything_that_pytest_starts(
     assert handed[0][-2:] == ["-k", "stall"]
 
 
-@pytest.mark.parametrize("words", [["--engine", "a", "--engine=b"], ["--engine=ssh://machine"]])
-def test_several_engines_or_one_behind_ssh_are_watched_from_here(
-    handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, words: list[str]
+@pytest.mark.parametrize("name", ["ssh://machine", "context-by-ssh"])
+def test_the_way_to_an_engine_lasts_as_long_as_the_run(
+    handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """What leads to them must be there as long as the run."""
+    """Ssh forwards its socket meanwhile, however the engine was named."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
+    is_open = []
+
+    @contextmanager
+    def environment_of(engine: str) -> Iterator[dict[str, str]]:
+        is_open.append(engine)
+        yield {**os.environ, "DOCKER_HOST": "unix:///forwarded"}
+        is_open.pop()
+
+    def start(*_others: object, **options: bool) -> int:
+        assert options["stays"]
+        assert is_open == [name]
+        return 7
+
+    monkeypatch.setattr(run, "environment_of", environment_of)
+    monkeypatch.setattr(suite, "start", start)
+    assert run.main(["--engine", name, "--nginx-conf", "a.conf"]) == 7
+    assert is_open == handed == []
+
+
+def test_several_engines_share_a_run(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are watched from here."""
     shared: list[tuple[list[str], list[str]]] = []
 
     def run_on(engines: list[str], others: list[str]) -> int:
@@ -81,8 +105,8 @@ def test_several_engines_or_one_behind_ssh_are_watched_from_here(
         return 0
 
     monkeypatch.setattr(several, "run_on", run_on)
-    assert run.main([*words, "-k", "stall"]) == 0
-    assert shared == [(["a", "b"] if len(words) > 1 else ["ssh://machine"], ["-k", "stall"])]
+    assert run.main(["--engine", "a", "--engine=b", "-k", "stall"]) == 0
+    assert shared == [(["a", "b"], ["-k", "stall"])]
     assert handed == []
 
 

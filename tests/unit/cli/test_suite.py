@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -148,6 +149,24 @@ def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | li
     with pytest.raises(ReplacedError):
         cli.main(["run", "-v", place])
     assert steps == ["engine", [*PYTEST, *PLAIN, "-v", place]]
+
+
+def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a child then, and nothing is replaced."""
+    started: list[list[str]] = []
+    monkeypatch.setattr(suite, "_run", lambda command: started.append(command) or 5)
+    assert suite.start(["tests/scenarios"], ["-k", "stall"], stays=True) == 5
+    assert started == [[*PYTEST, "tests/scenarios", "-k", "stall"]]
+    assert steps == ["engine"]
+
+
+def test_a_child_reads_what_the_users_shell_has_opened_for_it(tmp_path: Path) -> None:
+    """As in --nginx-conf <(ssh HOST nginx -T), which is a number of an open file."""
+    (tmp_path / "dump").write_bytes(b"events { }")
+    with (tmp_path / "dump").open("rb") as stream:
+        os.set_inheritable(stream.fileno(), True)
+        body = f"import sys; sys.exit(len(open('/dev/fd/{stream.fileno()}').read()))"
+        assert suite._run([sys.executable, "-c", body]) == 10
 
 
 @pytest.mark.parametrize("option", ["--help", "--collect-only"])

@@ -158,6 +158,8 @@ def _forwarded(address: str) -> Iterator[Path]:
             ssh = subprocess.Popen(
                 ["ssh", *options, *port, "--", who],
                 stderr=subprocess.PIPE,
+                # A terminal's Ctrl-C is for the run, which still needs the way there to clean up.
+                start_new_session=True,
                 preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
             )
         except FileNotFoundError as error:
