@@ -77,7 +77,7 @@ def test_the_way_to_an_engine_lasts_as_long_as_the_run(
 ) -> None:
     """Ssh forwards its socket meanwhile, however the engine was named."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
-    is_open = []
+    is_open: list[str] = []
 
     @contextmanager
     def environment_of(engine: str) -> Iterator[dict[str, str]]:
@@ -93,7 +93,8 @@ def test_the_way_to_an_engine_lasts_as_long_as_the_run(
     monkeypatch.setattr(run, "environment_of", environment_of)
     monkeypatch.setattr(suite, "start", start)
     assert run.main(["--engine", name, "--nginx-conf", "a.conf"]) == 7
-    assert is_open == handed == []
+    assert is_open == []
+    assert handed == []
 
 
 def test_several_engines_share_a_run(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:

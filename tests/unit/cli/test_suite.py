@@ -154,7 +154,12 @@ def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | li
 def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a child then, and nothing is replaced."""
     started: list[list[str]] = []
-    monkeypatch.setattr(suite, "_run", lambda command: started.append(command) or 5)
+
+    def run_command(command: list[str]) -> int:
+        started.append(command)
+        return 5
+
+    monkeypatch.setattr(suite, "_run", run_command)
     assert suite.start(["tests/scenarios"], ["-k", "stall"], stays=True) == 5
     assert started == [[*PYTEST, "tests/scenarios", "-k", "stall"]]
     assert steps == ["engine"]
