@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from fixtures.measurements import Measure
-from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, more
+from tuneproof.catalogue.counting import Count, CountedClaim, Setting, arms_of, more
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.network.profiles import BARE
@@ -53,9 +53,7 @@ def claim_on(call: str) -> CountedClaim:
         f"{call} is counted as often as nginx logs it",
         source="control of the instrument",
         arms=("library", "log"),
-        figure=call,
-        what=f"{call} calls",
-        of=REQUESTS * 2,
+        count=Count(figure=call, what=f"{call} calls", of=REQUESTS * 2),
         threshold=1.03,
         form=Form.SAME,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
@@ -173,9 +173,7 @@ CLAIMS: Final = (
         f"With multi_accept on, one worker accepts most of {BURST} queued connections in a single event-loop turn",
         source=f"{COPIED}: multi_accept on, to accept faster and share the load better",
         arms=("multi-accept-on", "multi-accept-off"),
-        figure="accepts_per_wait",
-        what="connections accepted per wait for events",
-        of=BURST,
+        count=Count(figure="accepts_per_wait", what="connections accepted per wait for events", of=BURST),
         threshold=5.0,
         at_least=1 / BURST,
         line="multi_accept on;",
@@ -207,9 +205,7 @@ CLAIMS: Final = (
         "worker_processes auto starts one worker per CPU of the host, even in a container pinned to one CPU",
         source='"Tuning NGINX": worker_processes auto',
         arms=("auto-on-one-cpu", "auto-on-all-cpus"),
-        figure="workers_per_cpu",
-        what="workers per CPU that they may use",
-        of=64,
+        count=Count(figure="workers_per_cpu", what="workers per CPU that they may use", of=64),
         threshold=1.5,
         line="worker_processes auto;",
     ),
@@ -218,15 +214,17 @@ CLAIMS: Final = (
         f"{SLOTS} worker_connections serve half as many proxied clients as static-file clients",
         source=f"{COPIED}: max clients = worker_processes * worker_connections",
         arms=("static", "proxied"),
-        figure="clients_served",
-        what="clients served at once",
-        of=SLOTS,
+        count=Count(figure="clients_served", what="clients served at once", of=SLOTS),
         threshold=1.6,
         line="max clients = worker_processes * worker_connections",
     ),
-    usual(
+    *both_ways(
         "idle_clients_use_up_connections",
         "Idle keepalive connections use up worker_connections, and new clients are turned away",
+        control=(
+            "busy_clients_use_up_connections",
+            "Active connections use up worker_connections, and new clients are turned away",
+        ),
         source=f"{COPIED}: a low keepalive_timeout, because idle clients use up worker_connections",
         arm="idle-clients",
         turned_by="busy-clients",
@@ -235,23 +233,12 @@ CLAIMS: Final = (
         expected=Verdict.REFUTED,
         line="keepalive_timeout 30;",
     ),
-    usual(
-        "busy_clients_use_up_connections",
-        "Active connections use up worker_connections, and new clients are turned away",
-        source="control of the one above",
-        arm="busy-clients",
-        turned_by="idle-clients",
-        figure="refused_share",
-        what="trials in which more than half of the newcomers are refused",
-    ),
     more(
         "files_need_descriptors_too",
         "With worker_rlimit_nofile equal to worker_connections, file downloads fail; with three times that, none do",
         source=f"{COPIED}: worker_rlimit_nofile 65535 beside worker_connections 65535",
         arms=("files-as-many-as-connections", "files-three-times-as-many"),
-        figure="failed",
-        what="downloads that fail",
-        of=READERS,
+        count=Count(figure="failed", what="downloads that fail", of=READERS),
         threshold=3.0,
         line="worker_rlimit_nofile = worker_connections",
     ),

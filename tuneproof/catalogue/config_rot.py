@@ -6,7 +6,7 @@ nginx's change log: https://nginx.org/en/CHANGES.
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, CountedClaim, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import COPIED, Count, CountedClaim, Setting, arms_of, more, usual
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
@@ -170,9 +170,7 @@ CLAIMS: Final = (
         "use epoll, tcp_nodelay on, postpone_output 1460, gzip_disable msie6 and the like change no system call",
         source=f"{COPIED}: lines that only say what nginx does anyway",
         arms=("copied-defaults", "defaults"),
-        figure="calls",
-        what="system calls for small files",
-        of=REQUESTS * 5,
+        count=Count(figure="calls", what="system calls for small files", of=REQUESTS * 5),
         threshold=MARGIN,
         form=Form.SAME,
         turned_by={"copied-defaults": "other-calls"},
@@ -183,9 +181,7 @@ CLAIMS: Final = (
         "output_buffers 1 32k reads a file in as many steps as the default",
         source=f"{COPIED}: output_buffers 1 32k",
         arms=("one-output-buffer", "defaults"),
-        figure="reads",
-        what="reads of a file of 1 MB",
-        of=REQUESTS * 30,
+        count=Count(figure="reads", what="reads of a file of 1 MB", of=REQUESTS * 30),
         threshold=MARGIN,
         form=Form.SAME,
         turned_by={"one-output-buffer": "larger-output-buffers"},

@@ -48,6 +48,21 @@ class Setting:
     every_cpu: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    """A figure that is counted.
+
+    Attributes:
+        figure: Its name among those that a script returns.
+        what: The figure in words.
+        of: How many it is counted among, for its resolution: one more or less.
+    """
+
+    figure: str
+    what: str
+    of: int
+
+
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
     """Return the arms of settings: those that need the same container share it, whichever configuration they start."""
     groups: dict[str, list[Setting]] = {}
@@ -99,9 +114,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
     *,
     source: str,
     arms: tuple[str, str],
-    figure: str,
-    what: str,
-    of: int,
+    count: Count,
     threshold: float = 2.0,
     at_least: float = 1.0,
     expected: Verdict | None = Verdict.HOLDS,
@@ -118,9 +131,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         sentence: What it says.
         source: Where the advice comes from.
         arms: The arms.
-        figure: The figure.
-        what: The figure in words.
-        of: How many the figure is counted among, for its resolution: one more or less.
+        count: The figure.
         threshold: From how many times on it matters (default: 2).
         at_least: What less of the figure is taken for (default: 1).
         expected: As in :class:`tuneproof.proof.scenario.claims.Claim`, and so the rest.
@@ -135,12 +146,12 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         sentence=sentence,
         source=source,
         arms=arms,
-        effect=times(figure, arms, at_least=at_least),
-        figure=figure,
-        effect_name=f"{what}, {arms[0]} ÷ {arms[1]}",
+        effect=times(count.figure, arms, at_least=at_least),
+        figure=count.figure,
+        effect_name=f"{count.what}, {arms[0]} ÷ {arms[1]}",
         scale=Scale.RATIO,
         threshold=threshold,
-        resolution=1 / of,
+        resolution=1 / count.of,
         expected=expected,
         expired_since=expired_since,
         expired_reason=expired_reason,
@@ -183,4 +194,46 @@ def usual(  # noqa: PLR0913 - likewise
         expired_reason=expired_reason,
         turned_by={arm: turned_by},
         line=line,
+    )
+
+
+def both_ways(  # noqa: PLR0913 - likewise
+    name: str,
+    sentence: str,
+    *,
+    control: tuple[str, str],
+    source: str,
+    arm: str,
+    figure: str,
+    what: str,
+    turned_by: str,
+    expected: Verdict = Verdict.HOLDS,
+    line: str = "",
+) -> tuple[CountedClaim, CountedClaim]:
+    """Return a claim as of :func:`usual`, and its control: that the same is so in the arm that turns it.
+
+    ``control`` is the control's name, and its sentence. The other verdict is expected of it.
+    """
+    other = Verdict.REFUTED if expected is Verdict.HOLDS else Verdict.HOLDS
+    return (
+        usual(
+            name,
+            sentence,
+            source=source,
+            arm=arm,
+            figure=figure,
+            what=what,
+            turned_by=turned_by,
+            expected=expected,
+            line=line,
+        ),
+        usual(
+            *control,
+            source="control of the one above",
+            arm=turned_by,
+            figure=figure,
+            what=what,
+            turned_by=arm,
+            expected=other,
+        ),
     )

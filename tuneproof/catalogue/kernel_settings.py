@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, more, usual
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.observer import SocketFigures
@@ -96,6 +96,7 @@ _FIN_TIMEOUT: Final = "net.ipv4.tcp_fin_timeout"
 _OK: Final = 'location / { return 200 "ok"; }'
 
 
+TIME_WAIT: Final = Count(figure="time_wait", what=f"sockets in TIME-WAIT {LATER_S:g} s later", of=CLOSED)
 ARMS: Final = arms_of(
     [
         Setting(name="fin-timeout-60", config=_CLOSING, script=_closed_by_nginx, sysctls={_FIN_TIMEOUT: "60"}),
@@ -122,9 +123,7 @@ CLAIMS: Final = (
         "A shorter tcp_fin_timeout frees sockets from TIME-WAIT sooner",
         source=f"{COPIED}: net.ipv4.tcp_fin_timeout = 10 to 30, for fewer seconds of TIME-WAIT",
         arms=("fin-timeout-60", "fin-timeout-1"),
-        figure="time_wait",
-        what=f"sockets in TIME-WAIT {LATER_S:g} s later",
-        of=CLOSED,
+        count=TIME_WAIT,
         threshold=1.5,
         expected=Verdict.REFUTED,
         turned_by={"fin-timeout-1": "none-closed"},
@@ -135,9 +134,7 @@ CLAIMS: Final = (
         "A shorter tcp_fin_timeout frees sockets from FIN-WAIT-2 sooner",
         source="the kernel's documentation: how long an orphaned connection stays in FIN_WAIT_2",
         arms=("fin-timeout-60", "fin-timeout-1"),
-        figure="fin_wait_2",
-        what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later",
-        of=HALF_CLOSED,
+        count=Count(figure="fin_wait_2", what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later", of=HALF_CLOSED),
         threshold=5.0,
     ),
     more(
@@ -145,9 +142,7 @@ CLAIMS: Final = (
         "tcp_tw_reuse frees a web server from sockets in TIME-WAIT",
         source=f"{COPIED}: net.ipv4.tcp_tw_reuse = 1",
         arms=("fin-timeout-60", "tw-reuse-1"),
-        figure="time_wait",
-        what=f"sockets in TIME-WAIT {LATER_S:g} s later",
-        of=CLOSED,
+        count=TIME_WAIT,
         threshold=1.5,
         expected=Verdict.REFUTED,
         turned_by={"tw-reuse-1": "none-closed"},

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import Setting, arms_of, more
+from tuneproof.catalogue.counting import Count, Setting, arms_of, more
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
@@ -72,6 +72,7 @@ def _arm(name: str, config: str, script: Callable[[Rig], Figures]) -> Setting:
     return Setting(name=name, config=config, script=script)
 
 
+UPSTREAM_REQUESTS: Final = Count(figure="upstream_requests", what="upstream requests", of=CLIENTS)
 ARMS: Final = arms_of(
     [
         _arm("new-key", _cached(""), _stampede),
@@ -90,9 +91,7 @@ CLAIMS: Final = (
         "With proxy_cache_lock, only one of many simultaneous requests for an uncached key reaches the upstream",
         source=ARTICLE,
         arms=("new-key", "new-key-locked"),
-        figure="upstream_requests",
-        what="upstream requests",
-        of=CLIENTS,
+        count=UPSTREAM_REQUESTS,
         threshold=5.0,
         line="proxy_cache_lock on;",
     ),
@@ -101,9 +100,7 @@ CLAIMS: Final = (
         "proxy_cache_lock also protects the upstream once the cached entry has expired",
         source=f"{ARTICLE}: proxy_cache_lock on, one request per stampede",
         arms=("expired", "expired-locked"),
-        figure="upstream_requests",
-        what="upstream requests",
-        of=CLIENTS,
+        count=UPSTREAM_REQUESTS,
         threshold=5.0,
         expected=Verdict.REFUTED,
         turned_by={"expired-locked": "expired-updating"},
@@ -114,9 +111,7 @@ CLAIMS: Final = (
         "proxy_cache_use_stale updating lets one request through when a popular entry has expired",
         source=f"{ARTICLE}: proxy_cache_use_stale updating",
         arms=("expired", "expired-updating"),
-        figure="upstream_requests",
-        what="upstream requests",
-        of=CLIENTS,
+        count=UPSTREAM_REQUESTS,
         threshold=5.0,
         line="proxy_cache_use_stale updating;",
     ),
@@ -125,9 +120,12 @@ CLAIMS: Final = (
         "Requests waiting on proxy_cache_lock poll every 500 ms, so they are answered later than the upstream responds",
         source="nginx: src/http/ngx_http_file_cache.c looks every 500 ms",
         arms=("new-key-locked", "new-key"),
-        figure="late_share",
-        what=f"share of answers that take longer than {LATE_S:g} s, of an upstream that takes {ANSWER_MS / 1000:g} s",
-        of=CLIENTS,
+        count=Count(
+            figure="late_share",
+            what=f"share of answers that take longer than {LATE_S:g} s, "
+            f"of an upstream that takes {ANSWER_MS / 1000:g} s",
+            of=CLIENTS,
+        ),
         threshold=3.0,
         at_least=1 / CLIENTS,
         line="proxy_cache_lock on; for who waits",
@@ -137,9 +135,7 @@ CLAIMS: Final = (
         f"A cache of one second spares the upstream nearly all of {REQUESTS} requests for one page",
         source=f"{ARTICLE}: 5.53 requests/s become 2185",
         arms=("no-cache", "microcache"),
-        figure="upstream_requests",
-        what="upstream requests",
-        of=REQUESTS,
+        count=Count(figure="upstream_requests", what="upstream requests", of=REQUESTS),
         threshold=10.0,
         line="proxy_cache_valid 1s;",
     ),

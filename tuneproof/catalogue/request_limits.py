@@ -7,7 +7,7 @@ ngx_http_limit_req_module beside it.
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
 from tuneproof.catalogue.request_limits_scripts import (
     ATTACKERS,
     BODIES,
@@ -103,25 +103,19 @@ ARMS: Final = arms_of(
 )
 
 CLAIMS: Final = (
-    usual(
+    *both_ways(
         "rate_limit_breaks_pages",
         f"limit_req rate=5r/s burst=10 nodelay rejects more than half of a page of {OBJECTS} objects",
+        control=(
+            "pages_break_without_rate_limit",
+            f"Without limit_req more than half of a page of {OBJECTS} objects is rejected, too",
+        ),
         source=f"{COPIED}: limit_req zone=… burst=10 nodelay, as a defence against floods",
         arm="rate-5-burst-10",
         turned_by="no-rate",
         figure="rejected_share",
         what="trials in which more than half of a page's objects are answered by 503",
         line="limit_req zone=… burst=10 nodelay;",
-    ),
-    usual(
-        "pages_break_without_rate_limit",
-        f"Without limit_req more than half of a page of {OBJECTS} objects is rejected, too",
-        source="control of the one above",
-        arm="no-rate",
-        turned_by="rate-5-burst-10",
-        figure="rejected_share",
-        what="trials in which more than half of a page's objects are answered by 503",
-        expected=Verdict.REFUTED,
     ),
     usual(
         "limit_conn_stops_half_headers",
@@ -143,9 +137,13 @@ CLAIMS: Final = (
         figure="ended_share",
         what="trials in which more than half of the downloads are answered by 503",
     ),
-    usual(
+    *both_ways(
         "limit_conn_counts_http2_requests",
         f"limit_conn 10 rejects most of {STREAMS} requests on one connection of HTTP/2",
+        control=(
+            "http2_requests_are_rejected_without_limit",
+            f"Without limit_conn most of {STREAMS} requests on one connection of HTTP/2 are rejected, too",
+        ),
         source="nginx: in HTTP/2 each concurrent request is considered a separate connection",
         arm="limit-10-http2",
         turned_by="no-limit-http2",
@@ -153,31 +151,27 @@ CLAIMS: Final = (
         what="trials in which more than half of the requests on a connection are answered by 503",
         line="limit_conn addr 10; with HTTP/2",
     ),
-    usual(
-        "http2_requests_are_rejected_without_limit",
-        f"Without limit_conn most of {STREAMS} requests on one connection of HTTP/2 are rejected, too",
-        source="control of the one above",
-        arm="no-limit-http2",
-        turned_by="limit-10-http2",
-        figure="rejected_share",
-        what="trials in which more than half of the requests on a connection are answered by 503",
-        expected=Verdict.REFUTED,
-    ),
     more(
         "large_header_buffers_feed_attackers",
         "client_header_buffer_size 3m lets clients that never finish a header hold several times as much memory",
         source=f"{COPIED}: client_header_buffer_size 3m; large_client_header_buffers 4 256k",
         arms=("header-buffer-3m", "header-buffer-default"),
-        figure="kept_bytes",
-        what="memory of the workers beside unfinished headers",
-        of=ATTACKERS * HEADER_BYTES // 4096,
+        count=Count(
+            figure="kept_bytes",
+            what="memory of the workers beside unfinished headers",
+            of=ATTACKERS * HEADER_BYTES // 4096,
+        ),
         threshold=2.0,
         at_least=4096,
         line="client_header_buffer_size 3m;",
     ),
-    usual(
+    *both_ways(
         "header_buffers_of_1k_reject_cookies",
         f"large_client_header_buffers 2 1k rejects requests with a cookie of {COOKIE_BYTES} bytes",
+        control=(
+            "default_header_buffers_reject_cookies",
+            f"nginx's default header buffers reject requests with a cookie of {COOKIE_BYTES} bytes",
+        ),
         source='often copied as "buffer overflow protection": large_client_header_buffers 2 1k',
         arm="header-buffers-2-1k",
         turned_by="header-buffers-default",
@@ -185,30 +179,22 @@ CLAIMS: Final = (
         what="trials in which more than half of such requests are rejected",
         line="large_client_header_buffers 2 1k;",
     ),
-    usual(
-        "default_header_buffers_reject_cookies",
-        f"nginx's default header buffers reject requests with a cookie of {COOKIE_BYTES} bytes",
-        source="control of the one above",
-        arm="header-buffers-default",
-        turned_by="header-buffers-2-1k",
-        figure="rejected_share",
-        what="trials in which more than half of such requests are rejected",
-        expected=Verdict.REFUTED,
-    ),
     more(
         "body_buffer_128k_saves_files",
         f"client_body_buffer_size 128k spares the temporary files of bodies of {BODY_BYTES} bytes",
         source=f"{COPIED}: client_body_buffer_size 128k",
         arms=("body-buffer-default", "body-buffer-128k"),
-        figure="temporary_files",
-        what="temporary files of request bodies",
-        of=BODIES,
+        count=Count(figure="temporary_files", what="temporary files of request bodies", of=BODIES),
         threshold=5.0,
         line="client_body_buffer_size 128k;",
     ),
-    usual(
+    *both_ways(
         "send_timeout_2_ends_steady_downloads",
         f"send_timeout 2 ends downloads that go on steadily at {STEADY_BYTES_PER_S / 1000:g} kB/s",
+        control=(
+            "send_timeout_60_ends_steady_downloads",
+            "nginx's default send_timeout of 60 s ends such downloads within the same time",
+        ),
         source=f"{COPIED}: send_timeout 2, because it cuts only clients that have stopped responding",
         arm="send-timeout-2",
         turned_by="send-timeout-60",
@@ -216,24 +202,12 @@ CLAIMS: Final = (
         what="trials in which nginx ends more than half of the downloads",
         line="send_timeout 2;",
     ),
-    usual(
-        "send_timeout_60_ends_steady_downloads",
-        "nginx's default send_timeout of 60 s ends such downloads within the same time",
-        source="control of the one above",
-        arm="send-timeout-60",
-        turned_by="send-timeout-2",
-        figure="ended_share",
-        what="trials in which nginx ends more than half of the downloads",
-        expected=Verdict.REFUTED,
-    ),
     more(
         "reset_frees_sockets_of_silent_clients",
         "reset_timedout_connection immediately frees the sockets of clients that stopped reading",
         source=f"{COPIED}: reset_timedout_connection on",
         arms=("reset-off", "reset-on"),
-        figure="orphans",
-        what="sockets in FIN-WAIT-1 with data for clients given up",
-        of=DOWNLOADS,
+        count=Count(figure="orphans", what="sockets in FIN-WAIT-1 with data for clients given up", of=DOWNLOADS),
         threshold=3.0,
         line="reset_timedout_connection on;",
     ),

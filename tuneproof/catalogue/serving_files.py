@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, CountedClaim, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import COPIED, Count, CountedClaim, Setting, arms_of, both_ways, more, usual
 from tuneproof.catalogue.serving_files_scripts import REQUESTS, SMALL, calls_of, compressed, grow, segments, switches
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
@@ -42,6 +42,8 @@ def _log(name: str, log: str) -> Setting:
     return _counting(name, written_config(f"sendfile on; access_log {log};"), _LOGGED)
 
 
+SEGMENTS_PER_REQUEST: Final = Count(figure="segments_per_request", what="segments per request", of=REQUESTS)
+BODY_BYTES: Final = Count(figure="body_bytes", what="bytes of a compressed text", of=10_000)
 ARMS: Final = arms_of(
     [
         _counting("plain-file", written_config(_SENDFILE)),
@@ -108,9 +110,7 @@ CLAIMS: Final = (
         "sendfile without tcp_nopush sends a small file's head and body in two segments",
         source=f"{COPIED}: sendfile on",
         arms=("segments-sendfile", "segments-nopush"),
-        figure="segments_per_request",
-        what="segments per request",
-        of=REQUESTS,
+        count=SEGMENTS_PER_REQUEST,
         threshold=1.3,
         at_least=1 / REQUESTS,
         line="sendfile on; without tcp_nopush",
@@ -120,9 +120,7 @@ CLAIMS: Final = (
         "Without sendfile a small file's head and body go out in two segments",
         source="control of the one above: sendfile off needs no tcp_nopush",
         arms=("segments-off", "segments-nopush"),
-        figure="segments_per_request",
-        what="segments per request",
-        of=REQUESTS,
+        count=SEGMENTS_PER_REQUEST,
         threshold=1.3,
         at_least=1 / REQUESTS,
         expected=Verdict.REFUTED,
@@ -133,26 +131,34 @@ CLAIMS: Final = (
         "tcp_nopush costs system calls for every file: the cork is put in and taken out",
         source=f"{COPIED}: tcp_nopush on",
         arms=("plain-file", "sendfile-alone"),
-        figure="setsockopt_calls",
-        what="setsockopt(2) calls",
-        of=REQUESTS,
+        count=Count(figure="setsockopt_calls", what="setsockopt(2) calls", of=REQUESTS),
         threshold=5.0,
         line="tcp_nopush on;",
+    ),
+    more(
+        "aio_threads_wait_more",
+        "With aio threads, a worker blocks several times as often even though the file is in the page cache",
+        source='"Thread Pools in NGINX Boost Performance 9x!" (2015)',
+        arms=("threads", "no-threads"),
+        count=Count(figure="waits", what="voluntary context switches", of=REQUESTS),
+        line="aio threads;",
     ),
     more(
         "open_file_cache_saves_opens",
         "open_file_cache spares nginx from opening a file for every request",
         source=f"{COPIED}: open_file_cache max=200000 inactive=20s",
         arms=("plain-file", "file-cache"),
-        figure="open_calls",
-        what="files opened",
-        of=REQUESTS,
+        count=Count(figure="open_calls", what="files opened", of=REQUESTS),
         threshold=5.0,
         line="open_file_cache max=200000 inactive=20s;",
     ),
-    usual(
+    *both_ways(
         "open_file_cache_cuts_grown_files",
         "With open_file_cache, a file that grew in place is served truncated at its old length",
+        control=(
+            "grown_files_are_cut_without_cache",
+            "Without open_file_cache, a file that grew in place is served truncated as well",
+        ),
         source="h5bp/server-configs-nginx, issue 203 (2018)",
         arm="grown-cached",
         turned_by="grown",
@@ -160,45 +166,12 @@ CLAIMS: Final = (
         what="trials in which a file comes with its old length",
         line="open_file_cache … for files that change",
     ),
-    usual(
-        "grown_files_are_cut_without_cache",
-        "Without open_file_cache, a file that grew in place is served truncated as well",
-        source="control of the one above",
-        arm="grown",
-        turned_by="grown-cached",
-        figure="stale",
-        what="trials in which a file comes with its old length",
-        expected=Verdict.REFUTED,
-    ),
-    more(
-        "aio_threads_wait_more",
-        "With aio threads, a worker blocks several times as often even though the file is in the page cache",
-        source='"Thread Pools in NGINX Boost Performance 9x!" (2015)',
-        arms=("threads", "no-threads"),
-        figure="waits",
-        what="voluntary context switches",
-        of=REQUESTS,
-        line="aio threads;",
-    ),
-    more(
-        "gzip_static_looks_for_files_in_vain",
-        "gzip_static on looks for a .gz file on every request, even where there is none",
-        source=f"{COPIED}: gzip_static on",
-        arms=("gzip-static", "no-gzip-static"),
-        figure="opens_in_vain",
-        what="files opened in vain",
-        of=REQUESTS,
-        threshold=5.0,
-        line="gzip_static on;",
-    ),
     more(
         "log_buffer_saves_writes",
         "access_log with a buffer saves a write(2) per request",
         source=f"{COPIED}: access_log off, or buffer=32k, to boost I/O",
         arms=("log-each", "log-buffered"),
-        figure="write_calls",
-        what="write(2) calls",
-        of=LOGGED,
+        count=Count(figure="write_calls", what="write(2) calls", of=LOGGED),
         threshold=5.0,
         line="access_log … buffer=32k;",
     ),
@@ -207,20 +180,25 @@ CLAIMS: Final = (
         "access_log with a variable in its path opens a file for every request",
         source="nginx: the file is opened and closed for each log write",
         arms=("log-by-host", "log-each"),
-        figure="open_calls",
-        what="files opened",
-        of=LOGGED,
+        count=Count(figure="open_calls", what="files opened", of=LOGGED),
         threshold=1.5,
         line="access_log /var/log/nginx/$host.log;",
+    ),
+    more(
+        "gzip_static_looks_for_files_in_vain",
+        "gzip_static on looks for a .gz file on every request, even where there is none",
+        source=f"{COPIED}: gzip_static on",
+        arms=("gzip-static", "no-gzip-static"),
+        count=Count(figure="opens_in_vain", what="files opened in vain", of=REQUESTS),
+        threshold=5.0,
+        line="gzip_static on;",
     ),
     more(
         "gzip_9_is_much_smaller",
         "gzip_comp_level 9 makes text a tenth smaller than level 5",
         source="h5bp: level 5 is almost as good as 9",
         arms=("gzip-5", "gzip-9"),
-        figure="body_bytes",
-        what="bytes of a compressed text",
-        of=10_000,
+        count=BODY_BYTES,
         threshold=1.1,
         expected=Verdict.REFUTED,
         turned_by={"gzip-5": "gzip-1"},
@@ -231,9 +209,7 @@ CLAIMS: Final = (
         "gzip_comp_level 5 makes text a twentieth smaller than level 1",
         source="h5bp: level 5 instead of nginx's default of 1",
         arms=("gzip-1", "gzip-5"),
-        figure="body_bytes",
-        what="bytes of a compressed text",
-        of=10_000,
+        count=BODY_BYTES,
         threshold=1.05,
         line="gzip_comp_level 5;",
     ),

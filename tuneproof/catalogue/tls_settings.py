@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
@@ -106,9 +106,7 @@ CLAIMS: Final = (
         "ssl_ecdh_curve secp384r1 costs today's clients a second ClientHello, one more round trip per handshake",
         source='copied from "strong TLS" lists: ssl_ecdh_curve secp384r1',
         arms=("secp384r1", "default-curves"),
-        figure="client_hellos",
-        what="ClientHellos of a handshake",
-        of=HANDSHAKES,
+        count=Count(figure="client_hellos", what="ClientHellos of a handshake", of=HANDSHAKES),
         threshold=1.5,
         line="ssl_ecdh_curve secp384r1;",
     ),
@@ -117,9 +115,7 @@ CLAIMS: Final = (
         "ssl_buffer_size 4k splits a large file into at least three times as many TLS records",
         source="ingress-nginx's default: ssl_buffer_size 4k",
         arms=("records-4k", "records-16k"),
-        figure="records",
-        what="TLS records of a file of 1 MB",
-        of=60,
+        count=Count(figure="records", what="TLS records of a file of 1 MB", of=60),
         threshold=3.0,
         line="ssl_buffer_size 4k;",
     ),
@@ -128,30 +124,22 @@ CLAIMS: Final = (
         "With tickets off, a session cache holds at most half as many sessions of TLS 1.3 as of TLS 1.2",
         source="h5bp, nginxconfig.io: ssl_session_cache shared:SSL:10m for 40000 sessions, ssl_session_tickets off",
         arms=("cache-tls-1.2", "cache-tls-1.3"),
-        figure="resumable_sessions",
-        what="sessions that can be resumed",
-        of=SESSIONS,
+        count=Count(figure="resumable_sessions", what="sessions that can be resumed", of=SESSIONS),
         line="ssl_session_cache shared:SSL:10m; (40000 sessions)",
     ),
-    usual(
+    *both_ways(
         "sessions_resume_without_a_cache",
         "Sessions resume without any ssl_session_cache, thanks to tickets, which are on by default",
+        control=(
+            "sessions_resume_without_cache_and_tickets",
+            "Sessions resume even without a cache and without tickets",
+        ),
         source=f"{COPIED}: ssl_session_cache, so that sessions are resumed at all",
         arm="no-cache",
         turned_by="no-cache-no-tickets",
         figure="resumed_share",
         what="trials in which more than half of the connections are resumed",
         line="ssl_session_cache shared:SSL:10m;",
-    ),
-    usual(
-        "sessions_resume_without_cache_and_tickets",
-        "Sessions resume even without a cache and without tickets",
-        source="control of the one above",
-        arm="no-cache-no-tickets",
-        turned_by="no-cache",
-        figure="resumed_share",
-        what="trials in which more than half of the connections are resumed",
-        expected=Verdict.REFUTED,
     ),
     usual(
         "tickets_survive_a_reload",

@@ -7,7 +7,7 @@ https://nginx.org/en/docs/http/ngx_http_proxy_module.html.
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import Setting, arms_of, more
+from tuneproof.catalogue.counting import Count, Setting, arms_of, more
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
@@ -92,6 +92,8 @@ def _visits(rig: Rig) -> Figures:
     return {"tries_of_the_dead_peer": tried, "ok": statuses(done, 200)}
 
 
+BAD_GATEWAYS: Final = Count(figure="bad_gateways", what="502s for a page that works", of=ASKED_AFTERWARDS)
+UPSTREAM_CONNECTS: Final = Count(figure="upstream_connects", what="upstream connections", of=AT_ONCE)
 ARMS: Final = arms_of(
     [
         Setting(name="5xx-listed", config=_two_peers("", _LIST), script=_two_bad_requests),
@@ -121,9 +123,7 @@ CLAIMS: Final = (
         "With http_500 to http_504 in proxy_next_upstream, two requests for a broken page turn all others into 502s",
         source="copied with upstream blocks: proxy_next_upstream error timeout http_500 http_502 http_503 http_504",
         arms=("5xx-listed", "5xx-not-listed"),
-        figure="bad_gateways",
-        what="502s for a page that works",
-        of=ASKED_AFTERWARDS,
+        count=BAD_GATEWAYS,
         threshold=5.0,
         line="proxy_next_upstream error timeout http_500 http_502 http_503 http_504;",
     ),
@@ -132,9 +132,7 @@ CLAIMS: Final = (
         "With max_fails=0 added, the broken page harms no other page",
         source="nginx: max_fails=0 disables the accounting of attempts",
         arms=("5xx-listed", "5xx-listed-max-fails-0"),
-        figure="bad_gateways",
-        what="502s for a page that works",
-        of=ASKED_AFTERWARDS,
+        count=BAD_GATEWAYS,
         threshold=5.0,
     ),
     more(
@@ -142,9 +140,7 @@ CLAIMS: Final = (
         f"With {AT_ONCE} requests at once, keepalive 2 opens several times as many connections as keepalive 64",
         source='"Avoiding the Top 10 NGINX Configuration Mistakes" (2022): keepalive of twice the number of servers',
         arms=("keepalive-2", "keepalive-64"),
-        figure="upstream_connects",
-        what="upstream connections",
-        of=AT_ONCE * REQUESTS_EACH,
+        count=Count(figure="upstream_connects", what="upstream connections", of=AT_ONCE * REQUESTS_EACH),
         threshold=3.0,
         line="keepalive 2;",
     ),
@@ -153,9 +149,7 @@ CLAIMS: Final = (
         "proxy_pass with a host in a variable opens an upstream connection for every request",
         source="copied to make nginx resolve a name again: set $backend …; proxy_pass http://$backend",
         arms=("variable", "upstream-block"),
-        figure="upstream_connects",
-        what="upstream connections",
-        of=AT_ONCE,
+        count=UPSTREAM_CONNECTS,
         threshold=5.0,
         line="set $backend …; proxy_pass http://$backend;",
     ),
@@ -164,9 +158,7 @@ CLAIMS: Final = (
         "A variable in proxy_pass that names an upstream block opens a connection for every request, too",
         source="control of the one above: what matters is the block, not the variable",
         arms=("variable-names-upstream", "upstream-block"),
-        figure="upstream_connects",
-        what="upstream connections",
-        of=AT_ONCE,
+        count=UPSTREAM_CONNECTS,
         threshold=5.0,
         expected=Verdict.REFUTED,
         turned_by={"variable-names-upstream": "variable"},
@@ -176,9 +168,7 @@ CLAIMS: Final = (
         f"Without a zone each worker discovers a dead peer for itself: {WORKERS} workers try it several times as often",
         source="nginx: without zone each worker keeps the state of its upstreams",
         arms=("without-zone", "with-zone"),
-        figure="tries_of_the_dead_peer",
-        what="tries of a peer that is down",
-        of=VISITORS,
+        count=Count(figure="tries_of_the_dead_peer", what="tries of a peer that is down", of=VISITORS),
         threshold=2.0,
         line="max_fails=3",
     ),

@@ -1,8 +1,10 @@
 """What claims that count share: arms that share containers, and effects of counts."""
 
+import pytest
+
 from tests.support.canned_observations import counted
 from tests.support.turned import turned, turned_claim
-from tuneproof.catalogue.counting import Setting, arms_of, more, times, usual
+from tuneproof.catalogue.counting import Count, Setting, arms_of, both_ways, more, times, usual
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.written_config import PORT, written_config
@@ -44,7 +46,7 @@ def test_none_at_all_counts_as_one() -> None:
 
 def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     """Its effect is then that arm's, and the other verdict is expected."""
-    claim = more("n", "s", source="", arms=("a", "b"), figure="x", what="x", of=20)
+    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="x", what="x", of=20))
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
     (told,) = other_way.claims
@@ -80,3 +82,16 @@ def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None
         "pid ",
     ):
         assert part in text
+
+
+@pytest.mark.parametrize(("expected", "other"), [(Verdict.HOLDS, Verdict.REFUTED), (Verdict.REFUTED, Verdict.HOLDS)])
+def test_a_control_says_the_same_of_the_arm_that_turns_the_claim(expected: Verdict, other: Verdict) -> None:
+    """The other verdict is expected of it, of the same figure."""
+    claim, control = both_ways(
+        "n", "s", control=("c", "t"), source="", arm="a", figure="x", what="w", turned_by="b", expected=expected
+    )
+    assert (claim.name, claim.arms, claim.turned_by, claim.expected) == ("n", ("a",), {"a": "b"}, expected)
+    assert (control.name, control.arms, control.turned_by, control.expected) == ("c", ("b",), {"b": "a"}, other)
+    assert (claim.effect_name, control.effect_name, control.form) == ("w", "w", claim.form)
+    one, none = (item for item in counted(20, 0) if isinstance(item, CountedObservation))
+    assert claim.effect({"a": one}) == control.effect({"b": one}) != control.effect({"b": none})
