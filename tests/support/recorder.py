@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ def build(into: Path) -> Path:
 
 
 def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
-    """Run a Python program under the recorder and return what it prints.
+    """Run a Python program under the recorder and return what it prints; what it forked ends with it.
 
     Args:
         library: The recorder.
@@ -41,11 +43,22 @@ def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
         "PYTHONPATH": f"{IMAGES_FOLDER / 'netadmin'}{os.pathsep}{CHECKOUT}",
     }
     prologue = _PROLOGUE.format(proc=str(proc), folder=str(folder))
-    done = subprocess.run(
-        [sys.executable, "-c", f"{prologue}\n{program}"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        running = subprocess.Popen(
+            [sys.executable, "-c", f"{prologue}\n{program}"],
+            env=environment,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+        # What it forked may go on for ever, and would keep a pipe open.
+        os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
+        os.killpg(running.pid, signal.SIGKILL)
+        status = running.wait()
+        output.seek(0)
+        errors.seek(0)
+        assert status == 0, errors.read()
+        return output.read()
 
 
 # What a reader in a container sees below /proc/PID: the process's stat, and its own root folder.

@@ -124,8 +124,8 @@ class Reader:
 
     def begun(self) -> int:
         """Return how many turns have begun."""
-        _, begun = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
-        return int(begun)
+        _, begun = self._moment()
+        return begun
 
     def read(self) -> Record:
         """Return the record as it is between two turns.
@@ -134,14 +134,20 @@ class Reader:
             TurnsError: It never is: its process was stopped or ended while it added one.
         """
         for _ in range(_TRIES):
+            # Read on its own before and after, since nobody promises in which order one copy reads its words.
+            before, _ = self._moment()
             content = os.pread(self._file, SIZE, 0)
-            before, _ = _MOMENT.unpack_from(content, _HEADER.size)
-            after, _ = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
-            # Odd while a turn is being added. The copy took longer than the kernel's reading of the first word.
+            after, _ = self._moment()
+            # Odd while a turn is being added.
             if before == after and before % 2 == 0:
                 return parse(content)
             time.sleep(0)
         raise TurnsError(f"process {self.pid}: its record of turns is being written all the time")
+
+    def _moment(self) -> tuple[int, int]:
+        """Return the sequence, and how many turns have begun."""
+        sequence, begun = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
+        return sequence, begun
 
     def _check_header(self, started_ns: int) -> None:
         content = os.pread(self._file, SIZE, 0)

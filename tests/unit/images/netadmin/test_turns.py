@@ -1,5 +1,6 @@
 """How a record of turns is read, and what a window of it holds."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.support.fake_kernel import FakeDiag, Proc, asked, refused
 from tuneproof.lab.protocol.observer import ReadTurns
 from tuneproof.lab.protocol.turns import Bucket, Histograms
 
+REAL_PREAD: Final = os.pread
 AT_ONCE: Final = ReadTurns(start_s=0.0, end_s=0.0)
 
 
@@ -84,6 +86,32 @@ def test_a_process_without_a_record_and_one_that_has_ended_are_told(tmp_path: Pa
     canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
     with pytest.raises(TurnsError, match="process 7 keeps no record of its turns"):
         Reader(7, proc=tmp_path)
+
+
+def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if the copy reads the sequence after the counters: no order of its words is promised."""
+    before, after = (
+        canned_turns.content(7, sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
+        for turns_over in (1, 2)
+    )
+    path = canned_turns.write(tmp_path, 7, before)
+    reader = Reader(7, proc=tmp_path)
+    copies: list[bytes] = []
+
+    def pread(file: int, size: int, offset: int) -> bytes:
+        if size != turns.SIZE or copies:
+            return REAL_PREAD(file, size, offset)
+        _overwrite(path, after)
+        # The first counter, and all that is before it, as it is afterwards.
+        copies.append(after[:64] + before[64:])
+        return copies[0]
+
+    monkeypatch.setattr(os, "pread", pread)
+    assert reader.read() == turns.parse(after)
+    assert copies
+    reader.close()
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
