@@ -147,7 +147,9 @@ def _replacement(edit: Replace, span: Span, text: str) -> Change:
     if edit.text:
         return span.start, span.end, edit.text
     begins = text.rfind("\n", 0, span.start) + 1
-    line_end = re.compile(r"[ \t]*\r?\n").match(text, span.end)
-    if line_end and not text[begins : span.start].strip():
-        return begins, line_end.end(), ""
-    return span.start, span.end, ""
+    rest = _REST_IS_REMARK.match(text, span.end)
+    if rest is None or text[begins : span.start].strip():
+        return span.start, span.end, ""
+    # A remark behind a directive is about it, and goes with it.
+    newline = text.find("\n", rest.end())
+    return begins, len(text) if newline < 0 else newline + 1, ""

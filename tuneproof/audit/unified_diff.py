@@ -24,7 +24,7 @@ def unified(name: str, text: str, changes: Sequence[Change]) -> str:
     before = lines_of(text)
     blocks = [_trimmed(block, before) for block in _blocks(text, changes) if block[2] != before[block[0] : block[1]]]
     shown = name.lstrip("/")
-    hunks = list(_hunks(before, blocks))
+    hunks = _hunks(before, _neighbours_joined(blocks))
     return "".join([f"--- a/{shown}\n+++ b/{shown}\n", *hunks]) if hunks else ""
 
 
@@ -62,6 +62,18 @@ def _trimmed(block: _Block, before: Sequence[str]) -> _Block:
     while first < last and new and new[-1] == before[last - 1]:
         last, new = last - 1, new[:-1]
     return first, last, new
+
+
+def _neighbours_joined(blocks: Sequence[_Block]) -> list[_Block]:
+    """Return blocks of which none begins where another one ends: their old lines are told first, then the new ones."""
+    joined: list[_Block] = []
+    for first, last, new in blocks:
+        if joined and joined[-1][1] == first:
+            begins, _, earlier = joined.pop()
+            joined.append((begins, last, earlier + new))
+        else:
+            joined.append((first, last, new))
+    return joined
 
 
 def _whole_lines(text: str, change: Change) -> tuple[int, int]:

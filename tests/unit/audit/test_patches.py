@@ -132,3 +132,39 @@ def test_a_patch_is_applied_once_for_all_places_that_share_it() -> None:
     found = audited(dict(DENSE.files), "1.22")
     edits = [edit for one in found.advice if one.name == "upstream_keepalive" for edit in one.edits]
     assert diff(edits, dict(DENSE.files)).count("+    upstream 10_0_0_1_81 {") == 1
+
+
+NEIGHBOURS = f"{HEAD}http {{\n    server {{\n        listen 80;\n        listen 81;\n    }}\n}}\n"
+
+
+def test_neighbours_that_change_are_told_together() -> None:
+    """Both old lines, then both new ones, as people write and review it."""
+    files = {"nginx.conf": NEIGHBOURS}
+    edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
+    changed = [line for line in diff(edits, files).splitlines()[2:] if line[0] in "+-"]
+    assert [line.split(maxsplit=1)[0] + line.split()[-2] for line in changed] == ["-listen", "-listen", "+80", "+81"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("directive", "left"),
+    [
+        ("    multi_accept on;   # as many as there are", ""),
+        ("    multi_accept on;", ""),
+        ("    multi_accept on; worker_connections 9; # both", "     worker_connections 9; # both\n"),
+        ("    # as many as there are\n    multi_accept on;", "    # as many as there are\n"),
+    ],
+    ids=["remark behind", "alone", "another directive", "remark before"],
+)
+def test_a_remark_behind_a_directive_goes_with_it(directive: str, left: str, newline: str) -> None:
+    """It would speak of nothing. What stands in other lines stays, and so does what shares a line."""
+    text = f"events {{\n{directive}\n}}\n".replace("\n", newline)
+    edits = [edit for one in audited({"nginx.conf": text}, "1.30").advice for edit in one.edits]
+    assert apply(edits, {"nginx.conf": text}) == {"nginx.conf": f"events {{\n{left}}}\n".replace("\n", newline)}
+
+
+def test_a_remark_at_the_end_of_a_file_goes_with_its_directive() -> None:
+    """No newline has to end it."""
+    files = {"nginx.conf": "events { }\n tcp_nodelay on; # x"}
+    edits = [edit for one in audited(files, "1.30").advice for edit in one.edits]
+    assert apply(edits, files) == {"nginx.conf": "events { }\n"}

@@ -11,6 +11,7 @@ import pytest
 from tuneproof.cli import main as cli
 from tuneproof.cli import suite
 from tuneproof.cli.output import say
+from tuneproof.cli.test import NO_HANG
 from tuneproof.errors import EngineUnavailableError
 
 
@@ -64,9 +65,10 @@ def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> l
     return given
 
 
-PARALLEL = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup"]
+PARALLEL = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup", *NO_HANG]
 UNIT = [*PARALLEL, "-m", "not slow"]
-LAB = [*PYTEST, "tests/lab", *PLAIN, "-m", "not slow"]
+ALONE = [*PYTEST, "tests/lab", *PLAIN, *NO_HANG]
+LAB = [*ALONE, "-m", "not slow"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | li
     """Two expressions would not be joined: the last one counts."""
     statuses += [0, 0]
     assert cli.main(["test", "-m", "engine"]) == 0
-    assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*PYTEST, "tests/lab", *PLAIN, "-m", "engine"]]
+    assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*ALONE, "-m", "engine"]]
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 130, 143])

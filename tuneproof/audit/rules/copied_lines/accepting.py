@@ -50,8 +50,8 @@ LINES: Final = (
         scenario=_SCENARIO,
         claim="idle_clients_use_up_connections",
         state=State.WITHOUT_EFFECT,
-        why="on room for others: nginx closes idle connections by itself when worker_connections run out, and "
-        "clients that come again have to connect again",
+        why="a short one makes no room for others: nginx closes idle connections by itself when worker_connections "
+        "run out. It only makes clients connect again",
         when=_short_keepalive,
     ),
     CopiedLine(
