@@ -145,7 +145,7 @@ def _indent_behind(span: Span, text: str) -> str:
 
 def _replacement(edit: Replace, span: Span, text: str) -> Change:
     if edit.text:
-        return span.start, span.end, edit.text
+        return span.start, span.end, _spaced_as(text[span.start : span.end], edit.text)
     begins = text.rfind("\n", 0, span.start) + 1
     rest = _REST_IS_REMARK.match(text, span.end)
     if rest is None or text[begins : span.start].strip():
@@ -153,3 +153,14 @@ def _replacement(edit: Replace, span: Span, text: str) -> Change:
     # A remark behind a directive is about it, and goes with it.
     newline = text.find("\n", rest.end())
     return begins, len(text) if newline < 0 else newline + 1, ""
+
+
+def _spaced_as(old: str, new: str) -> str:
+    """Return a directive with the white space of the one that it replaces between the words that both begin with."""
+    kept, rest = "", new.removesuffix(";")
+    for word, space in re.findall(r"(\S+)(\s*)", old.removesuffix(";")):
+        same, _, behind = rest.partition(" ")
+        if same != word:
+            break
+        kept, rest = kept + word + (space or " "), behind
+    return f"{(kept + rest).rstrip()};"

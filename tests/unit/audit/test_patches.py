@@ -168,3 +168,13 @@ def test_a_remark_at_the_end_of_a_file_goes_with_its_directive() -> None:
     files = {"nginx.conf": "events { }\n tcp_nodelay on; # x"}
     edits = [edit for one in audited(files, "1.30").advice for edit in one.edits]
     assert apply(edits, files) == {"nginx.conf": "events { }\n"}
+
+
+def test_a_directive_that_changes_keeps_its_white_space() -> None:
+    """Columns that somebody aligned stay aligned, up to what is new."""
+    text = NEIGHBOURS.replace("listen 80;", "listen\t  80   default_server ;")
+    files = {"nginx.conf": text}
+    edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
+    changed = apply(edits, files)
+    assert changed is not None
+    assert "        listen\t  80   default_server backlog=4096;\n" in changed["nginx.conf"]

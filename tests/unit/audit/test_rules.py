@@ -56,6 +56,13 @@ def test_uwsgi_has_nothing_to_keep() -> None:
     assert states(of("server { location / { uwsgi_pass a:1; } }"), "upstream_keepalive") == []
 
 
+def test_an_address_with_a_variable_is_not_renamed() -> None:
+    """Only what makes the variable can name an upstream block."""
+    (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
+    assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
+    assert advised.why.endswith("; if the variables named upstream blocks with keepalive, these would keep some open")
+
+
 def test_large_buffers_are_harmful_and_no_buffering_is_bounded() -> None:
     """By the bound that the scenario measures."""
     http = "server { location / { proxy_pass http://a:1; proxy_buffers %s; } }"
@@ -143,7 +150,7 @@ def test_the_example_of_docs_is_what_an_audit_says() -> None:
     for name in ("audit.md", "copied-nginx-conf.md"):
         page = (CHECKOUT / "docs" / name).read_text(encoding="utf-8")
         assert with_example(page) == page
-    assert "+    '' '';" in (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
+    assert "+    ''      '';" in (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
 
 
 def test_what_matters_comes_first() -> None:

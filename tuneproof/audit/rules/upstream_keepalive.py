@@ -1,25 +1,22 @@
 """Keep connections to the upstream: "Upstream keepalive doubles an ingress controller's throughput"."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.facts import Facts, Proxied
-from tuneproof.audit.patches import Before, Edit, Insert, Replace
+from tuneproof.audit.new_upstream import named_block
+from tuneproof.audit.patches import Edit, Insert, Replace
 from tuneproof.audit.reuse import DEFAULT_SINCE, Lack, Reuse, connection_header
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.upstreams import Upstream
+from tuneproof.audit.variables import variables
 
 NAME: Final = "upstream_keepalive"
 RANK: Final = 0
 CLAIM: Final = "connections_are_the_cause"
 _IDLE_CONNECTIONS: Final = 32
-# An address without variables: of a name, IPv4, IPv6, or a socket's path.
-_PLAIN: Final = re.compile(
-    r"http://(?P<address>unix:[^:$]+(?=:)|\[[0-9a-fA-F:]+\](?::\d+)?|[\w.-]+(?::\d+)?)(?P<path>[:/].*)?"
-)
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
@@ -44,7 +41,10 @@ def _sentence(proxied: Proxied) -> str:
     cost = "a new connection for every request"
     if Lack.BLOCK not in proxied.reuse.lacks:
         return f"{proxied.reuse.why}: {cost}"
-    return f"{proxied.reuse.why}; an upstream block with keepalive, named in its place, would keep some open"
+    blocks = "an upstream block with keepalive, named in its place,"
+    if variables(proxied.target.host):
+        blocks = "if the variables named upstream blocks with keepalive, these"
+    return f"{proxied.reuse.why}; {blocks} would keep some open"
 
 
 def _working(facts: Facts, proxied: Proxied) -> Advised:
@@ -114,49 +114,21 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
 
 
 def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
-    """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
-
-    TLS would check its certificate against the new name, and FastCGI's processes may be few: a person must decide.
-    """
-    target, block = proxied.target, proxied.target.block
-    match = _PLAIN.fullmatch(target.to)
-    if target.kind != "proxy" or match is None or block.around("if") is not None:
-        return ()
-    name = re.sub(r"\W+", "_", match["address"]).strip("_").lower()
-    if name in facts.upstreams:
-        return ()
-    anchor = _first_server_of(facts, target.host)
+    block = proxied.target.block
+    edits = named_block(facts, proxied.target, keepalive=_IDLE_CONNECTIONS)
     judged = connection_header(block, facts.version_numbers)
-    if anchor is None or judged.reuse not in {Reuse.YES, Reuse.NO}:
+    if not edits or judged.reuse not in {Reuse.YES, Reuse.NO}:
         return ()
-    address = match["address"]
-    lines = (f"upstream {name} {{", f"    server {address};", f"    keepalive {_IDLE_CONNECTIONS};", "}")
-    edits: list[Edit] = [
-        Before(block=anchor, lines=lines),
-        Replace(old=target.statement, text=f"proxy_pass http://{name}{(match['path'] or '').removeprefix(':')};"),
-    ]
-    in_effect = block.in_effect("proxy_set_header")
-    behind = in_effect[-1] if in_effect else target.statement
-    if not any(item.value.lower() == "host" for item in in_effect):
-        # It would become the block's name; the backend goes on seeing what it saw.
-        seen = "localhost" if address.startswith("unix:") else address
-        edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
     if facts.version_numbers < DEFAULT_SINCE:
         version = block.setting("proxy_http_version")
         if version is None or version.value != "1.1":
-            edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
+            edits.append(_set(block, "proxy_http_version", "1.1", proxied.target.statement))
     if judged.reuse is Reuse.NO:
-        header = _header(facts, block, target.statement)
+        header = _header(facts, block, proxied.target.statement)
         if header is None:
             return ()
         edits.append(header)
     return tuple(edits)
-
-
-def _first_server_of(facts: Facts, host: str) -> Block | None:
-    """Return the first server that passes requests on to an address: the block in front of it serves all others."""
-    users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
-    return next((server for user in users if (server := user.around("server")) is not None), None)
 
 
 def _set(block: Block, name: str, value: str, behind: Statement) -> Edit:

@@ -1,0 +1,114 @@
+"""An upstream block in the place of an address: what else would change stays as it was, or nothing is changed."""
+
+import pytest
+
+from tests.support.configurations import HEAD
+from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.new_upstream import named_block
+from tuneproof.audit.patches import apply
+from tuneproof.audit.sources import Dump
+
+
+def read(server: str, http: str = "") -> tuple[Audit, str]:
+    """Audit a server with some locations."""
+    text = f"{HEAD}http {{\n{http}server {{\n{server}\n}}\n}}\n"
+    return audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30"), text
+
+
+def named(server: str, http: str = "") -> list[str]:
+    """Return the server's lines with a block for the first address that requests are passed on to."""
+    found, text = read(server, http)
+    edits = named_block(found.facts, found.facts.proxied[0].target, keepalive=8)
+    if not edits:
+        return []
+    changed = apply(edits, {"nginx.conf": text})
+    assert changed is not None
+    lines = changed["nginx.conf"].splitlines()
+    return [line.strip() for line in lines if "proxy_" in line]
+
+
+@pytest.mark.parametrize(
+    ("location", "address", "expected"),
+    [
+        ("/", "10.0.0.1", ["proxy_pass http://10_0_0_1;", "proxy_redirect http://10.0.0.1/ /;"]),
+        ("/a/", "10.0.0.1:81/b/", ["proxy_pass http://10_0_0_1_81/b/;", "proxy_redirect http://10.0.0.1:81/b/ /a/;"]),
+        ("= /a", "[::1]:81/b", ["proxy_pass http://1_81/b;", "proxy_redirect http://[::1]:81/b /a;"]),
+        (
+            "~ \\.php$",
+            "app.example:81",
+            ["proxy_pass http://app_example_81;", "proxy_redirect http://app.example:81/ /;"],
+        ),
+        ("@app", "app", ["proxy_pass http://app;", "proxy_redirect http://app/ /;"]),
+    ],
+)
+def test_redirects_of_the_address_stay_those_of_the_location(location: str, address: str, expected: list[str]) -> None:
+    """As nginx turns them by default, which goes by what proxy_pass says; so does the Host that the backend sees."""
+    host = address.partition("/b")[0]
+    lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
+    assert lines == [*expected, f"proxy_set_header Host {host};"]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("proxy_redirect off;", ["proxy_redirect off;"]),
+        ("proxy_redirect http://a/ /b/;", ["proxy_redirect http://a/ /b/;"]),
+        ("proxy_redirect default;", ["proxy_redirect http://10.0.0.1/ /;"]),
+    ],
+)
+def test_redirects_that_somebody_wrote_stay(said: str, expected: list[str]) -> None:
+    """But for the word that means nginx's own."""
+    lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host x;\n{said}\n}}")
+    assert lines == ["proxy_pass http://10_0_0_1;", "proxy_set_header Host x;", *expected]
+
+
+def test_what_is_written_around_the_location_counts() -> None:
+    """Redirects and headers of the server are inherited."""
+    server = "proxy_redirect off;\nproxy_set_header Host x;\nlocation / {\nproxy_pass http://10.0.0.1;\n}"
+    assert named(server) == ["proxy_redirect off;", "proxy_set_header Host x;", "proxy_pass http://10_0_0_1;"]
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("10.0.0.1:81/$1", ["proxy_pass http://10_0_0_1_81/$1;", "proxy_set_header Host 10.0.0.1:81;"]),
+        ("unix:/a.sock:/b/", ["proxy_pass http://unix_a_sock/b/;", "proxy_set_header Host localhost;"]),
+        ("unix:/a.sock", ["proxy_pass http://unix_a_sock;", "proxy_set_header Host localhost;"]),
+    ],
+)
+def test_sockets_and_paths_with_variables_have_no_redirects(address: str, expected: list[str]) -> None:
+    """Nobody is redirected to a socket's path, and nginx has no default where there are variables."""
+    assert named(f"location / {{\nproxy_pass http://{address};\n}}") == expected
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "location / { proxy_pass http://10.0.0.1:$port/; }",
+        "location / { proxy_pass http://$host; }",
+        "location / { proxy_pass http://app.example/$1; }",
+        "location / { proxy_pass https://10.0.0.1; }",
+        "location / { fastcgi_pass 10.0.0.1:9000; }",
+        "location / { if ($a) { proxy_pass http://10.0.0.1; } }",
+        "location / { limit_except GET { proxy_pass http://10.0.0.1; } }",
+        "location / { proxy_pass http://10.0.0.1; location /b { proxy_pass http://10.0.0.2; } }",
+        "location / { proxy_pass http://10.0.0.1; limit_except GET { proxy_pass http://10.0.0.2; } }",
+        "location '/a b' { proxy_pass http://10.0.0.1/; }",
+        "proxy_cache c; location / { proxy_pass http://10.0.0.1; }",
+        "proxy_cache c; proxy_cache_key $proxy_host$uri; location / { proxy_pass http://10.0.0.1; }",
+    ],
+)
+def test_a_person_decides_where_something_else_would_change(server: str) -> None:
+    """What an address is when a request comes, certificates, processes, other addresses' headers, keys of a cache."""
+    assert named(server) == []
+
+
+def test_a_cache_whose_keys_do_not_name_the_address_is_no_obstacle() -> None:
+    """Nor is one that is off."""
+    for cache in ("proxy_cache c; proxy_cache_key $host$uri;", "proxy_cache off;"):
+        assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
+
+
+def test_a_name_that_is_taken_is_not_taken_again() -> None:
+    """It may be another upstream."""
+    assert named("location / { proxy_pass http://10.0.0.1; }", "upstream 10_0_0_1 { server 10.0.0.2; }\n") == []

@@ -1,0 +1,93 @@
+"""An upstream block for an address that requests are passed on to, and what keeps all else as it was."""
+
+import re
+from typing import Final
+
+from tuneproof.audit.facts import Facts
+from tuneproof.audit.patches import Before, Edit, Insert, Replace
+from tuneproof.audit.tree import Block
+from tuneproof.audit.upstreams import Target
+from tuneproof.audit.variables import variables
+
+# An address without variables, a socket's path or a host, and what may follow it.
+_ADDRESS: Final = re.compile(
+    r"http://(?:(?P<socket>unix:[^:$]+)(?::(?P<uri>/.*)?)?"
+    r"|(?P<host>(?:\[[0-9a-fA-F:]+\]|[\d.]+|(?P<name>[\w.-]+))(?::\d+)?)(?P<path>/.*)?)"
+)
+# What needs no quotes, and has no variables.
+_PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
+
+
+def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
+    """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
+
+    Args:
+        facts: What is known of the configuration.
+        target: Where requests are passed on to the address.
+        keepalive: How many idle connections the block keeps.
+
+    Returns:
+        The changes; none where a person must decide. TLS would check its certificate against the new name, FastCGI's
+        processes may be few, and something else may change with the name.
+    """
+    block, match = target.block, _ADDRESS.fullmatch(target.to)
+    if target.kind != "proxy" or match is None or not _stands_alone(facts, block) or _is_key_of_cache(block):
+        return []
+    address, path = match["socket"] or match["host"], match["uri"] or match["path"] or ""
+    anchor = _first_server_of(facts, target.host)
+    name = re.sub(r"\W+", "_", address).strip("_").lower()
+    # nginx resolves a name behind which there are variables again and again, and an upstream block's once.
+    if anchor is None or name in facts.upstreams or (match["name"] and variables(path)):
+        return []
+    redirects = _default_redirect(target, address, path) if match["host"] else []
+    if redirects is None:
+        return []
+    lines = (f"upstream {name} {{", f"    server {address};", f"    keepalive {keepalive};", "}")
+    edits: list[Edit] = [
+        Before(block=anchor, lines=lines),
+        Replace(old=target.statement, text=f"proxy_pass http://{name}{path};"),
+        *redirects,
+    ]
+    in_effect = block.in_effect("proxy_set_header")
+    if not any(item.value.lower() == "host" for item in in_effect):
+        # It would become the block's name; the backend goes on seeing what it saw.
+        seen = "localhost" if match["socket"] else address
+        behind = in_effect[-1] if in_effect else target.statement
+        edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
+    return edits
+
+
+def _stands_alone(facts: Facts, block: Block) -> bool:
+    """Tell a location in which nothing else passes requests on, and would inherit what is added for this one."""
+    inner = (other.target.block for other in facts.proxied if other.target.block is not block)
+    return block.name == "location" and not any(block in other.within() for other in inner)
+
+
+def _is_key_of_cache(block: Block) -> bool:
+    """Tell whether answers are cached under the upstream's name, as they are by default: none would be found again."""
+    cache, key = block.setting("proxy_cache"), block.setting("proxy_cache_key")
+    return cache is not None and cache.value != "off" and (key is None or "proxy_host" in key.value)
+
+
+def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | None:
+    """Return what goes on turning the upstream's redirects into the location's, as nginx does by its address.
+
+    None where the location's name cannot be written there. Source: ngx_http_proxy_merge_loc_conf, and
+    https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_redirect.
+    """
+    said = target.block.in_effect("proxy_redirect")
+    default = next((item for item in said if item.value == "default"), None)
+    # There is no default where there are variables.
+    if variables(path) or (said and default is None):
+        return []
+    location = target.block.args[-1] if path else "/"
+    if not _PLAIN_PATH.fullmatch(location):
+        return None
+    text = f"proxy_redirect http://{address}{path or '/'} {location};"
+    return [Replace(old=default, text=text) if default else Insert(after=target.statement, text=text)]
+
+
+def _first_server_of(facts: Facts, host: str) -> Block | None:
+    """Return the first server that passes requests on to an address: the block in front of it serves all others."""
+    users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
+    return next((server for user in users if (server := user.around("server")) is not None), None)
