@@ -113,13 +113,13 @@ def _may_be_elsewhere(name: str) -> bool:
 
 def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Judgement:
     found = list(_obstacles(target, upstream, version))
+    stops = [one for one in found if one.reuse is Reuse.NO]
     unseen = [name for block in (*target.block.within(), upstream.block) for name in block.unseen]
-    if unseen and found and all(one.culprit is None for one in found):
-        why = "; ".join(one.why for one in found)
+    if unseen and found and all(one.culprit is None for one in stops or found):
+        why = "; ".join(one.why for one in stops or found)
         return Judgement(reuse=Reuse.UNKNOWN, why=f"{why}, unless {unseen[0]}, which is not here, says otherwise")
-    lacks = tuple(one.lacks[0] for one in found if one.reuse is Reuse.NO)
-    if lacks:
-        stops = [one for one in found if one.reuse is Reuse.NO]
+    if stops:
+        lacks = tuple(one.lacks[0] for one in stops)
         culprit = next((one.culprit for one in stops if one.culprit is not None), None)
         return Judgement(reuse=Reuse.NO, why="; ".join(one.why for one in stops), lacks=lacks, culprit=culprit)
     if found:

@@ -18,10 +18,10 @@ from tuneproof.catalogue import every_advice
 from tuneproof.report.results.run_file import load
 
 
-def of(http: str, *, version: str = "1.22", main: str = "", events: str = "") -> Audit:
+def of(http: str, *, version: str = "1.22", main: str = "", events: str = "", complete: bool = True) -> Audit:
     """Audit one nginx.conf."""
     text = f"{main}\nevents {{ {events} }}\nhttp {{ {http} }}\n"
-    return audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version)
+    return audit_source(Dump({"nginx.conf": text}, is_complete=complete), version=version)
 
 
 def states(found: Audit, name: str) -> list[str]:
@@ -54,6 +54,31 @@ def test_keepalive_has_every_state(found: Audit, expected: str) -> None:
 def test_uwsgi_has_nothing_to_keep() -> None:
     """So nobody is told to."""
     assert states(of("server { location / { uwsgi_pass a:1; } }"), "upstream_keepalive") == []
+
+
+@pytest.mark.parametrize(
+    ("outside", "server", "inside", "is_patched"),
+    [("", "", "", True), ("include a;", "", "", True), ("", "include a;", "", False), ("", "", "include a;", False)],
+)
+@pytest.mark.parametrize("address", ["10.0.0.1", "u"])
+def test_what_an_absent_file_may_say_is_not_added(
+    outside: str, server: str, inside: str, address: str, *, is_patched: bool
+) -> None:
+    """Nginx refuses a directive that stands twice in a block; in http{} another one may be."""
+    location = f"location / {{ proxy_pass http://{address}; proxy_set_header Connection close; {inside} }}"
+    found = of(f"{outside} upstream u {{ server a:1; keepalive 8; }} server {{ {server} {location} }}", complete=False)
+    (advised,) = (one for one in found.advice if one.name == "upstream_keepalive")
+    assert advised.state in {State.MISSING, State.WITHOUT_EFFECT}
+    assert bool(advised.edits) == is_patched
+
+
+def test_headers_that_close_connections_are_told_beside_an_absent_file() -> None:
+    """What it may say of HTTP/1.1 does not matter then."""
+    http = "upstream u { server a:1; keepalive 8; } server { location / { proxy_pass http://u; include a; %s } }"
+    closing = of(http % "proxy_set_header Connection close;", complete=False)
+    assert states(closing, "upstream_keepalive") == ["without effect"]
+    unknown = of(http % "proxy_set_header Connection $c;", complete=False)
+    assert states(unknown, "upstream_keepalive") == ["cannot tell"]
 
 
 def test_an_address_with_a_variable_is_not_renamed() -> None:

@@ -29,7 +29,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
         if reuse.reuse is Reuse.YES:
             yield _working(facts, proxied)
         elif reuse.reuse is Reuse.NO:
-            edits = _remedy(facts, proxied)
+            edits = _remedy(facts, proxied) if _is_all_here(proxied.target.block) else ()
             tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
             state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
             yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=_sentence(proxied), edits=edits)
@@ -80,6 +80,11 @@ def _is_asked_for(facts: Facts, proxied: Proxied) -> bool:
     """Tell whether somebody wanted connections to be kept here."""
     upstream = _explicit(facts, proxied)
     return upstream is not None and upstream.statement is not None and upstream.keepalive > 0
+
+
+def _is_all_here(block: Block) -> bool:
+    """Tell whether no file is absent that a location or its server includes: what it says must not be added again."""
+    return not any(level.unseen for level in block.within() if level.around("server"))
 
 
 def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
