@@ -1,9 +1,9 @@
 """Where each file of a configuration stands in the container: as it does at home, as far as that can be told."""
 
 import posixpath
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 from tuneproof.audit.sources import Dump, Source
 from tuneproof.audit.statements import parse_file
@@ -32,6 +32,10 @@ class Installed:
     def folder(self) -> str:
         """Folder that relative includes are below: https://nginx.org/en/docs/switches.html (-c)."""
         return posixpath.dirname(self.main)
+
+    def with_lines(self, lines: Sequence[str]) -> Self:
+        """Return the same with some directives in the http{} around fragments; a whole configuration as it is."""
+        return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
         """Return contents by path.

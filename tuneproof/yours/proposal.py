@@ -22,6 +22,7 @@ from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Remedy
 from tuneproof.yours import claims, trials
+from tuneproof.yours.absent import absent_of
 from tuneproof.yours.claims import OwnClaim
 from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, Needs, needs_of
@@ -120,14 +121,19 @@ class _Proposer:
     def __init__(self, wanted: Wanted, found: Audit, places: Installed) -> None:
         self._wanted = wanted
         self._audit = found
-        self._places = places
         configuration = found.facts.configuration
-        there = set(places.paths.values())
-        self._needs: Needs = needs_of(configuration, folder=places.folder, there=there)
+        absent = absent_of(found.facts, folder=places.folder)
+        needs = needs_of(configuration, folder=places.folder, there=set(places.paths.values()))
+        self._needs: Needs = absent.added_to(needs)
         self._peers: Peers = peers_of(found.facts)
         taken = {*own_ports(found.facts), *self._peers.local_ports}
         self._probe_port = next(port for port in range(_FIRST_PROBE_PORT, 1 << 16) if port not in taken)
-        self._changes: Changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
+        around = [probe_server(self._probe_port), *absent.lines]
+        self._places = replace(
+            places, wrapper=places.wrapper.replace("http {\n", "\n".join(["http {", *around, ""]), 1)
+        )
+        changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
+        self._changes: Changes = replace(changes, told=(*absent.told, *changes.told))
         all_ways = ways_of(found.facts, location=wanted.location, host=wanted.host)
         kinds = _kinds([way for way in all_ways if isinstance(way, Way)])
         self._ways, self._further = kinds[:_MOST_WAYS], kinds[_MOST_WAYS:]
@@ -230,9 +236,6 @@ class _Proposer:
                 remedy="put each block of nginx.conf on a line of its own",
             )
         places = self._places
-        if places.wrapper:
-            server = probe_server(self._probe_port)
-            places = replace(places, wrapper=places.wrapper.replace("http {\n", f"http {{\n{server}\n", 1))
         served = [] if self._wanted.image else list(_served(self._ways))
         files = {
             **places.files({**texts, **changed}),
@@ -256,6 +259,7 @@ class _Proposer:
                 answers_names=peers.local_names,
                 addresses=peers.addresses,
                 entries={entry: place for place, entry in entries_of(self._audit.facts).items()},
+                is_part=self._audit.facts.configuration.is_fragment,
                 told=self._changes.told,
             ),
         )

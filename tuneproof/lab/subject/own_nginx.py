@@ -32,6 +32,7 @@ class OwnNginx:
         answers_names: Whether that stand-in answers about names, too.
         addresses: IPv4 addresses that lead to the stand-in on the network.
         entries: Ports that lead to single addresses which it listens on, each with the address and port there.
+        is_part: Whether the configuration is a part of one.
         told: What of all this differs from the configuration as it was given, in words.
     """
 
@@ -45,6 +46,7 @@ class OwnNginx:
     answers_names: bool = False
     addresses: tuple[str, ...] = ()
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    is_part: bool = False
     told: tuple[str, ...] = ()
 
     @property

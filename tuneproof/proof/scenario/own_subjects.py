@@ -16,8 +16,12 @@ _STARTS_WITHIN_S: Final = 30.0
 _POLL_S: Final = 0.05
 
 
-def wait_for_workers(container: LabContainer) -> int:
+def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
     """Wait until an nginx has started its workers; return how many.
+
+    Args:
+        container: Its container.
+        own: What it was started with.
 
     Raises:
         LabError: It did not start, with its own words.
@@ -26,7 +30,7 @@ def wait_for_workers(container: LabContainer) -> int:
     before = 0
     while True:
         if not container.is_running():
-            raise own_nginx_failed(container.log_tail())
+            raise own_nginx_failed(own, container.log_tail())
         now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
         if now and now == before:
             return now
@@ -36,17 +40,17 @@ def wait_for_workers(container: LabContainer) -> int:
         time.sleep(_POLL_S)
 
 
-def own_nginx_failed(words: str) -> LabError:
+def own_nginx_failed(own: OwnNginx, words: str) -> LabError:
     """Return the error of an nginx that does not start.
 
     Args:
+        own: What it was started with.
         words: What it printed.
     """
-    return LabError(
-        "your nginx does not start in the lab",
-        remedy="--nginx-image IMAGE for what this image lacks, such as a module or Lua; else see what nginx says",
-        tail=words,
-    )
+    remedy = "--nginx VERSION or --nginx-image IMAGE for what this one lacks, such as a module or Lua"
+    if own.is_part:
+        remedy = f"these files are a part of a configuration: take what nginx -T prints; {remedy}"
+    return LabError("your nginx does not start in the lab", remedy=f"{remedy}; else see what nginx says", tail=words)
 
 
 def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacement) -> RoleSpec:

@@ -1,5 +1,6 @@
 """Subjects with somebody's own nginx: their containers, and whether they have come up."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -10,7 +11,7 @@ from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx, soc
 from tuneproof.proof.scenario import own_subjects as module
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import local_standin
-from tuneproof.proof.scenario.own_subjects import own_spec, wait_for_workers
+from tuneproof.proof.scenario.own_subjects import own_nginx_failed, own_spec, wait_for_workers
 from tuneproof.proof.scenario.placement import CpuPlacement
 
 WORKER = "nginx: worker process"
@@ -46,7 +47,7 @@ class FakeContainer:
 
 def waited(container: FakeContainer) -> int:
     """Return how many workers it has in the end."""
-    return wait_for_workers(cast("Any", container))
+    return wait_for_workers(cast("Any", container), OWN)
 
 
 def test_workers_are_waited_for_until_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +61,15 @@ def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
     with pytest.raises(LabError, match="--nginx-image") as caught:
         waited(FakeContainer(running=False))
     assert caught.value.tail == "unknown directive"
+
+
+def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
+    """Which whoever runs it can print."""
+    whole = own_nginx_failed(OWN, "unknown variable").remedy
+    part = own_nginx_failed(replace(OWN, is_part=True), "unknown variable").remedy
+    assert "nginx -T" not in whole
+    assert part.endswith(whole)
+    assert "nginx -T" in part
 
 
 def test_one_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,110 @@
+"""What a part of a configuration uses and another part defines: made in http{}, so that nginx starts with it."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final
+
+from tuneproof.audit.facts import Facts
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.variables import variables
+from tuneproof.yours.needs import CERTIFICATE, KEY, Needs
+
+_CACHES: Final = "/var/cache/nginx"
+_NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_ZONE: Final = re.compile(r"(?:keys_)?zone=([\w.-]+)")
+# Modules whose addresses need a port, so that a name alone is an upstream block's.
+_WITHOUT_PORTS: Final = frozenset({"fastcgi", "uwsgi", "scgi", "memcached"})
+_CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
+_BUILT_IN: Final = "combined"
+# Which rate it really has nobody knows: it shall not be what is measured.
+_UNLIMITED: Final = "1000000r/s"
+# The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services
+_RESOLVER: Final = "resolver 127.0.0.11;"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absent:
+    """What is made.
+
+    Attributes:
+        lines: Directives of http{}.
+        files: Files to be made, by path: the names of materials.
+    """
+
+    lines: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def added_to(self, needs: Needs) -> Needs:
+        """Return what a start needs with all this."""
+        folders = (_CACHES,) if any(_CACHES in line for line in self.lines) else ()
+        return replace(needs, folders=(*needs.folders, *folders), made={**needs.made, **self.files})
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is made, in words."""
+        return tuple(f"{line} made, since your files use it and do not have it" for line in self.lines)
+
+
+def absent_of(facts: Facts, *, folder: str) -> Absent:
+    """Return what has to be defined around a part of a configuration; nothing around a whole one.
+
+    Args:
+        facts: What is known of it.
+        folder: Folder of nginx.conf in the container.
+    """
+    if not facts.configuration.is_fragment:
+        return Absent()
+    said = [statement for statement, _ in facts.configuration.main.everything()]
+    lines = [*_formats(said), *_zones(said), *_caches(said), *_upstreams(facts)]
+    if any(variables(proxied.target.host) for proxied in facts.proxied) and not _named(said, "resolver"):
+        lines.append(_RESOLVER)
+    files = {}
+    servers = facts.configuration.main.all("server")
+    if any(block.listens_with("ssl") and block.setting("ssl_certificate") is None for block in servers):
+        certificate, key = (posixpath.join(folder, name) for name in (CERTIFICATE, KEY))
+        files = {certificate: CERTIFICATE, key: KEY}
+        lines += [f"ssl_certificate {certificate};", f"ssl_certificate_key {key};"]
+    return Absent(lines=tuple(dict.fromkeys(lines)), files=files)
+
+
+def _named(said: Sequence[Statement], name: str) -> list[Statement]:
+    return [one for one in said if one.name == name and one.args]
+
+
+def _formats(said: Sequence[Statement]) -> Iterator[str]:
+    known = {_BUILT_IN, *(one.value for one in _named(said, "log_format"))}
+    for one in _named(said, "access_log"):
+        # Behind the format come parameters such as buffer=32k, gzip and if=.
+        if one.args[1:] and _NAME.fullmatch(one.args[1]) and one.args[1] not in {*known, "gzip"}:
+            yield f'log_format {one.args[1]} "$remote_addr $request $status";'
+
+
+def _zones(said: Sequence[Statement]) -> Iterator[str]:
+    for name, rate in (("limit_req", f" rate={_UNLIMITED}"), ("limit_conn", "")):
+        known = _zones_in(_named(said, f"{name}_zone"))
+        used = _zones_in(_named(said, name)) if rate else {one.value for one in _named(said, name)}
+        for zone in sorted(used - known):
+            yield f"{name}_zone $binary_remote_addr zone={zone}:1m{rate};"
+
+
+def _zones_in(said: Sequence[Statement]) -> set[str]:
+    return {match[1] for one in said for arg in one.args if (match := _ZONE.match(arg))}
+
+
+def _caches(said: Sequence[Statement]) -> Iterator[str]:
+    for kind in _CACHING:
+        known = _zones_in(_named(said, f"{kind}_cache_path"))
+        for one in _named(said, f"{kind}_cache"):
+            if _NAME.fullmatch(one.value) and one.value not in {*known, "off"}:
+                yield f"{kind}_cache_path {_CACHES}/{kind}_{one.value} keys_zone={one.value}:1m;"
+
+
+def _upstreams(facts: Facts) -> Iterator[str]:
+    for proxied in facts.proxied:
+        if proxied.target.kind in _WITHOUT_PORTS:
+            for name in sorted(proxied.target.names() or ()):
+                if _NAME.fullmatch(name) and name not in facts.upstreams:
+                    yield f"upstream {name} {{ server {name}; }}"
