@@ -32,6 +32,7 @@ STARTED: Final = (
     "websocket-map-that-keeps",
     "close-always",
     "variable-with-an-address",
+    "variables-for-all-parts",
     "variable-with-an-upstream",
     "variable-of-a-map",
     "split-clients",
@@ -56,6 +57,15 @@ SURROUNDINGS: Final[Mapping[str, Case]] = {
         "ssl_protocols TLSv1.2; ssl_ciphers ECDHE-RSA-AES128-GCM-SHA256;\n"
         "location / { proxy_pass https://App.Internal; } }\n"
         "server { listen 127.0.0.1:8080; location / { proxy_pass http://localhost:3000; } }"
+    ),
+    "site-alone": Case(
+        files={
+            "site.conf": "server { listen 443 ssl; server_name wiki.*; include /config/ssl.conf;\n"
+            "access_log /var/log/nginx/wiki.log main; limit_req zone=each burst=5; limit_conn all 10;\n"
+            "location / { include /config/proxy.conf; proxy_cache pages;\n"
+            "set $app wiki; set $port 3000; set $proto http; proxy_pass $proto://$app:$port; }\n"
+            "location /php { fastcgi_pass fpm; } }\n"
+        }
     ),
     "names-of-the-lab": whole(
         "upstream api { server client:3000; keepalive 8; }\n"

@@ -160,6 +160,11 @@ CASES: Final[Mapping[str, Case]] = {
         "resolver 127.0.0.11;\nserver { set $backend http://web:3000; location / { proxy_pass $backend; } }",
         proxied=(place("/", "no"),),
     ),
+    "variables-for-all-parts": whole(
+        "resolver 127.0.0.11;\nserver { location / { set $app wiki; set $port 3000; set $proto http;\n"
+        "proxy_pass $proto://$app:$port; } }",
+        proxied=(place("/", "no"),),
+    ),
     "variable-with-an-upstream": whole(
         f'{APP}server {{ location / {{ set $pool "app"; proxy_pass http://$pool$request_uri; {BOTH} }} }}',
         proxied=(place("/", "yes"),),

@@ -12,7 +12,7 @@ from tuneproof.audit.variables import pattern_of, possible_values
 
 KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """Modules that pass requests on, each by a directive "<kind>_pass"."""
-_URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+)://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
+_URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc"})
 # Variables with the request's own path, which may follow a variable with the address.
@@ -47,12 +47,14 @@ class Target:
         block: The block that it stands in.
         statement: The directive.
         host: The host of its address, with variables as written.
+        scheme: Its scheme, likewise; empty where it has none.
     """
 
     kind: str
     block: Block
     statement: Statement
     host: str
+    scheme: str
 
     @property
     def to(self) -> str:
@@ -73,7 +75,16 @@ class Target:
         values = possible_values(self.host, self.block)
         if values is None:
             return None
-        return frozenset(_host_and_port(value, has_scheme=self.kind in _SPEAKERS).lower() for value in values)
+        return frozenset(_parts(value, has_scheme=self.kind in _SPEAKERS)[1].lower() for value in values)
+
+    def schemes(self) -> frozenset[str] | None:
+        """Return what its scheme may be, in lower case and "" for none; None: only a request can tell."""
+        values = possible_values(self.scheme or self.host, self.block)
+        if values is None:
+            return None
+        if not self.scheme:
+            values = frozenset(_parts(value, has_scheme=self.kind in _SPEAKERS)[0] for value in values)
+        return frozenset(map(str.lower, values))
 
     def may_be(self, name: str) -> bool:
         """Tell whether its address could be this name, whatever its variables are."""
@@ -123,15 +134,18 @@ def _targets(block: Block) -> Iterator[Target]:
     for statement in block.own:
         kind = statement.name.removesuffix("_pass")
         if statement.name.endswith("_pass") and kind in KINDS and statement.args:
-            host = _host_and_port(statement.value, has_scheme=kind in _SPEAKERS)
-            yield Target(kind=kind, block=block, statement=statement, host=_PATHS.sub("", host))
+            scheme, host = _parts(statement.value, has_scheme=kind in _SPEAKERS)
+            yield Target(kind=kind, block=block, statement=statement, host=_PATHS.sub("", host), scheme=scheme)
     for inner in block.blocks:
         yield from _targets(inner)
 
 
-def _host_and_port(text: str, *, has_scheme: bool) -> str:
-    """Return the address in what is passed to: "app:8080" of "http://app:8080/path", "unix:/run/php.sock" as it is."""
-    url = _URL.match(text)
-    rest = url["rest"] if url and url["scheme"] and has_scheme else text
+def _parts(text: str, *, has_scheme: bool) -> tuple[str, str]:
+    """Return scheme and address of what is passed to: "http" and "app:8080" of "http://app:8080/path".
+
+    Of "unix:/run/php.sock" the address is all of it.
+    """
+    url = _URL.match(text) if has_scheme else None
+    scheme, rest = (url["scheme"] or "", url["rest"]) if url else ("", text)
     match = _HOST.match(rest)
-    return match[0] if match else rest
+    return scheme, match[0] if match else rest

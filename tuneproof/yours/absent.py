@@ -45,7 +45,7 @@ class Absent:
     @property
     def told(self) -> tuple[str, ...]:
         """What is made, in words."""
-        return tuple(f"{line} made, since your files use it and do not have it" for line in self.lines)
+        return tuple(f"{line}  # used in your files, and defined nowhere in them" for line in self.lines)
 
 
 def absent_of(facts: Facts, *, folder: str) -> Absent:

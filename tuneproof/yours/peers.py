@@ -161,18 +161,14 @@ def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
     """Yield addresses as written, each with the port that goes without saying."""
     for proxied in facts.proxied:
         target = proxied.target
-        scheme = target.to.partition("://")[0].lower() if "://" in target.to else ""
-        default = _SCHEMES.get(scheme, _HTTP_PORT)
-        names = target.names()
-        if names is None:
-            yield target.host, default
-            continue
-        for name in sorted(names):
+        names, schemes = target.names(), target.schemes()
+        ports = sorted({_SCHEMES.get(scheme, _HTTP_PORT) for scheme in (_SCHEMES if schemes is None else schemes)})
+        for name in [target.host] if names is None else sorted(names):
             if name in facts.upstreams:
                 for server in facts.upstreams[name].servers:
                     yield server, _HTTP_PORT
             elif name:
-                yield name, default
+                yield from ((name, port) for port in ports)
     for block in facts.configuration.main.all("stream"):
         yield from _of_stream(block)
     # Looked up at the start, whether anything is passed on to them or not.

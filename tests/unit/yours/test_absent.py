@@ -87,5 +87,5 @@ def test_what_is_made_stands_in_the_file_around_it_and_is_told(tmp_path: Path) -
     )
     assert own.materials == {"/etc/nginx/tls.crt": "tls.crt", "/etc/nginx/tls.key": "tls.key"}
     assert "mkdir -p /var/log /var/cache/nginx" in own.files[own.script].decode()
-    assert any(told.startswith("log_format main") and "made" in told for told in found.told)
+    assert any(told.startswith("log_format main") and "defined nowhere" in told for told in found.told)
     assert any(told.startswith("log_format main") for told in own.told)

@@ -63,6 +63,25 @@ def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:
     assert found.local_names
 
 
+def test_ports_go_by_schemes_wherever_these_are_said(tmp_path: Path) -> None:
+    """Of a scheme that only a request knows, all of them may be meant."""
+    found = peers(
+        tmp_path,
+        "resolver 10.9.9.9;\nserver { listen 80; set $app wiki; set $proto HTTPS; set $url https://one.internal;\n"
+        "location / { proxy_pass $proto://$app; }\nlocation /u { proxy_pass $url; }\n"
+        "location /p { proxy_pass ${proto}://two.internal:8443; }\n"
+        "location /s { proxy_pass $scheme://three.internal; } }",
+    )
+    spoken = {(peer.host, peer.port) for peer in found.passed_to}
+    assert spoken == {
+        ("wiki", 443),
+        ("one.internal", 443),
+        ("two.internal", 8443),
+        ("three.internal", 80),
+        ("three.internal", 443),
+    }
+
+
 def test_stream_is_looked_up_at_the_start_too(tmp_path: Path) -> None:
     """So its names must exist, though nothing of it is proven."""
     files = http("server { listen 80; }")
