@@ -10,6 +10,7 @@ from tuneproof.proof.inference.tallies import Share, Tally
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Remedy
 from tuneproof.wording import size
+from tuneproof.yours.refusers import refusers
 from tuneproof.yours.trials import MIB
 from tuneproof.yours.ways import Way
 
@@ -31,14 +32,6 @@ _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
 # Turns are counted in classes an eighth apart.
 _TURN_CLASS: Final = 0.125
-# https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on: who may have refused a request.
-_REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
-    401: ("auth_basic", "auth_request", "auth_jwt"),
-    403: ("deny", "auth_request", "valid_referers", "if"),
-    404: ("try_files", "root", "return"),
-    429: ("limit_req", "limit_conn"),
-    503: ("limit_req", "limit_conn"),
-}
 
 
 def connects(name: str, way: Way, arm: str) -> OwnClaim:
@@ -244,11 +237,7 @@ def _refused(figures: Mapping[str, Metric], way: Way) -> str:
     for name, number in figures.items():
         if name.startswith("status_") and number:
             status = int(name.removeprefix("status_"))
-            behind = [
-                f"{said.name} ({said.file}:{said.line})"
-                for directive in _REFUSERS.get(status, ())
-                for said in way.proxied.target.block.in_effect(directive)[:1]
-            ]
+            behind = [f"{said.name} ({said.file}:{said.line})" for said in refusers(status, way.proxied.target.block)]
             by = f", perhaps by {' or '.join(behind)}" if behind else ""
             told.append(f"{number:g} times {status or 'no answer'}{by}")
     return "; ".join(told)

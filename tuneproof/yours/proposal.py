@@ -54,6 +54,8 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
         "net.ipv4.conf.all.route_localnet": "1",
     }
 )
+# https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
+_ABSENT: Final = frozenset({"!-f", "!-e"})
 _PROVEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "upstream_keepalive": "keep connections to the upstream",
@@ -281,12 +283,18 @@ def _kinds(ways: Sequence[Way]) -> list[Way]:
 
 
 def _served(ways: Sequence[Way]) -> Iterator[str]:
-    """Yield files that must be there for a request to be passed on: try_files wants them."""
+    """Yield files that must be there for a request to be passed on: try_files wants them, or an if with -f or -e."""
     for way in ways:
         block = way.proxied.target.block
         tried, root = block.setting("try_files"), block.setting("root")
         wants = tried is not None and tried.args[-1:] and tried.args[-1].startswith("=")
-        if wants and root is not None and root.value.startswith("/") and "$" not in root.value:
+        tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
+        if (
+            (wants or not _ABSENT.isdisjoint(tests))
+            and root is not None
+            and root.value.startswith("/")
+            and "$" not in root.value
+        ):
             yield posixpath.join(root.value, way.path.lstrip("/"))
 
 

@@ -115,3 +115,24 @@ def test_what_cannot_be_proven_says_why(tmp_path: Path, text: str, why: str) -> 
     """Before anything is started."""
     with pytest.raises(BadInputError, match=why):
         proposed(tmp_path, {"nginx.conf": text})
+
+
+@pytest.mark.parametrize(
+    ("wants", "is_made"),
+    [
+        ("try_files $uri =404;", True),
+        ("if (!-f $document_root$fastcgi_script_name) { return 404; }", True),
+        ("if (!-e $request_filename) { return 404; }", True),
+        ("try_files $uri /index.php;", False),
+        ("if ($request_method = POST) { return 405; }", False),
+    ],
+)
+def test_a_file_that_must_be_there_is_made(wants: str, tmp_path: Path, *, is_made: bool) -> None:
+    """Before it is passed on to FastCGI, as is usual."""
+    found = proposed(
+        tmp_path,
+        http(f"server {{ root /srv/app;\n location ~ \\.php$ {{ {wants} fastcgi_pass unix:/run/fpm.sock; }} }}"),
+    )
+    own = found.scenario.arms[0].subject.own
+    assert own is not None
+    assert ("/srv/app/index.php" in own.files[own.script].decode()) == is_made

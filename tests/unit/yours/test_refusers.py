@@ -1,0 +1,21 @@
+"""Who may have answered in the place of the upstream."""
+
+from pathlib import Path
+
+from tests.unit.yours.own import http, opened
+from tuneproof.yours.refusers import refusers
+
+
+def test_directives_and_conditions_are_told_by_the_status_that_they_answer_with(tmp_path: Path) -> None:
+    """Those of the location, and those around it."""
+    server = (
+        "server {\nif ($bad) { return 403; }\ndeny all;\nlocation / {\nif (!-f $request_filename) { return 404; }\n"
+        "if ($old) { return 404 gone; }\nif ($x) { set $y 404; }\nproxy_pass http://a;\n}\n}"
+    )
+    found, _ = opened(tmp_path, http(server))
+    block = found.facts.proxied[0].target.block
+    first = next(found.facts.configuration.main.all("server")).line
+    told = {
+        status: [(one.name, one.line - first) for one in refusers(status, block)] for status in (401, 403, 404, 503)
+    }
+    assert told == {401: [], 403: [("deny", 2), ("if", 1)], 404: [("if", 4), ("if", 5)], 503: []}
