@@ -1,6 +1,5 @@
 """From a configuration to the scenario that proves what advice gains on it."""
 
-import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -28,7 +27,7 @@ from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, Needs, needs_of
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
-from tuneproof.yours.ways import NoWay, Way, entries_of, ways_of
+from tuneproof.yours.ways import NoWay, Way, entries_of, files_wanted, ways_of
 
 SCENARIO: Final = "yours"
 DEFAULT_MAIN: Final = "/etc/nginx/nginx.conf"
@@ -54,8 +53,6 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
         "net.ipv4.conf.all.route_localnet": "1",
     }
 )
-# https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
-_ABSENT: Final = frozenset({"!-f", "!-e"})
 _PROVEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "upstream_keepalive": "keep connections to the upstream",
@@ -238,7 +235,7 @@ class _Proposer:
                 remedy="put each block of nginx.conf on a line of its own",
             )
         places = self._places
-        served = [] if self._wanted.image else list(_served(self._ways))
+        served = [] if self._wanted.image else list(files_wanted(self._ways))
         files = {
             **places.files({**texts, **changed}),
             SCRIPT: script(self._needs, main=places.main, served=served, sockets=self._peers.sockets).encode(),
@@ -280,22 +277,6 @@ def _kinds(ways: Sequence[Way]) -> list[Way]:
         key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
         kinds.setdefault(key, way)
     return list(kinds.values())
-
-
-def _served(ways: Sequence[Way]) -> Iterator[str]:
-    """Yield files that must be there for a request to be passed on: try_files wants them, or an if with -f or -e."""
-    for way in ways:
-        block = way.proxied.target.block
-        tried, root = block.setting("try_files"), block.setting("root")
-        wants = tried is not None and tried.args[-1:] and tried.args[-1].startswith("=")
-        tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
-        if (
-            (wants or not _ABSENT.isdisjoint(tests))
-            and root is not None
-            and root.value.startswith("/")
-            and "$" not in root.value
-        ):
-            yield posixpath.join(root.value, way.path.lstrip("/"))
 
 
 def _place(one: Way | NoWay) -> str:

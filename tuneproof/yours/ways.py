@@ -1,6 +1,7 @@
 """How a request gets to each place that passes requests on: which port, which host, which path."""
 
 import itertools
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ _GUESSES: Final = (
 )
 _REGEX: Final = ("~", "~*")
 _FIRST_ENTRY_PORT: Final = 28080
+# https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
+_ABSENT: Final = frozenset({"!-f", "!-e"})
 _HTTP_KINDS: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
 
 
@@ -240,3 +243,19 @@ def _matches(location: Block, path: str) -> bool:
     except re.error:
         # Of PCRE, and none of ours.
         return False
+
+
+def files_wanted(ways: Sequence[Way]) -> Iterator[str]:
+    """Yield files that must be there for a request to be passed on: try_files wants them, or an if with -f or -e."""
+    for way in ways:
+        block = way.proxied.target.block
+        tried, root = block.setting("try_files"), block.setting("root")
+        wants = tried is not None and tried.args[-1:] and tried.args[-1].startswith("=")
+        tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
+        if (
+            (wants or not _ABSENT.isdisjoint(tests))
+            and root is not None
+            and root.value.startswith("/")
+            and "$" not in root.value
+        ):
+            yield posixpath.join(root.value, way.path.lstrip("/"))
