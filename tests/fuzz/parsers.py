@@ -22,6 +22,7 @@ from tuneproof.explain.diagnosis.render import lines, to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import Source
+from tuneproof.explain.parse import error_log
 from tuneproof.explain.parse.access_log import figures as log_figures
 from tuneproof.explain.parse.access_log.guess import guess_format
 from tuneproof.explain.parse.access_log.log_format import compile_format
@@ -153,6 +154,13 @@ def _pidstat(content: bytes) -> None:
     told(pidstat_figures.figures(pidstat.report(_text(content))))
 
 
+def _error_log(content: bytes) -> None:
+    log = error_log.parse(_text(content).split("\n"))
+    require(sum(log.levels.values()) == log.messages, "messages without a level")
+    require(sum(log.events.values()) <= log.messages, "more events than messages")
+    told(error_log.figures(log))
+
+
 def _sockets(parse: Callable[[str], SocketTable], content: bytes) -> None:
     told(socket_figures(parse(_text(content))))
 
@@ -216,6 +224,7 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "pcapng": _capture,
     "capture-gzip": _capture,
     "access-log": _access_log,
+    "error-log": _error_log,
     "log-format": _log_format,
     "nginx-conf": _nginx_conf,
     "proc-net": partial(_counters, proc_net.snapshots),

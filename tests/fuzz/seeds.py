@@ -10,6 +10,7 @@ from tests.fuzz.parsers import FILE_END
 from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tests.support.configurations import CASES
 from tests.support.hdr_logs import Interval, write
+from tests.unit.explain.parse import test_error_log as of_errors
 from tests.unit.explain.parse.access_log import test_access_log as of_logs
 from tests.unit.explain.parse.access_log import test_guess as of_guess
 from tests.unit.explain.parse.load_tools import test_ab as of_ab
@@ -132,6 +133,7 @@ _HISTOGRAMS: Final = (
 )
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "access-log": _LOGS,
+    "error-log": (of_errors.LOG, of_errors.CONTAINER),
     "log-format": _FORMATS,
     "nginx-conf": _NGINX_CONFS,
     "proc-net": (_READINGS, NETSTAT, _WRAPPING),

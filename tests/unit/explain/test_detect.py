@@ -19,6 +19,7 @@ SOCKET = {
     "idiag_wqueue": 0,
 }
 SAMPLES = {
+    Kind.ERROR_LOG: "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed\n",
     Kind.CAPTURE: "\x0a\x0d\x0d\x0a",
     Kind.HLOG: '#[Logged with wrk2]\n#[Histogram log format version 1.3]\n"StartTimestamp","Interval_Length"\n',
     Kind.SOCK_DIAG: json.dumps([SOCKET]),

@@ -8,6 +8,7 @@ import pytest
 from tuneproof.errors import BadInputError
 from tuneproof.explain import opening as reading
 from tuneproof.explain.detect import Kind
+from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.found import Found
 from tuneproof.explain.opening import sources
@@ -55,6 +56,25 @@ def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
     assert (found.name, found.kind, found.error) == ("core.dump", Kind.ACCESS_LOG, None)
     assert (figure(found, "requests"), figure(found, "format")) == (3, "combined")
     assert explanation.evidence.access_logs[0].content.requests == 3
+
+
+def test_what_a_container_prints_is_both_logs(folder: Path) -> None:
+    """Requests and errors, line by line as they come; neither is in the way of the other."""
+    requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
+    refused = (
+        "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed (111: Connection refused) while connecting to upstream"
+    )
+    text = "".join(f'{request}\n{refused}, upstream: "http://10.0.0.5:80/"\n' for request in requests)
+    (folder / "docker.log").write_text(f"{text}10.0.0.9 broken\n")
+    (folder / "error.log").write_text(f"{refused}\n" * 6)
+    found = explained("docker.log")
+    (file,) = found.found
+    assert (file.kind, file.error) == (Kind.ACCESS_LOG, None)
+    assert (figure(file, "requests"), figure(file, "connections that upstreams refused")) == (6, 6)
+    assert [warning[:7] for warning in file.warnings[-1:]] == ["line 13"]
+    assert found.diagnosis.assessments[0].verdict is CauseVerdict.FOUND
+    (alone,) = explained("error.log").found
+    assert (alone.kind, alone.warnings, figure(alone, "messages")) == (Kind.ERROR_LOG, (), 6)
 
 
 def test_lines_in_another_format_are_told_with_samples(folder: Path) -> None:

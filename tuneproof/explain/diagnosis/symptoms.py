@@ -13,6 +13,7 @@ from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.error_log import Event
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.wording import count, seconds, share
 
@@ -27,6 +28,17 @@ BEYOND_HANDSHAKE: Final = 10
 # One segment in twenty: no path that anybody would call working.
 REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
+# What needs no share of anything to matter: nginx logs a failed request each time.
+_TROUBLE: Final = (
+    Event.CONNECT_TIMED_OUT,
+    Event.ANSWER_TIMED_OUT,
+    Event.HUNG_UP,
+    Event.NONE_LEFT,
+    Event.UNRESOLVED,
+    Event.LIMITED,
+    Event.NO_CONNECTIONS,
+    Event.NO_DESCRIPTORS,
+)
 _SERVER_ERRORS: Final = range(500, 600)
 _SINCE_BOOT: Final = (
     ("TcpExt.ListenOverflows", "connections met a full accept queue"),
@@ -49,6 +61,10 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     for log in evidence.access_logs:
         for text in _of_log(log.content):
             yield Reason(text=text, file=log.name)
+    for named in evidence.error_logs:
+        for event in _TROUBLE:
+            if number := named.content.of(event):
+                yield Reason(text=f"nginx's error log, {event.value}: {number}.", file=named.name)
     yield from departures(evidence)
     for run in evidence.load_runs:
         for text in _of_load(run.content):

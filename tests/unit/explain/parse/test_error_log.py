@@ -1,0 +1,130 @@
+"""What nginx's error log says, in nginx's own words."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tuneproof.explain.parse.error_log import Collector, Event, figures, parse
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+BEHIND = (
+    ', client: 10.0.0.9, server: shop, request: "GET /a#b HTTP/1.1", upstream: "http://10.0.0.5:8080/a", host: "shop"'
+)
+AT = "2026/11/22 14:50:0{} [{}] 29#30: *{} "
+WORDS = {
+    Event.REFUSED: ("error", f"connect() failed (111: Connection refused) while connecting to upstream{BEHIND}"),
+    Event.CONNECT_TIMED_OUT: (
+        "error",
+        f"upstream timed out (110: Connection timed out) while connecting to upstream{BEHIND}",
+    ),
+    Event.ANSWER_TIMED_OUT: (
+        "error",
+        f"upstream timed out (110: Connection timed out) while reading response header from upstream{BEHIND}",
+    ),
+    Event.HUNG_UP: (
+        "error",
+        f"upstream prematurely closed connection while reading response header from upstream{BEHIND}",
+    ),
+    Event.NONE_LEFT: ("error", f"no live upstreams while connecting to upstream{BEHIND}"),
+    Event.UNRESOLVED: ("error", f"app.internal could not be resolved (3: Host not found){BEHIND}"),
+    Event.TO_FILE: (
+        "warn",
+        (
+            "an upstream response is buffered to a temporary file /var/cache/nginx/proxy_temp/4/01/0000000014 while "
+            f"reading upstream{BEHIND}"
+        ),
+    ),
+    Event.CLIENT_LEFT: (
+        "info",
+        (
+            "epoll_wait() reported that client prematurely closed connection, so upstream connection is closed too "
+            f"while sending request to upstream{BEHIND}"
+        ),
+    ),
+    Event.CLIENT_TIMED_OUT: ("info", f"client timed out (110: Connection timed out) while sending response{BEHIND}"),
+    Event.LIMITED: ("error", 'limiting requests, excess: 5.112 by zone "each", client: 10.0.0.9, server: shop'),
+    Event.NO_CONNECTIONS: ("alert", "1024 worker_connections are not enough while connecting to upstream"),
+    Event.NO_DESCRIPTORS: ("crit", "accept4() failed (24: Too many open files)"),
+}
+LOG = "".join(
+    f"{AT.format(number % 10, level, number)}{words}\n" for number, (level, words) in enumerate(WORDS.values())
+)
+CONTAINER = "".join(f"web-1  | {line}\n10.0.0.9 - - [22/Nov/2026:14:50:01 +0000] GET\n" for line in LOG.splitlines())
+
+
+@pytest.mark.parametrize("event", Event)
+def test_each_event_is_told_by_nginxs_words(event: Event) -> None:
+    """And by nothing else."""
+    level, words = WORDS[event]
+    log = parse([f"{AT.format(0, level, 7)}{words}"])
+    assert (log.events, log.levels, log.messages) == ({event: 1}, {level: 1}, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "event"),
+    [
+        ("connect() failed (61: Connection refused) while connecting to upstream", Event.REFUSED),
+        ("recv() failed (104: Connection reset by peer) while reading response header from upstream", Event.HUNG_UP),
+        ("upstream timed out (60: Operation timed out) while connecting to upstream", Event.CONNECT_TIMED_OUT),
+        ("upstream timed out (110: Connection timed out) while SSL handshaking to upstream", Event.ANSWER_TIMED_OUT),
+        ("client prematurely closed connection while sending request to upstream", Event.CLIENT_LEFT),
+        ('limiting connections by zone "all"', Event.LIMITED),
+        ('open() "/srv/x" failed (2: No such file or directory)', None),
+        ("recv() failed (104: Connection reset by peer) while waiting for request", None),
+        ('FastCGI sent in stderr: "PHP message: Connection refused"', None),
+    ],
+)
+def test_other_words_for_the_same(words: str, event: Event | None) -> None:
+    """Of other systems and other moments; what nobody asks for is counted by its level only."""
+    log = parse([f"{AT.format(0, 'error', 7)}{words}{BEHIND}"])
+    assert log.events == ({} if event is None else {event: 1})
+
+
+def test_a_log_is_summed_up() -> None:
+    """Its times, its levels, and whose upstream it is about."""
+    log = parse(LOG.split("\n"))
+    assert log.messages == len(WORDS)
+    assert log.events == dict.fromkeys(Event, 1)
+    assert (log.first, log.last) == (
+        datetime(2026, 11, 22, 14, 50, 0, tzinfo=UTC),
+        datetime(2026, 11, 22, 14, 50, 9, tzinfo=UTC),
+    )
+    assert log.whose(Event.REFUSED) == "10.0.0.5:8080"
+    assert log.whose(Event.LIMITED) == "upstreams"
+    told = {figure.key: figure.value for figure in figures(log)}
+    assert (told["messages"], told["refused"], told["duration_s"]) == (len(WORDS), 1, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("upstreams", "whose"),
+    [
+        (("fastcgi://unix:/run/php.sock:",), "unix:/run/php.sock"),
+        (("http://[::1]:80/",), "[::1]:80"),
+        (("http://a:1/", "http://b:1/"), "upstreams"),
+        ((), "upstreams"),
+    ],
+)
+def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], whose: str) -> None:
+    """It may be a socket, an address or a name."""
+    said = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
+    log = parse([f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading{each}" for each in said])
+    assert log.whose(Event.ANSWER_TIMED_OUT) == whose
+
+
+def test_lines_between_are_no_messages() -> None:
+    """Requests, what PHP wrote, days that there are not; a runtime's own words may stand in front."""
+    collector = Collector()
+    told = [collector.add(line) for line in CONTAINER.split("\n")[:-1]]
+    assert told == [True, False] * len(WORDS)
+    others = ["", "PHP message: #1 x", "2026/02/30 10:00:00 [error] 1#1: x", '1.2.3.4 - - [22/Nov/2026] "GET /#" 200']
+    assert not any(Collector().add(line) for line in others)
+    log = collector.log()
+    assert log is not None
+    assert log.messages == len(WORDS)
+    assert Collector().log() is None
+
+
+def test_what_is_none_is_told() -> None:
+    """It is not an empty one."""
+    with pytest.raises(MalformedEvidenceError, match="found none"):
+        parse(["hello"])

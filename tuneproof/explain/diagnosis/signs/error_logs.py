@@ -1,0 +1,33 @@
+"""What nginx's error log says more than once or twice: it may span years, and tells no number of requests."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.parse.error_log import Event
+
+# Three are no single event.
+ENOUGH: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaidOften:
+    """An event.
+
+    Attributes:
+        number: How often it happened.
+        whose: The upstream that it is about; "upstreams" for several.
+        file: The log.
+    """
+
+    number: int
+    whose: str
+    file: str
+
+
+def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
+    """Yield the logs in which an event happened often enough to mean something."""
+    for named in evidence.error_logs:
+        if (number := named.content.of(event)) >= ENOUGH:
+            yield SaidOften(number=number, whose=named.content.whose(event), file=named.name)
