@@ -11,7 +11,7 @@ import pytest
 from tuneproof.cli import main as cli
 from tuneproof.cli import suite
 from tuneproof.cli.output import say
-from tuneproof.cli.test import NO_HANG
+from tuneproof.cli.test import IN_PARALLEL, NO_HANG
 from tuneproof.errors import EngineUnavailableError
 
 
@@ -65,7 +65,7 @@ def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> l
     return given
 
 
-PARALLEL = [*PYTEST, "tests/unit", "-n", "auto", "--dist", "loadgroup", *NO_HANG]
+PARALLEL = [*PYTEST, "tests/unit", *IN_PARALLEL, *NO_HANG]
 UNIT = [*PARALLEL, "-m", "not slow"]
 ALONE = [*PYTEST, "tests/lab", *PLAIN, *NO_HANG]
 LAB = [*ALONE, "-m", "not slow"]
