@@ -74,9 +74,11 @@ def test_who_steps_aside_leaves_all_else_and_its_own_open_cells_to_the_others() 
     calm, taken = taking(pile.parts_for("b"))
     wait_for(taken, 2)
     pile.step_aside("a", [again])
-    calm.join(10)
+    wait_for(taken, 3)
     assert taken == [two, three, again]
     assert list(noisy) == []
+    calm.join(10)
+    assert not calm.is_alive()
     assert pile.open_parts == ()
 
 
