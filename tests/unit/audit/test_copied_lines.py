@@ -165,3 +165,29 @@ def test_what_stands_in_stream_is_not_meant() -> None:
     text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=NEWEST)
     assert states(found, "copied_defaults_change_nothing") == []
+
+
+NEXT = "proxy_next_upstream error timeout http_500 http_502;"
+
+
+@pytest.mark.parametrize(
+    ("upstream", "to", "is_told"),
+    [
+        ("server 10.0.0.1; server 10.0.0.2;", "u", True),
+        ("server 10.0.0.1;", "u", False),
+        ("server 10.0.0.1; server 10.0.0.2 backup;", "u", True),
+        ("server 10.0.0.1; server 10.0.0.2 max_fails=0;", "u", False),
+        ("server unix:/a.sock; server [::1]:80 down;", "u", False),
+        ("server unix:/a.sock;", "u", False),
+        ("server app:8080;", "u", True),
+        ("server 10.0.0.1;", "10.0.0.9:81", False),
+        ("server 10.0.0.1;", "localhost", True),
+        ("server 10.0.0.1;", "$host", True),
+    ],
+)
+def test_listed_5xx_are_told_where_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
+    """One that is alone is asked whatever it answered (ngx_http_upstream_get_round_robin_peer)."""
+    server = f"server {{ location / {{ proxy_pass http://{to}; }} }}"
+    text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")
+    assert ("listed_5xx_take_the_service_down" in [one.claim for one in found.advice]) == is_told
