@@ -11,6 +11,7 @@ from tuneproof.audit.facts import Facts
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.variables import variables
 from tuneproof.yours.needs import CERTIFICATE, KEY, Needs
+from tuneproof.yours.peers import ENGINES_RESOLVER
 
 _CACHES: Final = "/var/cache/nginx"
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
@@ -21,8 +22,6 @@ _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _BUILT_IN: Final = "combined"
 # Which rate it really has nobody knows: it shall not be what is measured.
 _UNLIMITED: Final = "1000000r/s"
-# The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services
-_RESOLVER: Final = "resolver 127.0.0.11;"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ def absent_of(facts: Facts, *, folder: str) -> Absent:
     said = [statement for statement, _ in facts.configuration.main.everything()]
     lines = [*_formats(said), *_zones(said), *_caches(said), *_upstreams(facts)]
     if any(variables(proxied.target.host) for proxied in facts.proxied) and not _named(said, "resolver"):
-        lines.append(_RESOLVER)
+        lines.append(f"resolver {ENGINES_RESOLVER};")
     files = {}
     servers = facts.configuration.main.all("server")
     if any(block.listens_with("ssl") and block.setting("ssl_certificate") is None for block in servers):

@@ -14,8 +14,8 @@ _SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
 _HTTP_PORT: Final = 80
 _LOCALHOST: Final = "127.0.0.1"
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
-# The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services
-_ENGINES_RESOLVER: Final = "127.0.0.11"
+ENGINES_RESOLVER: Final = "127.0.0.11"
+"""The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def peers_of(facts: Facts) -> Peers:
         for arg in said.args
         if "=" not in arg
     ]
-    known = [one for one in resolvers if is_ipv4(one) and one != _ENGINES_RESOLVER]
+    known = [one for one in resolvers if is_ipv4(one) and one != ENGINES_RESOLVER]
     return Peers(
         passed_to=tuple(dict.fromkeys(found)),
         resolvers=tuple(dict.fromkeys(known)),

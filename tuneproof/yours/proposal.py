@@ -127,10 +127,7 @@ class _Proposer:
         self._peers: Peers = peers_of(found.facts)
         taken = {*own_ports(found.facts), *self._peers.local_ports}
         self._probe_port = next(port for port in range(_FIRST_PROBE_PORT, 1 << 16) if port not in taken)
-        around = [probe_server(self._probe_port), *absent.lines]
-        self._places = replace(
-            places, wrapper=places.wrapper.replace("http {\n", "\n".join(["http {", *around, ""]), 1)
-        )
+        self._places = places.with_lines([probe_server(self._probe_port), *absent.lines])
         changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
         self._changes: Changes = replace(changes, told=(*absent.told, *changes.told))
         all_ways = ways_of(found.facts, location=wanted.location, host=wanted.host)

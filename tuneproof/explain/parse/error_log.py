@@ -17,9 +17,9 @@ from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 # Containers' runtimes put a name or a time of their own in front.
-PREFIX: Final = r"(?:[^\[\]\n]{1,80}? )?"
+_PREFIX: Final = r"(?:[^\[\]\n]{1,80}? )?"
 LINE: Final = (
-    rf"{PREFIX}(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) \[(debug|info|notice|warn|error|crit|alert|emerg)\] \d+#\d+: "
+    rf"{_PREFIX}(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) \[(debug|info|notice|warn|error|crit|alert|emerg)\] \d+#\d+: "
 )
 """What a message begins with."""
 _BEGINNING: Final = 160
@@ -91,7 +91,7 @@ class ErrorLog:
         return self.events.get(event, 0)
 
     def whose(self, event: Event) -> str:
-        """Return the upstream that an event is mostly about, such as "10.0.0.5:8080"; "upstreams" for several."""
+        """Return the one upstream that an event is about, such as "10.0.0.5:8080"; "upstreams" for several, or none."""
         named = self.upstreams.get(event, {})
         return next(iter(named)) if len(named) == 1 else "upstreams"
 
