@@ -35,12 +35,9 @@ table ip tuneproof-entries {{
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
     """Give this network namespace addresses of its own, and lead ports to them.
 
-    Args:
-        entries: Each a port of this namespace, an IPv4 address and the port there.
-
-    Raises:
-        ValueError: One of them is no IPv4 address.
-        subprocess.CalledProcessError: The kernel refused.
+    entries: each a port of this namespace, an IPv4 address and the port there.
+    Raises ValueError: one of them is no IPv4 address.
+    Raises subprocess.CalledProcessError: the kernel refused.
     """
     rules = []
     for port, address, there in entries:
@@ -56,13 +53,8 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
 def add_addresses(count: int, used: Sequence[str]) -> list[str]:
     """Give the role's link further addresses of its subnet, for one machine that stands for many clients.
 
-    Args:
-        count: How many at the most.
-        used: Addresses that are somebody's.
-
-    Raises:
-        ValueError: There is none left.
-        subprocess.CalledProcessError: The kernel refused.
+    Raises ValueError: there is none left.
+    Raises subprocess.CalledProcessError: the kernel refused.
     """
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
@@ -74,9 +66,8 @@ def add_addresses(count: int, used: Sequence[str]) -> list[str]:
 def lead(addresses: Sequence[str], to: str) -> None:
     """Lead what this network namespace sends to some addresses to another one.
 
-    Raises:
-        ValueError: One of them is no IPv4 address.
-        subprocess.CalledProcessError: The kernel refused.
+    Raises ValueError: one of them is no IPv4 address.
+    Raises subprocess.CalledProcessError: the kernel refused.
     """
     checked = [str(ipaddress.IPv4Address(address)) for address in addresses]
     rules = _RULES.format(addresses=", ".join(checked), to=ipaddress.IPv4Address(to))

@@ -25,9 +25,7 @@ _TELLS: Final = (WireError, OSError, RuntimeError, subprocess.CalledProcessError
 class Agent:
     """The tasks of one netadmin container.
 
-    Args:
-        wire: The wire in front of the role; None where links are shaped natively, or not at all.
-        greeting: What there was to say at the start.
+    wire: the wire in front of the role; None where links are shaped natively, or not at all.
     """
 
     def __init__(self, wire: Wire | None, greeting: links.Greeting) -> None:
@@ -64,11 +62,7 @@ class Agent:
         return able
 
     def greet(self, _: links.Greet) -> links.Greeting:
-        """Say again what there was to say at the start.
-
-        Raises:
-            WireError: No wire could be raised then.
-        """
+        """Say again what there was to say at the start (WireError: no wire could be raised then)."""
         if self._greeting.error:
             raise WireError(self._greeting.error)
         return self._greeting

@@ -22,11 +22,7 @@ class CallsError(ValueError):
 
 
 def parse(content: bytes) -> dict[str, Calls]:
-    """Return what a record counts, by the name of the call.
-
-    Raises:
-        CallsError: It is no such record.
-    """
+    """Return what a record counts, by the name of the call (CallsError: it is no such record)."""
     if len(content) < _HEADER.size:
         raise CallsError(f"a record of calls has {len(content)} bytes")
     magic, _, count = _HEADER.unpack_from(content)
@@ -42,13 +38,9 @@ def parse(content: bytes) -> dict[str, Calls]:
 def of(pids: Sequence[int], *, proc: Path = PROC) -> CallsMade:
     """Return the same of several processes together.
 
-    Args:
-        pids: The processes. Their files are reached by way of the process table, which their own user may do
-            (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
-        proc: Where the process table is.
-
-    Raises:
-        CallsError: One of them does not count its calls.
+    pids: the processes. Their files are reached by way of the process table, which their own user may do
+    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
+    Raises CallsError: one of them does not count its calls.
     """
     total: dict[str, Calls] = {}
     for pid in pids:

@@ -38,12 +38,8 @@ _WITHIN_S: Final = 5.0
 class Capture:
     """A capture in a process of its own.
 
-    Args:
-        filter_: What to capture, see pcap-filter(7).
-        snap_bytes: Length that longer frames are cut to.
-
-    Raises:
-        OSError: The filter is none, or packets may not be captured here.
+    filter_: what to capture, see pcap-filter(7).
+    Raises OSError: the filter is none, or packets may not be captured here.
     """
 
     def __init__(self, *, filter_: str, snap_bytes: int) -> None:
@@ -67,8 +63,7 @@ class Capture:
 def compile_filter(filter_: str) -> bytes:
     """Return the instructions for a filter, as the kernel takes them (Documentation/networking/filter.rst).
 
-    Raises:
-        subprocess.CalledProcessError: It is no filter.
+    Raises subprocess.CalledProcessError: it is no filter.
     """
     listing = subprocess.run(
         ["tcpdump", "-y", "EN10MB", "-ddd", filter_], capture_output=True, check=True, text=True

@@ -41,15 +41,10 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
 
     Each takes scapy about half a millisecond.
 
-    Args:
-        sources: IPv4 addresses that they come from.
-        macs: MAC addresses that they come from and go to.
-        address: The server's IPv4 address.
-        port: Its port.
-        count: How many, 1 to 64512.
-
-    Raises:
-        ValueError: It is none, or there are not so many ports.
+    sources: IPv4 addresses that they come from.
+    address: the server's IPv4 address.
+    count: how many, 1 to 64512.
+    Raises ValueError: it is none, or there are not so many ports.
     """
     if not 1 <= count <= _PORTS:
         raise ValueError(f"{count} SYNs are asked for; it can be 1 to {_PORTS}, the number of ports")
@@ -69,14 +64,10 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
 def flood(address: str, *, port: int, count: int) -> dict[str, Any]:
     """Send SYNs to a server from addresses that nobody has; for the result see above.
 
-    Args:
-        address: Its IPv4 address, in the subnet of the role's link.
-        port: Its port.
-        count: How many, 1 to 64512.
-
-    Raises:
-        OSError: The server's MAC address is unknown, or the link takes no more frames.
-        ValueError: There is no address left to send from, or not so many ports.
+    address: its IPv4 address, in the subnet of the role's link.
+    count: how many, 1 to 64512.
+    Raises OSError: the server's MAC address is unknown, or the link takes no more frames.
+    Raises ValueError: there is no address left to send from, or not so many ports.
     """
     own = interface_network(ROLE_LINK)
     if ipaddress.IPv4Address(address) not in own.network:

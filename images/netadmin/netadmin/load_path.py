@@ -69,15 +69,7 @@ class Sink:
 
 
 def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> None:
-    """Load the path to a sink.
-
-    Args:
-        address: IPv4 address of the sink.
-        port: Its port.
-        seconds: How long.
-        rate_bytes_per_s: Rate of the link; more is offered. Not used for a stream, which finds it by itself.
-        stream: One TCP stream instead of datagrams.
-    """
+    """Load the path to a sink (address: IPv4 address of the sink)."""
     end_s = time.monotonic() + seconds
     if stream:
         with socket.create_connection((address, port), timeout=_WAIT_S) as connection:
@@ -96,11 +88,8 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
 def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> list[list[int]]:
     """Return what had arrived when of a load of the same arguments, between its warm-up and its end.
 
-    Returns:
-        [µs, bytes] each time that something new had arrived, both from the first; Ethernet headers included.
-
-    Raises:
-        OSError: Nothing arrives.
+    Returns [µs, bytes] each time that something new had arrived, both from the first; Ethernet headers included.
+    Raises OSError: nothing arrives.
     """
     del rate_bytes_per_s
     with Counter(ROLE_LINK) as counter:
@@ -110,8 +99,7 @@ def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) 
 class Counter:
     """An interface's counters of what it has received; see proc_pid_net(5) on /proc/net/dev.
 
-    Raises:
-        OSError: When first read: there is no such interface.
+    Raises OSError: when first read: there is no such interface.
     """
 
     def __init__(self, interface: str) -> None:
@@ -132,15 +120,7 @@ class Counter:
 
 
 def received(devices: str, interface: str) -> tuple[int, int]:
-    """Return an interface's received bytes and frames.
-
-    Args:
-        devices: Content of /proc/net/dev.
-        interface: The interface's name.
-
-    Raises:
-        OSError: It is not there.
-    """
+    """Return an interface's received bytes and frames (OSError: it is not there)."""
     for line in devices.splitlines():
         name, _, columns = line.partition(":")
         if name.strip() == interface:
@@ -152,11 +132,8 @@ def received(devices: str, interface: str) -> tuple[int, int]:
 class _Points:
     """What had arrived when, in the window of a load.
 
-    Args:
-        counter: Of the receiving interface.
-        seconds: How long the load lasts; it begins now.
-        segment_bytes: Payload of a stream's segments, whose headers a frame of many segments has only once; None for
-            datagrams.
+    segment_bytes: payload of a stream's segments, whose headers a frame of many segments has only once; None for
+    datagrams.
     """
 
     def __init__(self, counter: Counter, *, seconds: float, segment_bytes: int | None = None) -> None:

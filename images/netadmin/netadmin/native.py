@@ -24,8 +24,7 @@ _HARMLESS: Final = {
 def why_impossible(ip: IPRoute) -> str:
     """Try netem on a throwaway ifb link: a list of modules would miss what is built in, and a right that is lacking.
 
-    Returns:
-        Why this kernel cannot shape links in both directions; empty when it can.
+    Returns why this kernel cannot shape links in both directions; empty when it can.
     """
     try:
         ip.link("add", ifname=_TRIAL_LINK, kind="ifb")
@@ -47,9 +46,8 @@ def shape(
 ) -> dict[str, dict[str, float]]:
     """Shape both directions of an interface; read both back.
 
-    Raises:
-        netem.ShapingError: As :func:`netem.shape`.
-        NetlinkError: The kernel refused.
+    Raises netem.ShapingError: as :func:`netem.shape`.
+    Raises NetlinkError: the kernel refused.
     """
     if not ip.link_lookup(ifname=_IFB):
         (source,) = ip.link_lookup(ifname=interface)

@@ -19,13 +19,8 @@ _TIMEOUT_S: Final = 1.0
 def try_natively(ip: IPRoute, wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     """Shape one end of a veth pair natively and time frames in both directions; the links are gone afterwards.
 
-    Args:
-        ip: Netlink socket of this namespace.
-        wanted: Impairments by direction, ``egress`` and ``ingress``.
-
-    Returns:
-        ``read_back``: what the kernel has; ``egress_ms`` and ``ingress_ms``: shortest time of a frame from one end of
-        the pair to the other; whatever else a busy host does only makes it longer.
+    Returns ``read_back``: what the kernel has; ``egress_ms`` and ``ingress_ms``: shortest time of a frame from one end
+    of the pair to the other; whatever else a busy host does only makes it longer.
     """
     ip.link("add", ifname=_NEAR, kind="veth", peer=_FAR)
     try:

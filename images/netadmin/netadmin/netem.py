@@ -34,18 +34,11 @@ def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[
     What this function put there before goes first: changing a qdisc keeps whatever the change does not name, a rate for
     example.
 
-    Args:
-        ip: Netlink socket of the interface's namespace.
-        interface: Its name.
-        impairment: delay_us, jitter_us, loss_pct, duplicate_pct, reorder_pct, corrupt_pct, rate_bytes_per_s (0: no
-            limit) and limit_packets; nothing but a limit means no impairment.
-
-    Returns:
-        What the kernel says is there, under the same names; all zero where nothing is.
-
-    Raises:
-        ShapingError: There is no such interface; it carries a qdisc of somebody else; or the kernel has made something
-            else of it.
+    impairment: delay_us, jitter_us, loss_pct, duplicate_pct, reorder_pct, corrupt_pct, rate_bytes_per_s (0: no limit)
+    and limit_packets; nothing but a limit means no impairment.
+    Returns what the kernel says is there, under the same names; all zero where nothing is.
+    Raises ShapingError: there is no such interface; it carries a qdisc of somebody else; or the kernel has made
+    something else of it.
     """
     index = _index(ip, interface)
     clear(ip, interface)
@@ -62,8 +55,7 @@ def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[
 def clear(ip: IPRoute, interface: str) -> None:
     """Take our own qdisc off an interface.
 
-    Raises:
-        ShapingError: There is no such interface, or it carries a qdisc of somebody else.
+    Raises ShapingError: there is no such interface, or it carries a qdisc of somebody else.
     """
     index = _index(ip, interface)
     root = _root(ip, index)
@@ -79,8 +71,7 @@ def clear(ip: IPRoute, interface: str) -> None:
 def read(ip: IPRoute, interface: str) -> dict[str, float]:
     """Return what our qdisc does, as :func:`shape` takes it; all zero where it is not there.
 
-    Raises:
-        ShapingError: There is no such interface.
+    Raises ShapingError: there is no such interface.
     """
     root = _root(ip, _index(ip, interface))
     if root is None or root["handle"] != HANDLE or root.get_attr("TCA_KIND") != "netem":

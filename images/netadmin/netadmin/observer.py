@@ -25,12 +25,7 @@ Sample = Callable[[], protocol.WatchSample]
 
 
 class Watch:
-    """Samples at a steady pace in a thread, from its making to :meth:`end`; the first sample is taken at once.
-
-    Args:
-        sampling: Opens what samples; it is entered and left in the thread.
-        interval_s: Time from one sample to the next.
-    """
+    """Samples at a steady pace in a thread, from its making to :meth:`end`; the first sample is taken at once."""
 
     def __init__(self, sampling: Callable[[], AbstractContextManager[Sample]], *, interval_s: float) -> None:
         self._sampling = sampling
@@ -43,11 +38,7 @@ class Watch:
         self._thread.start()
 
     def end(self) -> list[protocol.WatchSample]:
-        """Return all samples.
-
-        Raises:
-            CannotDoError: One of them could not be taken, with the reason.
-        """
+        """Return all samples (CannotDoError: one of them could not be taken, with the reason)."""
         self._ended.set()
         self._thread.join()
         if self._failure is not None:
@@ -75,12 +66,7 @@ class Watch:
 
 
 class Observer:
-    """The tasks.
-
-    Args:
-        open_diag: Opens a socket for questions about sockets.
-        proc: Where the process table is.
-    """
+    """The tasks."""
 
     def __init__(self, open_diag: Callable[[], AbstractContextManager[sockets.Diag]], *, proc: Path) -> None:
         self._open_diag = open_diag
@@ -127,8 +113,7 @@ class Observer:
     def workers(self, _: protocol.ReadWorkers) -> protocol.WorkerTexts:
         """Return nginx's workers, in ascending order of process id; see processes.py.
 
-        Raises:
-            CannotDoError: There is no nginx: this is not its PID namespace, or it has ended.
+        Raises CannotDoError: there is no nginx: this is not its PID namespace, or it has ended.
         """
         at_s = time.monotonic()
         # Only looked for: it may be root's, which nobody else may look at.
@@ -148,8 +133,7 @@ class Observer:
     def watch(self, asked: protocol.StartWatch) -> Done:
         """Sample the workers' memory and the port's queues from now on.
 
-        Raises:
-            CannotDoError: That is done already, or the interval is none.
+        Raises CannotDoError: that is done already, or the interval is none.
         """
         if self._watch is not None:
             raise CannotDoError("a watch runs already")
@@ -159,11 +143,7 @@ class Observer:
         return Done()
 
     def watched(self, _: protocol.EndWatch) -> protocol.Watched:
-        """End the watch and return its samples.
-
-        Raises:
-            CannotDoError: There is none, or it failed.
-        """
+        """End the watch and return its samples (CannotDoError: there is none, or it failed)."""
         if self._watch is None:
             raise CannotDoError("no watch was started")
         # A watch that failed is over, too.
@@ -173,9 +153,8 @@ class Observer:
     def turns(self, asked: protocol.ReadTurns) -> Turns:
         """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
 
-        Raises:
-            TurnsError: A worker keeps no record; see turns.py.
-            CannotDoError: There is no worker, or another one at the end.
+        Raises TurnsError: a worker keeps no record; see turns.py.
+        Raises CannotDoError: there is no worker, or another one at the end.
         """
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
@@ -188,8 +167,7 @@ class Observer:
     def calls(self, _: protocol.ReadCalls) -> protocol.CallsMade:
         """Return the system calls that the workers have made, all of them together; see calls.py.
 
-        Raises:
-            CallsError: One of them does not count them.
+        Raises CallsError: one of them does not count them.
         """
         return calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
 

@@ -19,9 +19,8 @@ _SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-s
 def switch_segmentation(interface: str, *, on: bool) -> None:
     """Let an interface take frames longer than its MTU from this host's protocol stack, or not.
 
-    Raises:
-        OSError: There is no such interface, or no right to change it.
-        RuntimeError: The interface does not do as it was told.
+    Raises OSError: there is no such interface, or no right to change it.
+    Raises RuntimeError: the interface does not do as it was told.
     """
     ethtool = IoctlEthtool(interface)
     features = ethtool.get_features()

@@ -38,8 +38,7 @@ _BREATH_S: Final = 0.0001
 def answer_probes(asked: AnswerProbes) -> Done:
     """Answer the probes of one leader, until it closes its connection.
 
-    Raises:
-        OSError: No leader came, or it went away in the middle.
+    Raises OSError: no leader came, or it went away in the middle.
     """
     arrivals: list[list[int]] = []
     # The listener comes last: as soon as it is there, the leader sends.
@@ -62,11 +61,7 @@ def answer_probes(asked: AnswerProbes) -> Done:
 
 
 def probe_path(asked: ProbePath) -> PathSeen:
-    """Measure the path to an answering agent.
-
-    Raises:
-        OSError: Nobody answers, or went away in the middle.
-    """
+    """Measure the path to an answering agent (OSError: nobody answers, or went away in the middle)."""
     arrived: dict[str, tuple[tuple[int, int], ...]] = {}
     with (
         Sink(asked.own_port or asked.port + 1) as sink,
@@ -119,9 +114,6 @@ def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
 
     CLOCK_REALTIME, on which the kernel tells it, is read first: an interruption between the two clocks makes the
     packet late, never early.
-
-    Raises:
-        OSError: The kernel has not told.
     """
     stamps = [data for level, kind, data in told if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS)]
     if not stamps:

@@ -9,8 +9,7 @@ from pathlib import Path
 def stay_on(cpus: Iterable[int], *, processes: Path = Path("/proc")) -> None:
     """Let every process and thread of this container run on these CPUs only; children inherit it.
 
-    Raises:
-        OSError: There are no such CPUs here.
+    Raises OSError: there are no such CPUs here.
     """
     chosen = set(cpus)
     os.sched_setaffinity(0, chosen)

@@ -20,8 +20,7 @@ def pids(title: str, *, proc: Path = PROC) -> list[int]:
 def texts(title: str, *, proc: Path = PROC) -> tuple[ProcessTexts, ...]:
     """Return what the kernel shows of these, in ascending order of process id; one that ends meanwhile is left out.
 
-    Raises:
-        OSError: They belong to another user, or this kernel does not count what is asked for.
+    Raises OSError: they belong to another user, or this kernel does not count what is asked for.
     """
     found = (_texts(pid, proc / str(pid)) for pid in pids(title, proc=proc))
     return tuple(process for process in found if process is not None)
@@ -30,9 +29,8 @@ def texts(title: str, *, proc: Path = PROC) -> tuple[ProcessTexts, ...]:
 def rss_bytes(title: str, *, proc: Path = PROC) -> list[int]:
     """Return only the memory in RAM of these processes, in the same order; one that ends meanwhile is left out.
 
-    Raises:
-        OSError: They cannot be read.
-        ValueError: This kernel writes it in another format.
+    Raises OSError: they cannot be read.
+    Raises ValueError: this kernel writes it in another format.
     """
     contents = (_read(proc / str(pid), "statm") for pid in pids(title, proc=proc))
     pages = [int(text.partition(" ")[2].partition(" ")[0]) for text in contents if text is not None]

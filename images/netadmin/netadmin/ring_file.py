@@ -6,13 +6,7 @@ from typing import IO, Self
 
 
 class RingFile:
-    """Two files in turn, joined at the end: at least the newest half of what is allowed is kept, whole records only.
-
-    Args:
-        path: Where the joined file will be; the other half is beside it meanwhile.
-        header: What the file begins with.
-        most_bytes: Most bytes of records that are kept.
-    """
+    """Two files in turn, joined at the end: at least the newest half of what is allowed is kept, whole records only."""
 
     def __init__(self, path: Path, *, header: bytes, most_bytes: int) -> None:
         self._path = path
@@ -33,8 +27,7 @@ class RingFile:
     def write(self, record: bytes) -> None:
         """Add a record; the oldest half goes when both are full.
 
-        Raises:
-            OSError: The disk is full, or there is no such place.
+        Raises OSError: the disk is full, or there is no such place.
         """
         if self._written_bytes + len(record) > self._half_bytes:
             self._turn()

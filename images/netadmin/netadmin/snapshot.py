@@ -22,11 +22,7 @@ _SYSCTLS = (
 
 
 def take(*, listener_backlogs: Mapping[int, list[int]]) -> Snapshot:
-    """Return the snapshot.
-
-    Args:
-        listener_backlogs: Backlogs of the listening sockets by port, from :mod:`netadmin.listeners`.
-    """
+    """Return the snapshot."""
     return Snapshot(
         sysctls={name: sysctl(name) for name in _SYSCTLS},
         listener_backlogs={port: tuple(backlogs) for port, backlogs in listener_backlogs.items()},

@@ -42,8 +42,7 @@ def time_waits(tables: Iterable[str]) -> Counter[int]:
     Brief connections leave tens of thousands of them. Through sock_diag each becomes a message that is taken apart,
     which takes seven times as long as reading its line here, and the CPU is one that a load generator needs.
 
-    Args:
-        tables: The text of /proc/net/tcp and of /proc/net/tcp6 (see proc_pid_net(5)).
+    tables: the text of /proc/net/tcp and of /proc/net/tcp6 (see proc_pid_net(5)).
     """
     ports: Counter[int] = Counter()
     for table in tables:
@@ -55,13 +54,7 @@ def time_waits(tables: Iterable[str]) -> Counter[int]:
 
 
 def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, int], port: int) -> SocketCounts:
-    """Count sockets around a port that is listened on.
-
-    Args:
-        sockets: Those that have not ended.
-        time_waits: Number of those in TIME-WAIT by local port.
-        port: The port.
-    """
+    """Count sockets around a port that is listened on."""
     listeners = []
     local: Counter[int] = Counter()
     others: Counter[int] = Counter()

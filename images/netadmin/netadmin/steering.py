@@ -25,11 +25,7 @@ def cpu_mask(cpus: Iterable[int]) -> str:
 
 
 def cpus_of_mask(mask: str) -> list[int]:
-    """Return the CPUs of such a mask, in ascending order.
-
-    Raises:
-        ValueError: The text is none.
-    """
+    """Return the CPUs of such a mask, in ascending order (ValueError: the text is none)."""
     bits = int(mask.replace(",", ""), 16)
     return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
 
@@ -37,13 +33,8 @@ def cpus_of_mask(mask: str) -> list[int]:
 def steer_receive(asked: SteerReceive, *, queues: Path = QUEUES) -> Steered:
     """Steer what every receive queue of the role's link receives to these CPUs; none switches steering off.
 
-    Args:
-        asked: The CPUs.
-        queues: The link's queues.
-
-    Raises:
-        OSError: The link has no queue here, or they cannot be changed: a container's /sys is often read only.
-        RuntimeError: The kernel made something else of it.
+    Raises OSError: the link has no queue here, or they cannot be changed: a container's /sys is often read only.
+    Raises RuntimeError: the kernel made something else of it.
     """
     files = sorted(queues.glob("rx-*/rps_cpus"))
     if not files:

@@ -17,13 +17,7 @@ _IFREQ_ADDRESS: Final = slice(20, 24)
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
     """Return addresses of a subnet that nobody has, from its top downwards: the engine gives out the lowest first.
 
-    Args:
-        network: The subnet. Its first address is the gateway's, and never returned.
-        used: Addresses that are somebody's.
-        count: How many at the most; a small subnet has fewer.
-
-    Raises:
-        ValueError: There is none.
+    Raises ValueError: there is none.
     """
     taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
     # By number: a list of all addresses of a large subnet would be long.
@@ -38,8 +32,7 @@ def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], cou
 def interface_network(interface: str) -> ipaddress.IPv4Interface:
     """Return an interface's IPv4 address with its subnet.
 
-    Raises:
-        OSError: There is no such interface, or it has no address.
+    Raises OSError: there is no such interface, or it has no address.
     """
     request = interface.encode().ljust(_IFREQ_BYTES, b"\0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:

@@ -55,17 +55,12 @@ class TurnsError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One process's record at one moment, or what two of them differ by.
+    """One process's record at one moment, or what two of them differ by."""
 
-    Attributes:
-        begun: How many turns have begun: one is open where that is more than the turns that are over.
-        counters: By name (see :data:`COUNTERS`), over all turns that are over.
-        histograms: Of what a turn read, of its CPU time and of its wall time: by bucket, number of turns and the sum of
-            their values. Empty buckets are left out.
-    """
-
-    begun: int
-    counters: Mapping[str, int]
+    begun: int  # How many turns have begun: one is open where that is more than the turns that are over
+    counters: Mapping[str, int]  # By name (see :data:`COUNTERS`), over all turns that are over
+    # Of what a turn read, of its CPU time and of its wall time: by bucket, number of turns and the sum of their values.
+    # Empty buckets are left out.
     histograms: Mapping[str, Mapping[int, tuple[int, int]]]
 
     def since(self, earlier: Self) -> Self:
@@ -95,13 +90,9 @@ class Record:
 class Reader:
     """Reads the record of one process; close it.
 
-    Args:
-        pid: The process.
-        proc: Where the process table is. The process's own files are reached by way of it, which its own user may do
-            (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
-
-    Raises:
-        TurnsError: It has none: the recorder was not loaded, could not make the file, or the process has ended.
+    proc: where the process table is. The process's own files are reached by way of it, which its own user may do
+    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
+    Raises TurnsError: it has none: the recorder was not loaded, could not make the file, or the process has ended.
     """
 
     def __init__(self, pid: int, *, proc: Path = PROC) -> None:
@@ -130,8 +121,7 @@ class Reader:
     def read(self) -> Record:
         """Return the record as it is between two turns.
 
-        Raises:
-            TurnsError: It never is: its process was stopped or ended while it added one.
+        Raises TurnsError: it never is: its process was stopped or ended while it added one.
         """
         for _ in range(_TRIES):
             # Read on its own before and after, since nobody promises in which order one copy reads its words.
@@ -185,14 +175,8 @@ def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC
     So the turn that is open at its start counts as a whole, and so does that which is open at its end: this waits until
     that is over, at most :data:`LONGEST_TURN_S`.
 
-    Args:
-        pids: The processes.
-        start_s: Its start in CLOCK_MONOTONIC seconds; one that has passed already means now.
-        end_s: Its end.
-        proc: Where the process table is.
-
-    Raises:
-        TurnsError: A process keeps no record.
+    start_s: its start in CLOCK_MONOTONIC seconds; one that has passed already means now.
+    Raises TurnsError: a process keeps no record.
     """
     with ExitStack() as stack:
         readers = [stack.enter_context(closing(Reader(pid, proc=proc))) for pid in pids]

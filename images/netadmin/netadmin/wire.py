@@ -67,11 +67,8 @@ class Wire:
     def raise_(self) -> float:
         """Start the kernel and make the links meanwhile, or start it again on the links that are there.
 
-        Returns:
-            Seconds that it took until frames pass.
-
-        Raises:
-            WireError: This container cannot hold a wire; the message says why.
+        Returns seconds that it took until frames pass.
+        Raises WireError: this container cannot hold a wire; the message says why.
         """
         if reason := why_impossible():
             raise WireError(reason)
@@ -97,19 +94,14 @@ class Wire:
     def lead_through(self, *, through: bool) -> None:
         """Lead the role's frames through the wire, or past it.
 
-        Raises:
-            subprocess.CalledProcessError: The links cannot be changed.
+        Raises subprocess.CalledProcessError: the links cannot be changed.
         """
         if through != self._through:
             _plumb("through" if through else "past")
             self._through = through
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the process inside; see guest.py.
-
-        Raises:
-            WireError: The wire is gone, or it answers with an error.
-        """
+        """Ask the process inside; see guest.py (WireError: the wire is gone, or it answers with an error)."""
         self._say(question)
         answer = self._listen(_ANSWER_WITHIN_S)
         if "error" in answer:

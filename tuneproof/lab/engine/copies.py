@@ -19,15 +19,7 @@ def copy_images(
 ) -> None:
     """Copy the images that an engine lacks from one of the same architecture, which needs no registry there.
 
-    Args:
-        source: The engine that has them all.
-        target: The engine that may lack some.
-        specs: The images.
-        name: How messages shall call the target.
-        report: Gets one line before each copy.
-
-    Raises:
-        TuneproofError: An engine refused, or stopped answering.
+    Raises TuneproofError: an engine refused, or stopped answering.
     """
     for spec in missing_images(target, specs):
         report(f"copying image {spec.tag} to engine {name}")

@@ -23,16 +23,7 @@ _READS_UNTIL_THE_END: Final = ("cat",)
 
 @contextmanager
 def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> Iterator[None]:
-    """Hold a lease inside the context.
-
-    Args:
-        client: The engine.
-        session: Whose lease it is.
-        image: Full name of any image that the engine holds.
-
-    Raises:
-        TuneproofError: The engine refused, or does not answer.
-    """
+    """Hold a lease inside the context (TuneproofError: the engine refused, or does not answer)."""
     api = client.api
     with engine_errors("taking a lease on the engine"):
         # Its input is closed with the first connection to it (StdinOnce), which docker-py asks for with stdin_open.

@@ -34,18 +34,10 @@ _OLDEST_API: Final = (1, 41)
 
 @dataclass(frozen=True, kw_only=True)
 class EngineFacts:
-    """What decides whether engines can share a run out.
+    """What decides whether engines can share a run out."""
 
-    Attributes:
-        name: What the user calls it.
-        architecture: As the engine tells it, such as "x86_64".
-        cpus: Number of its CPUs.
-        version: The engine's version.
-        node: Its part in a swarm.
-    """
-
-    name: str
-    architecture: str
+    name: str  # What the user calls it
+    architecture: str  # As the engine tells it, such as "x86_64"
     cpus: int
     version: str
     node: Node = field(default_factory=Node)
@@ -57,14 +49,8 @@ def environment_of(
 ) -> Iterator[dict[str, str]]:
     """Return the environment in which everything talks to an engine; one behind ssh is forwarded meanwhile.
 
-    Args:
-        name: A Docker context, or an address.
-        environment: What else there is in it.
-        option: How the user named it, for messages.
-
-    Raises:
-        BadInputError: There is no such context, and it is no address.
-        EngineUnavailableError: ssh does not get there.
+    Raises BadInputError: there is no such context, and it is no address.
+    Raises EngineUnavailableError: ssh does not get there.
     """
     others = {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
     if "://" not in name:
@@ -83,11 +69,7 @@ def environment_of(
 
 
 def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
-    """Return the facts of an engine.
-
-    Raises:
-        EngineUnavailableError: It does not answer, or is too old.
-    """
+    """Return the facts of an engine (EngineUnavailableError: it does not answer, or is too old)."""
     try:
         client = connect(environment=environment)
     except EngineUnavailableError as error:

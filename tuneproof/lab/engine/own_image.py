@@ -21,15 +21,10 @@ _PREFIX: Final = re.compile(r"--prefix=(\S+)")
 
 @dataclass(frozen=True, kw_only=True)
 class OwnImage:
-    """What there is to know of it.
+    """What there is to know of it."""
 
-    Attributes:
-        version: Version of its nginx, such as "1.25.3".
-        main: Path of its nginx.conf.
-    """
-
-    version: str
-    main: str
+    version: str  # Version of its nginx, such as "1.25.3"
+    main: str  # Path of its nginx.conf
 
     @classmethod
     def from_text(cls, text: str) -> "OwnImage | None":
@@ -45,9 +40,8 @@ class OwnImage:
 def look_at(client: docker.DockerClient, image: str) -> OwnImage:
     """Ask the nginx of an image what it is, in a container that is gone afterwards.
 
-    Raises:
-        BadInputError: The engine has no such image, or there is no nginx in it.
-        EngineUnavailableError: The engine does not answer.
+    Raises BadInputError: the engine has no such image, or there is no nginx in it.
+    Raises EngineUnavailableError: the engine does not answer.
     """
     with engine_errors(f"looking at image {image}"):
         try:

@@ -16,19 +16,12 @@ PORTS: Final = "TCP 2377, TCP and UDP 7946, UDP 4789"
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """An engine's part in a swarm.
+    """An engine's part in a swarm."""
 
-    Attributes:
-        id: Its id there; empty outside of any swarm.
-        state: "active" in a swarm, "inactive" outside, or what is between them.
-        is_manager: Whether it manages the swarm.
-        fault: What the engine says is wrong with it; empty for nothing.
-    """
-
-    id: str = ""
-    state: str = "inactive"
+    id: str = ""  # Its id there; empty outside of any swarm
+    state: str = "inactive"  # "active" in a swarm, "inactive" outside, or what is between them
     is_manager: bool = False
-    fault: str = ""
+    fault: str = ""  # What the engine says is wrong with it; empty for nothing
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Self:
@@ -48,20 +41,14 @@ def states_from(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def manager_of(nodes: Mapping[str, Node]) -> str | None:
-    """Return the name of the first engine that manages a swarm, or None.
-
-    Args:
-        nodes: By the engine's name.
-    """
+    """Return the name of the first engine that manages a swarm, or None."""
     return next((name for name, node in nodes.items() if node.state == ACTIVE and node.is_manager), None)
 
 
 def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
     """Return why engines cannot share an overlay network, in sentences; none if they can.
 
-    Args:
-        nodes: By the engine's name.
-        states: Of the swarm's nodes by id, as the first manager of these engines tells them; empty without a manager.
+    states: of the swarm's nodes by id, as the first manager of these engines tells them; empty without a manager.
     """
     found = [
         f"Engine {name} is in no swarm (its state there: {node.state}{f', {node.fault}' if node.fault else ''})."

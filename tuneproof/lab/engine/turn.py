@@ -47,17 +47,9 @@ def turn_of(
 ) -> Iterator[None]:
     """Have an engine to oneself inside the context.
 
-    Args:
-        client: The engine.
-        name: How messages shall call it.
-        session: Who wants it.
-        image: Full name of any image that the engine holds.
-        report: Gets one line for each holder that is waited for.
-        wait_s: How long to wait (default: an hour).
-
-    Raises:
-        EngineBusyError: It was somebody else's for all that time; the message says whose.
-        TuneproofError: The engine refused, or does not answer.
+    wait_s: how long to wait (default: an hour).
+    Raises EngineBusyError: it was somebody else's for all that time; the message says whose.
+    Raises TuneproofError: the engine refused, or does not answer.
     """
     taken = _take(client, name=name, session=session, image=image, report=report, wait_s=wait_s)
     try:

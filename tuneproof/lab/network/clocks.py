@@ -11,14 +11,7 @@ from tuneproof.lab.protocol.links import PathSeen
 
 
 def other_ahead_us(seen: PathSeen) -> int:
-    """Return how far the answering machine's clock is ahead of the leading one's.
-
-    Args:
-        seen: What the leading agent answered about a link that is not shaped.
-
-    Raises:
-        ValueError: No probe came back.
-    """
+    """Return how far the answering machine's clock is ahead of the leading one's (ValueError: no probe came back)."""
     if not seen.back:
         raise ValueError(f"none of {seen.sent} probes came back")
     quickest_there = min(there_us for _, there_us in seen.there)
@@ -27,12 +20,7 @@ def other_ahead_us(seen: PathSeen) -> int:
 
 
 def on_one_clock(seen: PathSeen, ahead_us: int) -> PathSeen:
-    """Return what the leading agent answered, with each way as one clock would have timed it.
-
-    Args:
-        seen: The answer.
-        ahead_us: How far the answering machine's clock is ahead.
-    """
+    """Return what the leading agent answered, with each way as one clock would have timed it."""
     return replace(
         seen,
         there=tuple((number, there_us - ahead_us) for number, there_us in seen.there),

@@ -32,25 +32,15 @@ class NoPathError(CannotRunHereError):
 
 @dataclass(frozen=True, kw_only=True)
 class MachinePath:
-    """The path between a role's machine and the subject's.
+    """The path between a role's machine and the subject's."""
 
-    Attributes:
-        engine: Name of the role's engine.
-        rtt_p10_ms: 10th percentile of the round trip.
-        rtt_p50_ms: Its median.
-        rtt_p90_ms: Its 90th percentile.
-        loss_pct: Probes that were lost, there or back.
-        to_subject_mbit: What one TCP stream carried, in 10^6 bit/s.
-        from_subject_mbit: Likewise, the other way.
-    """
-
-    engine: str
+    engine: str  # Name of the role's engine
     rtt_p10_ms: float
     rtt_p50_ms: float
     rtt_p90_ms: float
-    loss_pct: float
-    to_subject_mbit: float
-    from_subject_mbit: float
+    loss_pct: float  # Probes that were lost, there or back
+    to_subject_mbit: float  # What one TCP stream carried, in 10^6 bit/s
+    from_subject_mbit: float  # Likewise, the other way
 
     @classmethod
     def from_figures(cls, figures: LinkFigures, *, engine: str) -> Self:
@@ -82,13 +72,7 @@ class MachinePath:
 def measure_paths(session: Session, engines: Engines, *, image: str) -> Mapping[Role, MachinePath]:
     """Measure the path between the subject's machine and each other one, by the roles that are there.
 
-    Args:
-        session: Owner of the containers, which are gone afterwards.
-        engines: Where the roles are.
-        image: Full name of the netadmin image.
-
-    Raises:
-        NoPathError: Nothing passes, or a container cannot be started.
+    Raises NoPathError: nothing passes, or a container cannot be started.
     """
     try:
         return _measure(session, engines, image)

@@ -19,35 +19,22 @@ def socket_path(number: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnNginx:
-    """What is uploaded, made and started.
+    """What is uploaded, made and started."""
 
-    Attributes:
-        files: Contents by path, as they are.
-        materials: Files that are made, by path: the names of materials that the stand-in's image has.
-        script: Path of the script that starts nginx, among the files.
-        image: Full name of its image; empty for the project's own.
-        sockets: How many unix sockets a stand-in makes, at :func:`socket_path`.
-        local_ports: TCP ports that a stand-in listens on beside nginx.
-        local_addresses: The addresses of nginx's own machine that it does so on.
-        answers_names: Whether that stand-in answers about names, too.
-        addresses: IPv4 addresses that lead to the stand-in on the network.
-        entries: Ports that lead to single addresses which it listens on, each with the address and port there.
-        is_part: Whether the configuration is a part of one.
-        told: What of all this differs from the configuration as it was given, in words.
-    """
-
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes]  # Contents by path, as they are
+    # Files that are made, by path: the names of materials that the stand-in's image has
     materials: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    script: str
-    image: str = ""
-    sockets: int = 0
-    local_ports: tuple[int, ...] = ()
-    local_addresses: tuple[str, ...] = ()
-    answers_names: bool = False
-    addresses: tuple[str, ...] = ()
+    script: str  # Path of the script that starts nginx, among the files
+    image: str = ""  # Full name of its image; empty for the project's own
+    sockets: int = 0  # How many unix sockets a stand-in makes, at :func:`socket_path`
+    local_ports: tuple[int, ...] = ()  # TCP ports that a stand-in listens on beside nginx
+    local_addresses: tuple[str, ...] = ()  # The addresses of nginx's own machine that it does so on
+    answers_names: bool = False  # Whether that stand-in answers about names, too
+    addresses: tuple[str, ...] = ()  # IPv4 addresses that lead to the stand-in on the network
+    # Ports that lead to single addresses which it listens on, each with the address and port there
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
-    is_part: bool = False
-    told: tuple[str, ...] = ()
+    is_part: bool = False  # Whether the configuration is a part of one
+    told: tuple[str, ...] = ()  # What of all this differs from the configuration as it was given, in words
 
     @property
     def needs_local_standin(self) -> bool:

@@ -18,15 +18,10 @@ def configuration_path(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """How a program ended, and what it printed.
-
-    Attributes:
-        status: Its exit status.
-        said: Both of its streams, in base64.
-    """
+    """How a program ended, and what it printed."""
 
     status: int
-    said: str
+    said: str  # Both of its streams, in base64
 
     @property
     def text(self) -> str:
@@ -36,13 +31,9 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Tell(Question[Said]):
-    """A line of words for the supervisor: it is a shell's program, which reads no JSON.
+    """A line of words for the supervisor: it is a shell's program, which reads no JSON."""
 
-    Attributes:
-        words: What it shall do, and with what; none has a space in it.
-    """
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # What it shall do, and with what; none has a space in it
 
     @property
     def kind(self) -> str:
@@ -55,12 +46,7 @@ class Tell(Question[Said]):
 
 
 class Supervisor:
-    """Starts and stops nginx in a subject.
-
-    Args:
-        channel: The program that the subject's container was started with.
-        name: How messages shall call the subject.
-    """
+    """Starts and stops nginx in a subject."""
 
     def __init__(self, channel: Channel, *, name: str) -> None:
         self._channel = channel
@@ -77,12 +63,8 @@ class Supervisor:
     def start(self, configuration: str, *, library: str = "") -> None:
         """Start nginx with a configuration; its sockets listen when this returns.
 
-        Args:
-            configuration: The configuration's name.
-            library: What is preloaded into it; nothing unless given.
-
-        Raises:
-            LabError: It did not start, with its own words.
+        library: what is preloaded into it; nothing unless given.
+        Raises LabError: it did not start, with its own words.
         """
         said = self._ask("start", configuration, *([library] if library else []))
         if said.status:
@@ -95,8 +77,7 @@ class Supervisor:
     def write(self, name: str, size_bytes: int) -> None:
         """Write a file of zeros of this size to the folder /changing, in the place of one that is there.
 
-        Raises:
-            LabError: It cannot be written.
+        Raises LabError: it cannot be written.
         """
         said = self._ask("write", name, str(size_bytes))
         if said.status:

@@ -50,13 +50,7 @@ def written_config(
 ) -> str:
     """Return the text of an nginx.conf.
 
-    Args:
-        server: What stands in the server that listens on :data:`PORT`.
-        http: What stands before it in http{}, such as upstream blocks and further servers.
-        listen: Options of its ``listen``.
-        workers: The value of worker_processes.
-        main: Directives of the main context.
-        events: Directives of events{}.
+    http: what stands before it in http{}, such as upstream blocks and further servers.
     """
     return _TEMPLATE.format(
         main=f"worker_processes {workers};\n{main}",

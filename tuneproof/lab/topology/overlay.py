@@ -44,8 +44,7 @@ def hosts_of(containers: Iterable["LabContainer"]) -> dict[str, str]:
 def wait_until_reached(containers: Sequence["LabContainer"]) -> None:
     """Wait until packets pass between what the netadmin containers are beside and all that is on other engines.
 
-    Raises:
-        LabError: They do not.
+    Raises LabError: they do not.
     """
     ends = [item for item in containers if not item.spec.joins]
     by_name = {item.spec.name: item for item in containers}

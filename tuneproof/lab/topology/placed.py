@@ -33,21 +33,14 @@ DEFAULT: Final = ""
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """An engine of a lab.
+    """An engine of a lab."""
 
-    Attributes:
-        name: What the user calls it; :data:`DEFAULT` for the one that is used unless another is named.
-        environment: What leads to it; None for this process's own.
-        cpus: Number of its CPUs; 0 where nobody has asked.
-        node: Its id in the swarm; empty outside of any.
-        own_cpus: Its CPUs for containers that ask for some of the subject's machine, as a list in the kernel's format;
-            empty where these are meant.
-    """
-
-    name: str = DEFAULT
-    environment: Mapping[str, str] | None = None
-    cpus: int = 0
-    node: str = ""
+    name: str = DEFAULT  # What the user calls it; :data:`DEFAULT` for the one that is used unless another is named
+    environment: Mapping[str, str] | None = None  # What leads to it; None for this process's own
+    cpus: int = 0  # Number of its CPUs; 0 where nobody has asked
+    node: str = ""  # Its id in the swarm; empty outside of any
+    # Its CPUs for containers that ask for some of the subject's machine, as a list in the kernel's format; empty where
+    # these are meant
     own_cpus: str = ""
 
     @property
@@ -67,17 +60,11 @@ class Engine:
 
 @dataclass(frozen=True, kw_only=True)
 class Engines:
-    """The engines of a lab, by role.
+    """The engines of a lab, by role."""
 
-    Attributes:
-        default: Where containers are whose role has no engine of its own.
-        by_role: Where the others are.
-        manager: The one that makes the overlay network; None where all roles are on one engine.
-    """
-
-    default: Engine = field(default_factory=Engine)
-    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))
-    manager: Engine | None = None
+    default: Engine = field(default_factory=Engine)  # Where containers are whose role has no engine of its own
+    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))  # Where the others are
+    manager: Engine | None = None  # The one that makes the overlay network; None where all roles are on one engine
 
     def of(self, role: Role) -> Engine:
         """Return the engine of a role's containers."""
@@ -122,11 +109,7 @@ def label_of(name: str) -> str:
 def parse_places(words: Iterable[str]) -> dict[Role, str]:
     """Return the engines' names by role.
 
-    Args:
-        words: Each ROLE=ENGINE.
-
-    Raises:
-        BadInputError: There is no such role, it is placed twice, or the engine is missing.
+    Raises BadInputError: there is no such role, it is placed twice, or the engine is missing.
     """
     roles = {role.value: role for role in PLACEABLE}
     found: dict[Role, str] = {}
@@ -146,13 +129,9 @@ def parse_places(words: Iterable[str]) -> dict[Role, str]:
 def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
     """Reach the engines of a placed lab, and see to it that they can share a network, before anything is started.
 
-    Args:
-        places: The engines' names by role.
-
-    Raises:
-        BadInputError: An engine is not known, or they differ in their architecture.
-        EngineUnavailableError: One does not answer, or is too old.
-        CannotRunHereError: They cannot share a network; all reasons are named.
+    Raises BadInputError: an engine is not known, or they differ in their architecture.
+    Raises EngineUnavailableError: one does not answer, or is too old.
+    Raises CannotRunHereError: they cannot share a network; all reasons are named.
     """
     names = {role: places.get(role, DEFAULT) for role in PLACEABLE}
     with ExitStack() as reached:
@@ -192,12 +171,7 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
 def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Return why engines cannot share an overlay network, in sentences; none if they can.
 
-    Args:
-        facts: What they say of themselves, by name.
-        environments: What leads to them, likewise.
-
-    Raises:
-        EngineUnavailableError: The one that manages the swarm stopped answering.
+    Raises EngineUnavailableError: the one that manages the swarm stopped answering.
     """
     nodes = {name: fact.node for name, fact in facts.items()}
     manager = manager_of(nodes)
@@ -211,11 +185,7 @@ def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str
 
 
 def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the engine that makes the network.
-
-    Raises:
-        CannotRunHereError: They cannot share one.
-    """
+    """Return the engine that makes the network."""
     manager = manager_of({name: fact.node for name, fact in facts.items()})
     if (found := why_not_together(facts, environments)) or manager is None:
         raise CannotRunHereError(" ".join(found), remedy=SWARM_STEPS)
