@@ -1,9 +1,6 @@
 """The parsers of evidence, each from bytes to all that is computed from its answer."""
 
-import base64
 import os
-import struct
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -35,11 +32,11 @@ from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.delta import delta, total
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
-from tuneproof.explain.parse.load_tools import ab, h2load, hdr_log, wrk, wrk2
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk, wrk2
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, smaps_rollup, status
-from tuneproof.explain.parse.sockets import sock_diag, ss_text
+from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, status
+from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
 from tuneproof.explain.parse.sockets.table import SocketTable
 from tuneproof.explain.terminal import render_text
@@ -145,11 +142,6 @@ def _schedstat(content: bytes) -> None:
         told(schedstat.figures(passed))
 
 
-def _smaps_rollup(content: bytes) -> None:
-    for rollup in smaps_rollup.snapshots(_text(content)):
-        told(smaps_rollup.figures(rollup))
-
-
 def _pidstat(content: bytes) -> None:
     told(pidstat_figures.figures(pidstat.report(_text(content))))
 
@@ -167,22 +159,6 @@ def _sockets(parse: Callable[[str], SocketTable], content: bytes) -> None:
 
 def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
     check_run(parse(_text(content)))
-
-
-def _hlog(content: bytes) -> None:
-    log = hdr_log.parse(_text(content))
-    for run in hdr_log.runs(log).values():
-        check_run(run)
-
-
-def hlog_line(histogram: bytes) -> bytes:
-    """Return an interval whose histogram is sound outside: the checksums within would stop nearly every change."""
-    packed = zlib.compress(histogram, 1)
-    return b"0.1,1.0,2.0," + base64.b64encode(struct.pack(">II", 0x1C849314, len(packed)) + packed) + b"\n"
-
-
-def _hlog_histogram(content: bytes) -> None:
-    _hlog(hlog_line(content) * 2)
 
 
 def _explain(content: bytes) -> None:
@@ -234,16 +210,12 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "counter-delta": _counter_delta,
     "status": _status,
     "schedstat": _schedstat,
-    "smaps-rollup": _smaps_rollup,
     "pidstat": _pidstat,
     "ss": partial(_sockets, ss_text.parse),
-    "sock-diag": partial(_sockets, sock_diag.parse),
     "ab": partial(_load_run, ab.parse),
     "wrk": partial(_load_run, wrk.parse),
     "wrk2": partial(_load_run, wrk2.parse),
     "h2load": partial(_load_run, h2load.parse),
-    "hlog": _hlog,
-    "hlog-histogram": _hlog_histogram,
     "explain": _explain,
     "audit": _audit,
 }

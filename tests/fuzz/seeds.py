@@ -1,7 +1,6 @@
 """Inputs that can be read, by parser: what the unit tests have of recorded texts, a few KiB at most."""
 
 import json
-import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -9,17 +8,14 @@ from tests.fuzz.captures import GZIPS, PCAPNGS, PCAPS
 from tests.fuzz.parsers import FILE_END
 from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tests.support.configurations import CASES
-from tests.support.hdr_logs import Interval, write
 from tests.unit.explain.parse import test_error_log as of_errors
 from tests.unit.explain.parse.access_log import test_access_log as of_logs
 from tests.unit.explain.parse.access_log import test_guess as of_guess
 from tests.unit.explain.parse.load_tools import test_ab as of_ab
 from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
-from tests.unit.explain.parse.load_tools import test_hdr_log as of_hlog
 from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
 from tests.unit.explain.parse.processes import test_pidstat as of_pidstat
 from tests.unit.explain.parse.processes import test_proc as of_proc
-from tests.unit.explain.parse.sockets import test_sock_diag as of_diag
 from tests.unit.explain.parse.sockets import test_ss_text as of_ss
 
 _TAILED: Final = (
@@ -71,66 +67,13 @@ _WRAPPING: Final = "IpExt: InOctets\nIpExt: 4294967000\nIpExt: InOctets\nIpExt: 
 _NSTATS: Final = (NSTAT, NSTAT * 2, NSTAT_JSON, NSTAT_JSON * 2)
 _SOFTNETS: Final = (SOFTNET, OLD_SOFTNET, f"09:00\n{SOFTNET}09:01\n{SOFTNET}")
 _PROCESSES: Final = (of_proc.STATUS, of_proc.STATUS + of_proc.KERNEL_THREAD)
-_ROLLUPS: Final = (of_proc.ROLLUP, of_proc.ROLLUP * 2)
 _SCHEDSTATS: Final = (of_proc.SCHEDSTAT, f"{of_proc.SCHEDSTAT}date\n48261109 7899127 99\n")
 _PIDSTATS: Final = (of_pidstat.CPU, of_pidstat.ONE_LINE, of_pidstat.THREADS)
 _SOCKETS: Final = (of_ss.FULL_QUEUE, of_ss.SLOW_READERS, of_ss.FULL_QUEUE + of_ss.SLOW_READERS)
-_INFO: Final = {
-    "tcpi_rtt": 20_000,
-    "tcpi_min_rtt": 0xFFFF_FFFF,
-    "tcpi_retrans": 0,
-    "tcpi_total_retrans": 3,
-    "tcpi_snd_cwnd": 10,
-    "tcpi_busy_time": 5_000,
-    "tcpi_rwnd_limited": 4_000,
-}
-_DIAGS: Final = (
-    json.dumps([of_diag.a_socket(), of_diag.a_listener()]),
-    json.dumps(
-        [
-            of_diag.a_socket(attrs=[["INET_DIAG_SKMEMINFO", of_diag.SKMEM], ["INET_DIAG_INFO", _INFO]]),
-            of_diag.a_listener(attrs=[["INET_DIAG_SKV6ONLY", 1], ["INET_DIAG_MEMINFO", {"idiag_rmem": 3}]]),
-        ],
-        indent=1,
-    ),
-)
 _ABS: Final = (of_ab.REPORT, of_ab.BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n")
 _WRKS: Final = (of_wrk.WRK,)
 _WRK2S: Final = (of_wrk.WRK2, of_wrk.WRK2 + of_wrk.UNCORRECTED)
 _H2LOADS: Final = (of_h2load.OLD, of_h2load.NEW)
-_HLOGS: Final = (
-    of_hlog.RECORDED,
-    write(
-        [
-            Interval(start_s=0.0, duration_s=1.0, latencies_ms=[1.0, 2.0, 300.0], tag="a"),
-            Interval(start_s=0.0, duration_s=1.0, latencies_ms=[], tag="b"),
-            Interval(start_s=1.0, duration_s=1.0, latencies_ms=[5.0], tag="a"),
-        ],
-        started_s=1_700_000_000.0,
-    ),
-)
-
-
-def _histogram(*counts: int, figures: int = 3, lowest: int = 1, highest: int = 1_000_000) -> bytes:
-    """Return an encoded histogram as it is before packing; a count below 0 is so many counters of 0."""
-    encoded = b"".join(_zigzag(count) for count in counts)
-    return struct.pack(">IIIIQQd", 0x1C849313, len(encoded), 0, figures, lowest, highest, 1.0) + encoded
-
-
-def _zigzag(value: int) -> bytes:
-    rest = (value << 1) ^ (value >> 63)
-    encoded = b""
-    while rest >= 1 << 7:
-        encoded += bytes([rest & 0x7F | 0x80])
-        rest >>= 7
-    return encoded + bytes([rest])
-
-
-_HISTOGRAMS: Final = (
-    _histogram(1, -5, 3, -100, 70_000, -900, 2),
-    _histogram(-7, 1, figures=2, lowest=1000, highest=10**12),
-    _histogram(5, figures=5, highest=4_000),
-)
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "access-log": _LOGS,
     "error-log": (of_errors.LOG, of_errors.CONTAINER),
@@ -143,28 +86,24 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "counter-delta": (_READINGS, _WRAPPING, NSTAT + _READINGS, NETSTAT_S + SNMP, SOFTNET * 2, *_NSTATS),
     "status": _PROCESSES,
     "schedstat": _SCHEDSTATS,
-    "smaps-rollup": _ROLLUPS,
     "pidstat": _PIDSTATS,
     "ss": _SOCKETS,
-    "sock-diag": _DIAGS,
     "ab": _ABS,
     "wrk": _WRKS,
     "wrk2": _WRK2S,
     "h2load": _H2LOADS,
-    "hlog": _HLOGS,
 }
 _BYTES: Final[Mapping[str, Sequence[bytes]]] = {
     "pcap": PCAPS,
     "pcapng": PCAPNGS,
     "capture-gzip": GZIPS,
-    "hlog-histogram": _HISTOGRAMS,
     **{name: tuple(text.encode() for text in texts) for name, texts in _TEXTS.items()},
 }
 
 
 def _explained() -> Sequence[bytes]:
     """Return files of every kind, and those that are read together."""
-    kinds = [name for name in _BYTES if name not in {"log-format", "counter-delta", "hlog-histogram"}]
+    kinds = [name for name in _BYTES if name not in {"log-format", "counter-delta"}]
     alone = [seed for name in kinds for seed in _BYTES[name]]
     twice = [FILE_END.join((_BYTES[name][0], _BYTES[name][-1])) for name in kinds]
     together = [
@@ -172,7 +111,7 @@ def _explained() -> Sequence[bytes]:
         (_BYTES["pcap"][0], _BYTES["access-log"][0], _BYTES["proc-net"][0]),
         (_BYTES["pcap"][1], _BYTES["netstat-s"][1], _BYTES["ss"][0]),
         (_BYTES["schedstat"][1], _BYTES["softnet"][2], _BYTES["access-log"][2]),
-        (_BYTES["ss"][1], _BYTES["smaps-rollup"][1], _BYTES["wrk"][0]),
+        (_BYTES["ss"][1], _BYTES["status"][1], _BYTES["wrk"][0]),
     ]
     return [*alone, *twice, *map(FILE_END.join, together)]
 

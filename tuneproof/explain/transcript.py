@@ -23,15 +23,10 @@ _LONGEST_LINE: Final = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What one command printed.
+    """What one command printed."""
 
-    Attributes:
-        command: The command; empty for what stands before the first prompt.
-        text: Its output.
-    """
-
-    command: str
-    text: str
+    command: str  # the command; empty for what stands before the first prompt
+    text: str  # its output
 
 
 def outputs(text: str) -> list[Output]:

@@ -61,7 +61,7 @@ def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixtur
     """Printing checks the document against tuneproof/explain/schema.json."""
     assert main(["explain", "--json", "before", "after", "other"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == 2
+    assert told["schema"] == 3
     assert [(file["name"], file["kind"], file["error"] is None) for file in told["files"]] == [
         ("before", "counters (/proc/net)", True),
         ("after", "counters (/proc/net)", True),

@@ -1,6 +1,5 @@
 """The kind of a file is told by its content, never by its name."""
 
-import json
 import time
 
 import pytest
@@ -8,21 +7,9 @@ import pytest
 from tuneproof.explain.detect import Kind, detect, packed_as
 
 SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
-SOCKET = {
-    "idiag_family": 2,
-    "idiag_state": 1,
-    "idiag_src": "10.0.0.1",
-    "idiag_sport": 80,
-    "idiag_dst": "10.0.0.2",
-    "idiag_dport": 43210,
-    "idiag_rqueue": 0,
-    "idiag_wqueue": 0,
-}
 SAMPLES = {
     Kind.ERROR_LOG: "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed\n",
     Kind.CAPTURE: "\x0a\x0d\x0d\x0a",
-    Kind.HLOG: '#[Logged with wrk2]\n#[Histogram log format version 1.3]\n"StartTimestamp","Interval_Length"\n',
-    Kind.SOCK_DIAG: json.dumps([SOCKET]),
     Kind.NSTAT_JSON: '{"kernel":{"IpInReceives":1128,"TcpExtListenOverflows":3}}\n',
     Kind.WRK2: (
         "Running 10s test @ http://10.0.0.1/\n  2 threads and 10 connections\n"
@@ -35,10 +22,6 @@ SAMPLES = {
         "Linux 6.1.0 (host) \t11/20/2026 \t_x86_64_\t(2 CPU)\n\n"
         "06:13:22 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
         "06:13:27 PM    33        31    1.00    2.00    0.00    3.00    3.00     0  nginx\n"
-    ),
-    Kind.SMAPS_ROLLUP: (
-        "55d0-7ffd ---p 00000000 00:00 0                          [rollup]\n"
-        "Rss:                1528 kB\nPss:                 200 kB\nPrivate_Dirty:       100 kB\n"
     ),
     Kind.PROCESS_STATUS: "Name:\tnginx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t31\nPid:\t31\n",
     Kind.PROC_NET: "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 12\n",
@@ -71,7 +54,7 @@ def test_line_ends_of_windows_change_nothing(kind: Kind) -> None:
     assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
 
 
-@pytest.mark.parametrize("kind", [Kind.PROC_NET, Kind.NETSTAT_S, Kind.NSTAT, Kind.SOFTNET, Kind.SS, Kind.SMAPS_ROLLUP])
+@pytest.mark.parametrize("kind", [Kind.PROC_NET, Kind.NETSTAT_S, Kind.NSTAT, Kind.SOFTNET, Kind.SS])
 def test_a_date_before_the_output_changes_nothing(kind: Kind) -> None:
     """A loop that prints the time before each reading is how such files are made."""
     assert kind_of(f"Fri Nov 20 18:59:05 UTC 2026\n{SAMPLES[kind]}") == kind

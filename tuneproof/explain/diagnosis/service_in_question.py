@@ -25,23 +25,16 @@ ENOUGH: Final = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Narrowed:
-    """Evidence of the services in question.
+    """Evidence of the services in question."""
 
-    Attributes:
-        evidence: The evidence, without the other services of its captures.
-        left_out: What was left out, in one sentence; empty for nothing.
-    """
-
-    evidence: EvidenceSet
-    left_out: str
+    evidence: EvidenceSet  # the evidence, without the other services of its captures
+    left_out: str  # what was left out, in one sentence; empty for nothing
 
 
 def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed:
     """Leave out what is none of nginx's.
 
-    Args:
-        evidence: All evidence.
-        service: The service in question, as its captures have it; default: the one that carries most.
+    ``service``: the service in question, as its captures have it; default: the one that carries most.
 
     Raises:
         BadInputError: No capture has the service that is given.

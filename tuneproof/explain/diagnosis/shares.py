@@ -14,9 +14,7 @@ _Z: Final = 1.959963984540054
 def lower_limit(count: int, of: int) -> float:
     """Return the lower 95 % limit of a share, by Clopper and Pearson; Wilson's for large counts.
 
-    Args:
-        count: How many show it.
-        of: Of how many; at least ``count``.
+    ``of``: of how many; at least ``count``.
 
     Returns:
         A share from 0 to 1; 0 where there is nothing.

@@ -68,23 +68,14 @@ _WORDS: Final[Mapping[Event, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorLog:
-    """What an error log says.
+    """What an error log says."""
 
-    Attributes:
-        messages: How many messages there are, each counted once however many lines it has.
-        levels: How many messages there are of each level.
-        events: How often each event happened; those that did not are not in it.
-        upstreams: For an event, how often each upstream's address was named in it.
-        first: Time of the first message, in the log's own time zone.
-        last: Time of the last one.
-    """
-
-    messages: int
-    levels: Mapping[str, int]
-    events: Mapping[Event, int]
-    upstreams: Mapping[Event, Mapping[str, int]]
-    first: datetime
-    last: datetime
+    messages: int  # how many messages there are, each counted once however many lines it has
+    levels: Mapping[str, int]  # how many messages there are of each level
+    events: Mapping[Event, int]  # how often each event happened; those that did not are not in it
+    upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often each upstream's address was named in it
+    first: datetime  # time of the first message, in the log's own time zone
+    last: datetime  # time of the last one
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""

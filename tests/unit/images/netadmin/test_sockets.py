@@ -6,7 +6,7 @@ from pathlib import Path
 from images.netadmin.netadmin import sockets
 from images.netadmin.netadmin.observer import Observer
 from tests.support.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, asked, entry
-from tuneproof.explain.parse.sockets.sock_diag import STATES
+from tuneproof.explain.parse.sockets.table import STATES
 from tuneproof.lab.protocol.observer import ListenerFigures, ReadSockets, SocketCounts
 
 

@@ -13,17 +13,11 @@ ENOUGH: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class SaidOften:
-    """An event.
+    """An event."""
 
-    Attributes:
-        number: How often it happened.
-        whose: The upstream that it is about; "upstreams" for several.
-        file: The log.
-    """
-
-    number: int
-    whose: str
-    file: str
+    number: int  # how often it happened
+    whose: str  # the upstream that it is about; "upstreams" for several
+    file: str  # the log
 
 
 def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:

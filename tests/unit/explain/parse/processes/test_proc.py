@@ -1,4 +1,4 @@
-"""/proc/PID/status, schedstat and smaps_rollup become values in bytes and seconds, process by process."""
+"""/proc/PID/status and schedstat become values in bytes and seconds, process by process."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from tests.support.mutations import mutated
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.processes import schedstat, smaps_rollup, status
+from tuneproof.explain.parse.processes import schedstat, status
 
 STATUS = """\
 Name:\tnginx
@@ -31,20 +31,6 @@ voluntary_ctxt_switches:\t1500
 nonvoluntary_ctxt_switches:\t38
 """  # noqa: W291 - as the kernel prints it
 KERNEL_THREAD = "Name:\tksoftirqd/0\nState:\tS (sleeping)\nPid:\t16\nThreads:\t1\n"
-ROLLUP = """\
-55fe6135f000-7ffd2efc7000 ---p 00000000 00:00 0                          [rollup]
-Rss:                1708 kB
-Pss:                 366 kB
-Pss_Dirty:           112 kB
-Shared_Clean:       1512 kB
-Shared_Dirty:          0 kB
-Private_Clean:        84 kB
-Private_Dirty:       112 kB
-Anonymous:           112 kB
-AnonHugePages:         0 kB
-Swap:                  0 kB
-SwapPss:               0 kB
-"""
 SCHEDSTAT = "38261109 6899127 96\n"
 
 
@@ -78,16 +64,6 @@ def test_some_lines_of_status_are_enough() -> None:
     first, second = status.snapshots("VmRSS:\t 10 kB\nRssAnon:\t 4 kB\nVmRSS:\t 20 kB\n")
     assert (first.rss_bytes, first.rss_anon_bytes, first.name) == (10240, 4096, None)
     assert (second.rss_bytes, second.rss_anon_bytes) == (20480, None)
-
-
-def test_rollup_is_read_in_bytes() -> None:
-    """Each key has its field, and a second process begins with its own line."""
-    first, second = smaps_rollup.snapshots(ROLLUP + ROLLUP.replace("1708", "1800"))
-    assert (first.rss_bytes, second.rss_bytes) == (1708 * 1024, 1800 * 1024)
-    assert (first.pss_bytes, first.anonymous_bytes) == (366 * 1024, 112 * 1024)
-    assert (first.private_clean_bytes, first.private_dirty_bytes) == (84 * 1024, 112 * 1024)
-    assert (first.shared_clean_bytes, first.swap_bytes) == (1512 * 1024, 0)
-    assert smaps_rollup.figures(first)[0].value == 1708 * 1024
 
 
 def test_schedstat_is_read_in_seconds() -> None:
@@ -124,9 +100,6 @@ def test_between_two_readings_is_their_difference() -> None:
         (status.snapshots, "Name:\tx\nThreads:\tmany\n", 2, 10),
         (status.snapshots, "Name:\tx\nThreads:\t1\nThreads:\t1\n", 3, 10),
         (status.snapshots, "Name:\tx\nThreads:\t99999999999999999999\n", 2, 10),
-        (smaps_rollup.snapshots, "", 1, 1),
-        (smaps_rollup.snapshots, "55fe-7ffd r-xp 00000000 08:01 123 /usr/sbin/nginx\nRss: 4 kB\n", 1, 1),
-        (smaps_rollup.snapshots, ROLLUP + "Rss: 1 kB\n", 13, 6),
         (schedstat.snapshots, "", 1, 1),
         (schedstat.snapshots, "1 2\n", 1, 3),
         (schedstat.snapshots, "1 2 3 4\n", 1, 7),
@@ -145,8 +118,8 @@ def test_what_is_broken_is_an_error_with_its_place(
 
 @pytest.mark.parametrize(
     ("recorded", "read"),
-    [(STATUS, status.snapshots), (ROLLUP, smaps_rollup.snapshots), (SCHEDSTAT, schedstat.snapshots)],
-    ids=["status", "smaps_rollup", "schedstat"],
+    [(STATUS, status.snapshots), (SCHEDSTAT, schedstat.snapshots)],
+    ids=["status", "schedstat"],
 )
 def test_a_mutated_text_is_answered(recorded: str, read: Callable[[str], tuple[object, ...]]) -> None:
     """With processes, or with the one error and its line."""
