@@ -1,9 +1,13 @@
 """What a shaped link promises: it is what was set or nothing is measured over it, and it outlives what it must."""
 
+import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -28,6 +32,7 @@ from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_
 from tuneproof.lab.network.shaper import NATIVE, WIRE, NoShaperError, choose_shaper, why_impossible
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import RoleSpec
 from tuneproof.proof.inference.looks import FEWEST_BLOCKS
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.measurement import CellPlace
@@ -41,16 +46,42 @@ WAN = PROFILES["wan"]
 def lab(lab_session: Session, images: BuiltImages, wire: str) -> Iterator[Lab]:
     """A lab of links only, wires between."""
     with Lab(lab_session) as started:
-        started.start(
-            path_lab_specs(
-                shaper=wire,
-                netadmin_image=images.roles["netadmin"],
-                client_image=images.roles["client"],
-                peer_cpuset="0",
-                others_cpuset="1",
-            )
-        )
+        started.start(specs_of(images, wire))
         yield started
+
+
+def specs_of(images: BuiltImages, shaper: str) -> list[RoleSpec]:
+    """Return the containers of such a lab."""
+    return path_lab_specs(
+        shaper=shaper,
+        netadmin_image=images.roles["netadmin"],
+        client_image=images.roles["client"],
+        peer_cpuset="0",
+        others_cpuset="1",
+    )
+
+
+def wire_owner(images: BuiltImages, *, init: str) -> RoleSpec:
+    """Return the container of the client's wire with a program of the tests in the place of the wire's init."""
+    owner = specs_of(images, WIRE)[0]
+    assert owner.name == owner_name("client")
+    program = Path(__file__).with_name("inside_wire") / f"{init}.py"
+    return replace(owner, files={"/opt/netadmin/wire_init.py": program.read_bytes()})
+
+
+def kernels(lab: Lab, role: str) -> list[int]:
+    """Return the processes of the kernel of a role's wire."""
+    return [pid for pid, command in lab[owner_name(role)].processes() if command.startswith("linux.uml")]
+
+
+def free_memory_bytes(links: ShapedLinks) -> int:
+    """Return how much memory of the client's wire is free now, by the next two times that it says so."""
+    before = len(said := re.findall(r"free (\d+) kB", links.log("client")))
+    deadline_s = time.monotonic() + 60
+    while len(said := re.findall(r"free (\d+) kB", links.log("client"))) < before + 2:
+        assert time.monotonic() < deadline_s, links.log("client")
+        time.sleep(0.1)
+    return int(said[-1]) * 1024
 
 
 @pytest.fixture(scope="module")
@@ -113,60 +144,75 @@ def test_a_profile_can_change_without_a_new_lab_and_leaves_nothing_behind(links:
 def test_a_wire_outlives_a_restart_of_its_role(engine: docker.DockerClient, lab: Lab, links: ShapedLinks) -> None:
     """The namespace is the netadmin container's: the role comes back into the same shaped link."""
     links.apply(WAN, subject=PEER)
-    before = interface(lab, "client"), links.agent("client").wire_pid()
+    before = interface(lab, "client"), kernels(lab, "client")
+    assert kernels(lab, "client")
     engine.containers.get(lab["client"].id).restart(timeout=0)
-    assert (interface(lab, "client"), links.agent("client").wire_pid()) == before
+    assert (interface(lab, "client"), kernels(lab, "client")) == before
     assert_is(links, WAN)
 
 
-def test_the_native_path_works_inside_the_wires_own_kernel(links: ShapedLinks) -> None:
-    """The same function and read-back on a link of that kernel, both directions: ifb for what arrives."""
-    profile = LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9))
-    answer = links.agent("client").shape_natively_inside(profile)
-    assert answer.impossible == ""
-    for direction, way in profile.directions.items():
-        assert answer.read_back[direction] == way.to_netem()
-        assert way.delay_ms <= getattr(answer, f"{direction}_ms") <= way.delay_ms + 1.0
+def test_native_shaping_works_where_the_kernel_has_netem(lab_session: Session, images: BuiltImages, wire: str) -> None:
+    """Read back and timed in both directions (ifb for what arrives); of an earlier rate or share nothing is left.
 
-
-def test_a_second_native_shaping_leaves_nothing_of_the_first(links: ShapedLinks) -> None:
-    """Delete and add: an omitted rate or share is gone."""
-    agent = links.agent("client")
-    # Nothing that would lose a frame: the container times some of them.
-    full = LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10))
-    agent.shape_natively_inside(full)
-    plain = LinkProfile.both(Impairment(delay_ms=3))
-    read_back = agent.shape_natively_inside(plain).read_back
-    assert read_back == {name: way.to_netem() for name, way in plain.directions.items()}
-
-
-def test_a_wire_has_memory_left_with_both_queues_full(lab: Lab, links: ShapedLinks) -> None:
-    """It must: its driver passes nothing any more after a single frame that has found none."""
-    agent = links.agent("client")
-    # Whoever had to ask for a MAC address over this link would have no answer before its frames are thrown away.
-    links.fix_neighbours([PEER])
-    links.apply(PROFILES["bare"], subject=PEER)
-    free_before_bytes = agent.free_memory_inside_bytes()
-    full = LinkProfile.both(Impairment(delay_ms=10_000, limit_packets=MAX_QUEUE_PACKETS))
-    links.apply(NetworkProfile(name="full", summary="Holds all that it can.", client=full), subject=PEER)
-    # Not faster than the wire takes them from its link's own queue.
-    send = (
-        "import socket, sys, time\n"
-        "to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-        f"for number in range({2 * MAX_QUEUE_PACKETS}):\n"
-        "    to.sendto(bytes(1400), (sys.argv[1], 9))\n"
-        "    time.sleep(0.00005)\n"
+    The kernel is a user-mode one, since the host's own may have no netem.
+    """
+    profiles = [
+        # Nothing that would lose a frame: some are timed.
+        LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10)),
+        LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9)),
+        LinkProfile.both(Impairment(delay_ms=3)),
+    ]
+    wanted = [{name: way.to_netem() for name, way in profile.directions.items()} for profile in profiles]
+    assert wire
+    owner = wire_owner(images, init="native")
+    boot = (
+        "TMPDIR=/wire HOME=/wire linux.uml mem=64M root=/dev/root rootfstype=hostfs rootflags=/ ro panic=-1 "
+        'init=/usr/bin/python3 con0=null,fd:1 con=null ssl=null -- -B /opt/netadmin/wire_init.py "$@" 2>&1 </dev/null'
     )
-    both = {"client": lab[PEER].address(), PEER: lab[owner_name("client")].address()}
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda way: lab[way[0]].run(["python3", "-c", send, way[1]]), both.items()))
-    free_bytes = agent.free_memory_inside_bytes()
-    queue_bytes = MAX_QUEUE_PACKETS * FULL_FRAME_BYTES
-    # Otherwise nothing was held, and nothing shown.
-    assert free_bytes < free_before_bytes - queue_bytes
-    assert free_bytes > 2 * queue_bytes
-    links.apply(WAN, subject=PEER)
-    assert_is(links, WAN)
+    with Lab(lab_session) as alone:
+        alone.start([replace(owner, command=("sleep", "inf"))])
+        words = [json.dumps(item).encode().hex() for item in wanted]
+        printed = alone[owner.name].run(["sh", "-c", f"{boot}; true", "sh", *words]).decode(errors="replace")
+    answers = [json.loads(line) for line in printed.splitlines() if line.startswith('{"')]
+    assert [answer["impossible"] for answer in answers] == [""] * len(wanted), printed
+    for answer, ways in zip(answers, wanted, strict=True):
+        # A share is a 32-bit number.
+        assert answer["read_back"] == {name: pytest.approx(way, abs=1e-6) for name, way in ways.items()}
+    for direction, way in profiles[1].directions.items():
+        assert way.delay_ms <= answers[1]["times_ms"][direction] <= way.delay_ms + 1.0
+
+
+def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, images: BuiltImages, wire: str) -> None:
+    """It must: its driver passes nothing any more after a single frame that has found none."""
+    telling = wire_owner(images, init="memory")
+    specs = [telling if spec.name == telling.name else spec for spec in specs_of(images, wire)]
+    with Lab(lab_session) as lab:
+        lab.start(specs)
+        links = ShapedLinks(lab, shaper=WIRE)
+        # Whoever had to ask for a MAC address over this link would have no answer before its frames are thrown away.
+        links.fix_neighbours([PEER])
+        links.apply(PROFILES["bare"], subject=PEER)
+        free_before_bytes = free_memory_bytes(links)
+        full = LinkProfile.both(Impairment(delay_ms=10_000, limit_packets=MAX_QUEUE_PACKETS))
+        links.apply(NetworkProfile(name="full", summary="Holds all that it can.", client=full), subject=PEER)
+        # Not faster than the wire takes them from its link's own queue.
+        send = (
+            "import socket, sys, time\n"
+            "to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            f"for number in range({2 * MAX_QUEUE_PACKETS}):\n"
+            "    to.sendto(bytes(1400), (sys.argv[1], 9))\n"
+            "    time.sleep(0.00005)\n"
+        )
+        both = {"client": lab[PEER].address(), PEER: lab[owner_name("client")].address()}
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda way: lab[way[0]].run(["python3", "-c", send, way[1]]), both.items()))
+        free_bytes = free_memory_bytes(links)
+        queue_bytes = MAX_QUEUE_PACKETS * FULL_FRAME_BYTES
+        # Otherwise nothing was held, and nothing shown.
+        assert free_bytes < free_before_bytes - queue_bytes
+        assert free_bytes > 2 * queue_bytes
+        links.apply(WAN, subject=PEER)
+        assert_is(links, WAN)
 
 
 def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
@@ -258,13 +304,7 @@ def test_a_wire_ends_with_its_container(
     engine: docker.DockerClient, lab_session: Session, images: BuiltImages, wire: str
 ) -> None:
     """No process of a user-mode kernel is left after the lab."""
-    spec = path_lab_specs(
-        shaper=wire,
-        netadmin_image=images.roles["netadmin"],
-        client_image=images.roles["client"],
-        peer_cpuset="0",
-        others_cpuset="1",
-    )[0]
+    spec = specs_of(images, wire)[0]
     with Lab(lab_session) as lab:
         lab.start([spec])
         ready_s = LinkAgent(lab[spec.name]).greeting.ready_s

@@ -107,19 +107,15 @@ class Program:
             return self._probe(question.packets)
         if isinstance(question, links.Revive):
             self.alive = True
-        if isinstance(question, links.ShapeInside):
-            return links.ShapedInside(impossible="", read_back=question.wanted, egress_ms=3.1, ingress_ms=0.1)
         if isinstance(question, netadmin.LeaveHalfOpen):
             made_up = ("172.18.255.254", "172.18.255.191")
             return netadmin.HalfOpened(sent=question.count, seconds=0.01, sources=made_up)
         if isinstance(question, netadmin.SteerReceive):
             return netadmin.Steered(rps_cpus={"rx-0": question.cpus})
-        meminfo = "MemTotal:       38236 kB\nMemFree:         3620 kB\nSwapFree:      9 kB\n"
         told: dict[type[Question[Any]], object] = {
             links.Greet: self._greeting,
-            links.ReadStatus: links.LinkStatus(alive=self.alive, pid=7),
+            links.ReadStatus: links.LinkStatus(alive=self.alive),
             links.ReadWireLog: links.Text(text="Kernel panic"),
-            links.ReadMemoryInside: links.Text(text=meminfo),
             links.TryShapers: links.Shapers(native="", wire="no room"),
             netadmin.StopCapture: netadmin.Captured(file="/var/log/link.pcap"),
         }

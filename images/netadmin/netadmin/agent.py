@@ -50,8 +50,6 @@ class Agent:
         able.to(links.Revive, self.revive)
         able.to(links.ReadWireLog, self.wire_log)
         able.to(links.TryShapers, self.shapers)
-        able.to(links.ReadMemoryInside, self.memory_inside)
-        able.to(links.ShapeInside, self.shape_inside)
         able.to(netadmin.StartCapture, self.start_capture)
         able.to(netadmin.StopCapture, self.stop_capture)
         able.to(links.AnswerProbes, answer_probes)
@@ -106,9 +104,7 @@ class Agent:
 
     def status(self, _: links.ReadStatus) -> links.LinkStatus:
         """Tell whether the link's shaper is alive; a native one is the kernel itself."""
-        return links.LinkStatus(
-            alive=self._wire is None or self._wire.alive, pid=self._wire.pid if self._wire else None
-        )
+        return links.LinkStatus(alive=self._wire is None or self._wire.alive)
 
     def revive(self, _: links.Revive) -> Done:
         """Raise the wire again; it comes up unshaped."""
@@ -159,22 +155,9 @@ class Agent:
         """Return why this host cannot shape natively, and why not by a wire."""
         return links.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
 
-    def shape_inside(self, asked: links.ShapeInside) -> links.ShapedInside:
-        """Do inside the wire's kernel what is done natively elsewhere; see native_trial.py."""
-        return from_plain(links.ShapedInside, self._inside().ask({"shape_natively": asked.wanted}))
-
-    def memory_inside(self, _: links.ReadMemoryInside) -> links.Text:
-        """Return /proc/meminfo of the wire's kernel."""
-        return links.Text(text=self._inside().ask({"memory": True})["memory"])
-
     def _segment(self, *, on: bool) -> None:
         """Switch the offloads, in a process that takes its memory along."""
         if on != self._segmentation:
             command = [sys.executable, "-m", "netadmin.offloads", "on" if on else "off", *LINKS_OF_ROLE]
             subprocess.run(command, check=True)
             self._segmentation = on
-
-    def _inside(self) -> Wire:
-        if self._wire is None:
-            raise WireError("no wire was raised")
-        return self._wire

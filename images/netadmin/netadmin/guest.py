@@ -22,19 +22,18 @@ _T = TypeVar("_T")
 SERIAL_LINE: Final = "/dev/ttyS0"
 # Each end of the wire with the direction that its root qdisc shapes: what leaves vec1 comes from the role.
 ENDS: Final = {"egress": "vec1", "ingress": "vec0"}
-_MODULES: Final = ("net/sched/act_mirred", "net/sched/sch_ingress", "net/sched/cls_u32", "net/sched/sch_netem")
-_TRIAL_MODULES: Final = ("drivers/net/ifb", "drivers/net/veth")
+MODULES: Final = ("net/sched/act_mirred", "net/sched/sch_ingress", "net/sched/cls_u32", "net/sched/sch_netem")
 _FINIT_MODULE: Final = 313  # x86-64, the only architecture with a user-mode kernel that is packaged
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
     """Prepare the links, say so, then answer until the kernel is killed."""
-    _mount("proc", "/proc")
-    _mount("sysfs", "/sys")
+    mount("proc", "/proc")
+    mount("sysfs", "/sys")
     line = os.open(SERIAL_LINE, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)
-    _load(_MODULES)
+    load(MODULES)
     # Not before: what netem counts time in is read from /proc, and the qdiscs are modules.
     from .rtnetlink import IPRoute  # noqa: PLC0415
 
@@ -51,15 +50,9 @@ def main() -> None:
 
 
 def _answer(open_netlink: "type[IPRoute]", question: Mapping[str, Any]) -> dict[str, Any]:
-    (name,) = question
     try:
         with open_netlink() as netlink:
-            answers: dict[str, Callable[[], dict[str, Any]]] = {
-                "shape": lambda: _shape(netlink, question["shape"]),
-                "shape_natively": lambda: _shape_natively(netlink, question["shape_natively"]),
-                "memory": lambda: {"memory": Path("/proc/meminfo").read_text(encoding="ascii")},
-            }
-            return answers[name]()
+            return _shape(netlink, question["shape"])
     except Exception as error:  # noqa: BLE001 - whatever it is, the agent outside must hear of it: an init must not end
         return {"error": f"{type(error).__name__}: {error}"}
 
@@ -68,15 +61,6 @@ def _shape(netlink: "IPRoute", wanted: Mapping[str, Mapping[str, float]]) -> dic
     from . import netem  # noqa: PLC0415 - see main
 
     return {direction: netem.shape(netlink, end, wanted[direction]) for direction, end in ENDS.items()}
-
-
-def _shape_natively(netlink: "IPRoute", wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Do on a link of this kernel what is done natively on a kernel with netem, and time a packet there."""
-    from . import native  # noqa: PLC0415 - see main
-    from .native_trial import try_natively  # noqa: PLC0415
-
-    _load(_TRIAL_MODULES)
-    return {"impossible": native.why_impossible(netlink), **try_natively(netlink, wanted)}
 
 
 def _join(netlink: "IPRoute") -> None:
@@ -92,12 +76,13 @@ def _join(netlink: "IPRoute") -> None:
     redirect(netlink, network, role)
 
 
-def _mount(kind: str, target: str) -> None:
+def mount(kind: str, target: str) -> None:
+    """Mount a file system of the kernel's."""
     if _LIBC.mount(kind.encode(), target.encode(), kind.encode(), 0, None):
         raise OSError(ctypes.get_errno(), f"mounting {target}")
 
 
-def _load(modules: tuple[str, ...]) -> None:
+def load(modules: tuple[str, ...]) -> None:
     """Load modules without modprobe: starting a program costs this kernel some tens of milliseconds."""
     folder = Path("/usr/lib/uml/modules", os.uname().release, "kernel")
     for name in modules:

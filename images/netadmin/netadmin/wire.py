@@ -113,11 +113,6 @@ class Wire:
         """Whether its kernel runs."""
         return self._kernel is not None and self._kernel.poll() is None
 
-    @property
-    def pid(self) -> int | None:
-        """Process id of its kernel in this container; None when none was ever started."""
-        return self._kernel.pid if self._kernel else None
-
     def lower(self) -> None:
         """End the kernel, if it runs."""
         if self._kernel is not None:

@@ -72,11 +72,9 @@ class LinkStatus:
 
     Attributes:
         alive: Whether what shapes it lives; the kernel itself does.
-        pid: Process id of the wire's kernel inside the container; None without a wire.
     """
 
     alive: bool
-    pid: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,11 +104,6 @@ class ReadWireLog(Question[Text]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadMemoryInside(Question[Text]):
-    """Tell /proc/meminfo of the wire's kernel."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Shapers:
     """Why links cannot be shaped here; empty where they can.
 
@@ -126,34 +119,6 @@ class Shapers:
 @dataclass(frozen=True, kw_only=True)
 class TryShapers(Question[Shapers]):
     """Try what can shape a link on this host."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShapedInside:
-    """What a pair of links did that was shaped natively inside the wire's kernel.
-
-    Attributes:
-        impossible: Why that kernel cannot; empty if it can.
-        read_back: As it has it.
-        egress_ms: The shortest time of a frame one way.
-        ingress_ms: Likewise the other way.
-    """
-
-    impossible: str
-    read_back: Impairments
-    egress_ms: float
-    ingress_ms: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShapeInside(Question[ShapedInside]):
-    """Do inside the wire's kernel what is done natively elsewhere.
-
-    Attributes:
-        wanted: As for :class:`Shape`.
-    """
-
-    wanted: Impairments
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,13 +67,18 @@ def wire(kernels: Kernels) -> Iterator[Wire]:
     made.lower()
 
 
+def pid_of(wire: Wire) -> int:
+    """Return the process id of a wire's kernel."""
+    assert wire._kernel is not None
+    return wire._kernel.pid
+
+
 def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wire: Wire) -> None:
     """What the kernel prints before is passed over; its messages go to the log."""
-    assert (wire.alive, wire.pid) == (False, None)
+    assert (wire.alive, wire._kernel) == (False, None)
     assert 0 < wire.raise_() < 20
     assert wire.alive
-    assert wire.pid
-    os.kill(wire.pid, 0)
+    os.kill(pid_of(wire), 0)
     assert kernels.plumbed == ["lay"]
     assert kernels.log.read_text(encoding="utf-8") == "Linux version\n"
 
@@ -123,14 +128,13 @@ def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire:
     """The links get the names back that the new kernel looks for; the log goes on."""
     wire.raise_()
     wire.lead_through(through=True)
-    first = wire.pid
-    assert first
+    first = pid_of(wire)
     os.kill(first, 9)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status -9$"):
         wire.ask({"shape": {}})
     wire.raise_()
     assert wire.alive
-    assert wire.pid != first
+    assert pid_of(wire) != first
     assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
     assert kernels.plumbed == ["lay", "through", "past", "lay"]
     assert kernels.log.read_text(encoding="utf-8") == "Linux version\n" * 2
@@ -139,8 +143,7 @@ def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire:
 def test_a_wire_that_is_raised_anew_lowers_the_old_kernel_first(wire: Wire) -> None:
     """Two kernels cannot hold the same links."""
     wire.raise_()
-    first = wire.pid
-    assert first
+    first = pid_of(wire)
     wire.raise_()
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
@@ -190,11 +193,10 @@ def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: p
 def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None:
     """Lowering it again changes nothing."""
     wire.raise_()
-    pid = wire.pid
-    assert pid
+    pid = pid_of(wire)
     for _ in range(2):
         wire.lower()
-        assert (wire.alive, wire.pid) == (False, None)
+        assert (wire.alive, wire._kernel) == (False, None)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     with pytest.raises(WireError, match=r"^no wire was raised$"):

@@ -92,8 +92,8 @@ def test_a_question_is_one_line() -> None:
 
 def test_an_answer_has_its_time_and_the_machines_shares() -> None:
     """A program that measures neither may leave them out."""
-    plain: dict[str, Any] = {"number": 1, "answer": {"alive": True, "pid": None}}
-    alive = LinkStatus(alive=True, pid=None)
+    plain: dict[str, Any] = {"number": 1, "answer": {"alive": True}}
+    alive = LinkStatus(alive=True)
     assert parse_answer(ReadStatus(), plain) == Answered(answer=alive, took_s=0.0, machine=MachineShares())
     timed = {**plain, "took_s": 2, "machine": {"busy_pct": 12.5, "steal_pct": 0.5}}
     machine = MachineShares(busy_pct=12.5, steal_pct=0.5)
