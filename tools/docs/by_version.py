@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from tools.docs.cells import NOTHING, plain, run_line, verdict
-from tuneproof.report.effects import format_measured
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import row
+from tuneproof.report.words import measured
 from tuneproof.wording import as_numbers
 
 
@@ -53,8 +53,7 @@ def _table(head: str, rows: Sequence[tuple[str, list[Cell]]], results: Results) 
         by_version = {cell.nginx: cell for cell in of}
         newest = of[-1]
         verdicts = [verdict(by_version[version]) if version in by_version else NOTHING for version in versions]
-        effect = newest.effect
-        figures = (plain(effect.name), format_measured(effect)) if effect else (NOTHING, NOTHING)
-        lines.append(row([said, *verdicts, *figures]))
+        name = plain(newest.effect.name) if newest.effect else NOTHING
+        lines.append(row([said, *verdicts, name, measured(newest, nothing=NOTHING)]))
     shown = {cell.id for _, of in rows for cell in of}
     return "\n".join([*lines, "", run_line(results, shown)])

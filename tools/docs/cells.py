@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from typing import Final
 
-from tuneproof.report.html.filters import expired_since
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line
+from tuneproof.report.words import expired_since
 from tuneproof.wording import one_line
 
 NOTHING: Final = "-"

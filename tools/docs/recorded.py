@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tuneproof.report.effects import format_measured
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line
+from tuneproof.report.words import measured
 
 # A page names the scenarios whose verdicts it shows.
 _SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
@@ -33,6 +33,6 @@ def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
         )
         claim["versions"][cell.nginx] = {
             "verdict": cell.verdict,
-            "effect": format_measured(cell.effect) if cell.effect else "",
+            "effect": measured(cell),
         }
     return {"machine": machine_line(results.host), "cells": cells}

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tuneproof.report.effects import format_measured
-from tuneproof.report.figures import before_and_after
 from tuneproof.report.results.cells import Cell, Remedy
+from tuneproof.report.words import before_and_after, measured
 from tuneproof.wording import one_line
 
 _DECIDED: Final = ("holds", "refuted")
@@ -48,5 +47,5 @@ def _gains(cells: Sequence[Cell]) -> Iterator[str]:
 
 def _line(cell: Cell) -> str:
     """Return what a change does to its figure, in the figure's own unit."""
-    measured = f" ({format_measured(cell.effect)})" if cell.effect else ""
-    return f"{one_line(cell.claim)}: {before_and_after(cell)}{measured}"
+    effect = f" ({measured(cell)})" if cell.effect else ""
+    return f"{one_line(cell.claim)}: {before_and_after(cell)}{effect}"

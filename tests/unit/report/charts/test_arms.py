@@ -1,15 +1,32 @@
-"""The arms side by side, and the network grid: both show the figures that results.json has."""
+"""The arms by their own figures: side by side, over a dose, and over two; the claim's figure comes first."""
 
 import math
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
-from tests.support.canned_charts import cell, named, names, only, rows, traces
+import pytest
+
+from tests.support.canned_charts import cell, dosed, named, names, only, rows, traces
 from tuneproof.report.results.cells import Cell, Dose
 
-LEAGUE: dict[str, dict[str, float | None]] = {
-    "default": {"worker1_lag_p50_ms": 34.0, "worker1_lag_p99_ms": 63.25, "written_bytes": 29_659_136, "trials": 5},
-    "limit-rate": {"worker1_lag_p50_ms": 0.0842, "worker1_lag_p99_ms": 0.6, "written_bytes": None, "trials": 5},
+LEAGUE: Final[dict[str, dict[str, float | None]]] = {
+    "default": {
+        "requests_per_s": 100.0,
+        "lag_p50_ms": 34.0,
+        "lag_p99_ms": 63.25,
+        "written_bytes": 29_659_136,
+        "trials": 5,
+        "alike": 3,
+    },
+    "limit-rate": {
+        "requests_per_s": 110.0,
+        "lag_p50_ms": 0.0842,
+        "lag_p99_ms": 0.6,
+        "written_bytes": None,
+        "trials": 4,
+        "alike": 3,
+    },
 }
 RATES: Final = {
     "slow-slow": (500, 100),
@@ -21,93 +38,48 @@ RATES: Final = {
 LAGS_MS: Final = {"slow-slow": 0.1, "fast-slow": 2.9, "slow-fast": 0.06, "fast-fast": 63.8}
 
 
-def grid(lags_ms: Mapping[str, float | None]) -> Cell:
-    """Return a cell whose arms are pairs of rates."""
-    return cell(
-        arms={arm: {"worker1_lag_p50_ms": lag_ms} for arm, lag_ms in lags_ms.items()},
-        doses={
-            arm: (
-                Dose(of="upstream's link", unit="Mbit/s", amount=RATES[arm][0]),
-                Dose(of="client's link", unit="Mbit/s", amount=RATES[arm][1]),
-            )
-            for arm in lags_ms
-        },
-    )
+def titles(of: Cell) -> list[str]:
+    """Return what stands above the panels of the comparison."""
+    return [item["text"] for item in named("arms", of, {}).figure["layout"]["annotations"]]
 
 
-def test_arms_stand_side_by_side_with_the_cells_own_figures() -> None:
-    """Each arm has a row, each figure a marker of its own."""
+def test_what_differs_most_comes_first_but_for_the_claims_own_figure() -> None:
+    """What is alike in all arms, and what is known of every trial, says nothing about them."""
+    assert titles(cell(arms=LEAGUE)) == ["lag ms", "requests per s"]
+    assert titles(replace(cell(arms=LEAGUE), figure="requests_per_s")) == ["requests per s", "lag ms"]
+    assert titles(replace(cell(arms=LEAGUE), figure="alike"))[0] == "alike"
+
+
+def test_percentiles_of_one_figure_share_a_panel_and_its_unit() -> None:
+    """Each arm has a row, each percentile a marker of its own."""
     chart = named("arms", cell(arms=LEAGUE), {})
-    median, slowest = (only(chart, name=name, xaxis="x") for name in ("median", "99th percentile"))
+    median, slowest = (only(chart, name=name) for name in ("p50", "p99"))
     assert (median["x"], median["y"]) == ([34.0, 0.0842], [0, 1])
-    assert (slowest["x"], slowest["y"]) == ([63.25, 0.6], [0, 1])
+    assert (slowest["x"], slowest["xaxis"]) == ([63.25, 0.6], median["xaxis"])
     assert median["marker"]["symbol"] != slowest["marker"]["symbol"]
-    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["default", "limit-rate"]
+    layout = chart.figure["layout"]
+    assert (layout["xaxis"]["type"], layout["yaxis"]["ticktext"]) == ("log", ["default", "limit-rate"])
+    assert (layout["xaxis2"]["type"], layout["xaxis2"]["rangemode"]) == ("linear", "tozero")
 
 
 def test_what_an_arm_has_not_measured_has_no_point_and_no_figure() -> None:
     """Nothing is not zero."""
-    chart = named("arms", cell(arms=LEAGUE), {})
-    written = only(chart, name="size")
-    assert (written["x"], written["y"]) == ([29_659_136], [0])
-    assert chart.columns == ("arm", "worker1_lag_p50_ms", "worker1_lag_p99_ms", "written_bytes")
-    assert rows(chart) == [("default", 34.0, 63.25, 29_659_136), ("limit-rate", 0.0842, 0.6, None)]
+    of = replace(cell(arms=LEAGUE), figure="written_bytes")
+    chart = named("arms", of, {})
+    assert only(chart, xaxis="x")["x"] == [29_659_136]
+    assert (chart.columns[:2], [row[1] for row in rows(chart)]) == (("arm", "written_bytes"), [29_659_136, None])
 
 
-def test_each_kind_of_figure_has_its_own_panel() -> None:
-    """Milliseconds and bytes share no axis."""
-    layout = named("arms", cell(arms=LEAGUE), {}).figure["layout"]
-    assert [item["text"] for item in layout["annotations"]] == [
-        "loop lag of worker 1 (ms)",
-        "written to temporary files (bytes)",
-    ]
-    assert layout["xaxis"]["type"] == "log"
-    assert layout["yaxis"]["domain"][0] > layout["yaxis2"]["domain"][1]
+def test_a_figure_that_is_zero_in_one_arm_differs_most() -> None:
+    """No ratio says how much."""
+    arms = {"a": {"lost": 0.0, "slow_ms": 1.0}, "b": {"lost": 1.0, "slow_ms": 1000.0}}
+    assert titles(cell(arms=arms)) == ["lost", "slow ms"]
 
 
-def test_amounts_of_one_order_start_at_zero() -> None:
-    """A cut axis makes small differences look large."""
-    arms = {"a": {"requests_per_s": 900.0}, "b": {"requests_per_s": 1000.0}}
-    axis = named("arms", cell(arms=arms), {}).figure["layout"]["xaxis"]
-    assert (axis["type"], axis["rangemode"]) == ("linear", "tozero")
-
-
-def test_figures_that_are_all_zero_are_shown() -> None:
-    """That nothing timed out is an answer."""
-    chart = named("arms", cell(arms={"a": {"timeout_share": 0.0}, "b": {"timeout_share": 0.0}}), {})
-    assert only(chart, name="share")["x"] == [0.0, 0.0]
-    assert rows(chart) == [("a", 0.0), ("b", 0.0)]
-
-
-def test_one_arm_has_nothing_beside_it() -> None:
-    """And arms with figures that nobody has chosen have nothing to show."""
-    assert names(cell(arms={"default": LEAGUE["default"]}), {}) == []
-    assert names(cell(arms={"a": {"other": 1.0}, "b": {"other": 2.0}}), {}) == []
-
-
-def test_the_grid_has_a_field_for_each_pair_of_rates_fastest_first() -> None:
-    """Colour is the lag's logarithm; the field and the hover text say the lag itself."""
-    field = only(named("network-grid", grid(LAGS_MS), {}), type="heatmap")
-    assert field["customdata"] == [[63.8, 2.9], [0.06, 0.1]]
-    assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [math.log10(0.06), math.log10(0.1)]]
-    assert field["text"] == [["63.8 ms", "2.9 ms"], ["0.06 ms", "0.1 ms"]]
-
-
-def test_the_grids_axes_name_the_rates() -> None:
-    """Rates are sorted as numbers: 2000 is faster than 500."""
-    chart = named("network-grid", grid({**LAGS_MS, "middle-slow": 1.0}), {})
-    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["unlimited", "2000", "500"]
-    assert chart.figure["layout"]["xaxis"]["ticktext"] == ["unlimited", "100"]
-    assert ("2000", "unlimited", None) in rows(chart)
-    assert ("500", "unlimited", 0.06) in rows(chart)
-    assert only(chart, type="heatmap")["z"][1] == [None, 0.0]
-
-
-def test_less_than_two_rates_on_a_link_are_no_grid() -> None:
-    """A row has no columns to compare."""
-    row = {name: lag_ms for name, lag_ms in LAGS_MS.items() if name.startswith("slow-")}
-    assert "network-grid" not in names(grid(row), {})
-    assert "network-grid" not in names(grid(dict.fromkeys(LAGS_MS)), {})
+@pytest.mark.parametrize("arms", [{"default": LEAGUE["default"]}, {"a": {"alike": 1.0}, "b": {"alike": 1.0}}, {}])
+def test_without_a_difference_there_is_nothing_to_compare(arms: dict[str, dict[str, float | None]]) -> None:
+    """One arm has nothing beside it."""
+    assert names(cell(arms=arms), {}) == []
 
 
 def test_markup_in_an_arms_name_is_shown_and_not_obeyed() -> None:
@@ -118,8 +90,69 @@ def test_markup_in_an_arms_name_is_shown_and_not_obeyed() -> None:
     assert [row[0] for row in rows(chart)] == list(arms)
 
 
-def test_the_legend_names_each_kind_of_figure_once() -> None:
-    """Several panels have medians."""
-    arms = {arm: {"worker1_lag_p50_ms": 1.0, "fast_p50_ms": 2.0} for arm in "ab"}
-    medians = traces(named("arms", cell(arms=arms), {}), name="median")
-    assert [trace.get("showlegend", True) for trace in medians] == [True, False]
+def responding(amounts: Mapping[str, float | None], *, of: str = "buffer", unit: str = "bytes", **more: Any) -> Cell:
+    """Return a cell whose arms are doses, and answer with ten times their amount."""
+    arms: dict[str, dict[str, float | None]] = {
+        arm: {"lag_p50_ms": 10.0 * (amount or 1)} for arm, amount in amounts.items()
+    }
+    return replace(dosed(of, unit, amounts, **more), arms=arms, figure="lag_p50_ms")
+
+
+def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
+    """With the unit of the dose; the arms' medians are the points."""
+    chart = named("dose-response", responding({"large": 33554432, "small": 40960}), {})
+    line = only(chart, name="median")
+    assert (line["x"], line["y"]) == ([40960, 33554432], [409600, 335544320])
+    assert chart.columns == ("arm", "buffer (bytes)", "lag_p50_ms")
+    assert rows(chart)[0] == ("small", 40960, 409600)
+    assert chart.figure["layout"]["xaxis"]["type"] == "log"
+
+
+def test_the_number_of_workers_is_a_series_of_its_own() -> None:
+    """Lines differ by colour, dash and marker."""
+    arms = {"1-of-512": 512, "2-of-512": 512, "1-of-1024": 1024, "2-of-1024": 1024}
+    series = {arm: "1 worker" if arm.startswith("1") else "2 workers" for arm in arms}
+    first, second = traces(named("dose-response", responding(arms, unit="", series=series), {}), xaxis="x")
+    assert [first["name"], second["name"]] == ["1 worker", "2 workers"]
+    assert first["line"]["dash"] != second["line"]["dash"]
+    assert first["marker"]["symbol"] != second["marker"]["symbol"]
+
+
+@pytest.mark.parametrize(
+    "amounts", [{}, {"a": 1}, {"a": 1, "b": 1}, {"a": 1, "b": None}], ids=["none", "one", "equal", "no limit"]
+)
+def test_less_than_two_doses_are_no_response(amounts: dict[str, float | None]) -> None:
+    """One dose responds to nothing."""
+    assert "dose-response" not in names(responding(amounts), {})
+
+
+def grid(lags_ms: dict[str, float | None]) -> Cell:
+    """Return a cell whose arms are pairs of rates."""
+    sides = ("upstream's link", "client's link")
+    doses = {
+        arm: tuple(Dose(of=of, unit="Mbit/s", amount=RATES[arm][side]) for side, of in enumerate(sides))
+        for arm in lags_ms
+    }
+    return cell(arms={arm: {"turn_cpu_p50_ms": lag_ms} for arm, lag_ms in lags_ms.items()}, doses=doses)
+
+
+def test_two_doses_make_a_map_largest_first() -> None:
+    """Colour is the figure's logarithm; the field says the figure. Amounts are sorted as numbers: 2000 is above 500."""
+    chart = named("dose-map", grid({**LAGS_MS, "middle-slow": 1.0}), {})
+    field = only(chart, type="heatmap")
+    assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [None, 0.0], [math.log10(0.06), math.log10(0.1)]]
+    assert field["text"] == [["63.8 ms", "2.9 ms"], ["", "1 ms"], ["60 us", "100 us"]]
+    layout = chart.figure["layout"]
+    assert (layout["yaxis"]["ticktext"], layout["xaxis"]["ticktext"]) == (
+        ["unlimited", "2000", "500"],
+        ["unlimited", "100"],
+    )
+    assert ("2000", "unlimited", None) in rows(chart)
+    assert chart.columns == ("upstream's link (Mbit/s)", "client's link (Mbit/s)", "turn_cpu_p50_ms")
+
+
+def test_less_than_two_amounts_of_each_are_no_map() -> None:
+    """A row has no columns to compare, and what was not measured has no field."""
+    row: dict[str, float | None] = {name: lag_ms for name, lag_ms in LAGS_MS.items() if name.startswith("slow-")}
+    assert "dose-map" not in names(grid(row), {})
+    assert "dose-map" not in names(grid(dict.fromkeys(LAGS_MS)), {})

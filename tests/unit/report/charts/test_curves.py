@@ -1,118 +1,160 @@
-"""Curves keep their extremes when they are thinned, ticks are round, and looks work on light and dark pages."""
+"""Curves: distributions pool an arm's trials, time series show its first valid one, counters its medians."""
 
-import math
-import random
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tuneproof.report.charts.curves import percentile, rounded, thin
-from tuneproof.report.charts.style import COLOURS, line_of, marker_of, shown
-from tuneproof.report.charts.ticks import log_ticks
-
-# Backgrounds of a page in a light and in a dark scheme.
-LIGHT, DARK = "#FFFFFF", "#16181D"
-# Of graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
-LEAST_CONTRAST = 3.0
+from tests.support.canned_charts import cell, files, http, memory, named, names, only, rows, stall, storm, traces, trial
+from tests.support.canned_turns import raw_worker
 
 
-@given(
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=300),
-    st.integers(min_value=4, max_value=50),
-)
-def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], most: int) -> None:
-    """And the order, and no point that was not there."""
-    points = [(float(index), value) for index, value in enumerate(values)]
-    kept = thin(points, most)
-    assert len(kept) <= most
-    assert (kept[0], kept[-1]) == (points[0], points[-1])
-    assert (min(value for _, value in kept), max(value for _, value in kept)) == (min(values), max(values))
-    assert kept == sorted(set(kept) & set(points))
+def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:
+    """The trials of an arm are pooled; void ones are left out. A percentile is the smallest value that suffices."""
+    evidence = files(
+        trial("a", 1, stall(fast_ms=[30.0, 10.0])),
+        trial("a", 2, stall(fast_ms=[20.0, 1000.0])),
+        trial("a", 3, stall(fast_ms=[5.0]), "stolen CPU"),
+        trial("b", 1, stall(fast_ms=[7.0])),
+    )
+    chart = named("cdf-requests", cell(), evidence)
+    curve = only(chart, name="a")
+    assert (curve["x"], curve["y"]) == ([10.0, 20.0, 30.0, 1000.0], [0.25, 0.5, 0.75, 1.0])
+    assert chart.figure["layout"]["xaxis"]["type"] == "log"
+    assert rows(chart) == [
+        ("a", "requests under load", 4, 20.0, 1000.0, 1000.0, 1000.0, 0),
+        ("b", "requests under load", 1, 7.0, 7.0, 7.0, 7.0, 0),
+    ]
+    assert only(chart, name="b")["mode"] == "lines+markers", "a single point has no line"
 
 
-def test_a_short_curve_is_not_thinned() -> None:
-    """It is as it was."""
-    points = [(1.0, 5.0), (2.0, 6.0), (3.0, 5.5)]
-    assert thin(points, 4) == points
+def test_each_worker_has_a_panel_of_its_own_on_one_scale() -> None:
+    """On scales of their own, a stall of 40 ms and a lag of 0.1 ms would look alike."""
+    chart = named("cdf-loop-lag", cell(), files(trial("a", 1, stall([30.0, 40.0], [0.1]))))
+    assert (only(chart, xaxis="x")["x"], only(chart, xaxis="x2")["x"]) == ([30.0, 40.0], [0.1])
+    assert chart.figure["layout"]["xaxis2"]["matches"] == "x"
 
 
-def test_a_single_stall_in_a_long_curve_is_kept() -> None:
-    """It is what the curve is shown for."""
-    points = [(float(at), 0.1) for at in range(10_000)]
-    points[4321] = (4321.0, 99.0)
-    assert (4321.0, 99.0) in thin(points, 40)
+def test_connects_that_never_stood_keep_the_curve_below_one() -> None:
+    """They are among those that were started, and their percentile is beyond what was seen."""
+    chart = named("cdf-connects", cell(), files(trial("a", 1, storm([1.0, 2.0], connections=4))))
+    assert (only(chart, name="a")["x"], only(chart, name="a")["y"]) == ([1.0, 2.0], [0.25, 0.5])
+    assert rows(chart) == [("a", "", 2, 2.0, None, None, 2.0, 2)]
 
 
-def test_percentiles_are_interpolated_as_in_the_cells() -> None:
-    """Half way between two neighbours."""
-    assert percentile([1.0, 2.0, 10.0, 20.0], 50) == 6.0
-    assert percentile([], 50) is None
+def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
+    """A reader learns the looks once; a dash tells them on paper, too."""
+    evidence = files(*[trial(arm, 1, stall([1.0, 2.0], fast_ms=[1.0])) for arm in ("a", "b", "c")])
+    requests, lags = (named(name, cell(), evidence) for name in ("cdf-requests", "cdf-loop-lag"))
+    looks = {trace["name"]: (trace["line"]["color"], trace["line"]["dash"]) for trace in requests.figure["data"]}
+    assert {trace["name"]: (trace["line"]["color"], trace["line"]["dash"]) for trace in lags.figure["data"]} == looks
+    assert len({dash for _, dash in looks.values()}) == 3
 
 
-def test_a_percentile_beyond_what_was_seen_is_not_known() -> None:
-    """Two of four connects never stood: the median is the slower one of the others, the rest is open."""
-    assert percentile([1.0, 2.0], 50, of=4) == 2.0
-    assert percentile([1.0, 2.0], 51, of=4) is None
+def test_percentiles_of_a_generator_are_medians_of_the_trials_and_zero_is_shown() -> None:
+    """What it does not tell has no panel; its clock is coarse, and a logarithmic axis would drop the zero."""
+    told = [
+        http(connect=None, total={"p50": 0.0, "p99": p99, "max": 500.0 if p99 > 80 else 400.0})
+        for p99 in (70.0, 90.0, 73.0)
+    ]
+    chart = named("percentiles", cell(), files(*[trial("a", block, of) for block, of in enumerate(told, 1)]))
+    assert (only(chart, name="a")["x"], only(chart, name="a")["y"]) == ([0.0, 73.0, 400.0], [0.5, 0.99, 1.0])
+    assert [item["text"] for item in chart.figure["layout"]["annotations"]] == ["whole request"]
+    assert chart.figure["layout"]["xaxis"]["type"] == "linear"
+    assert ("a", "whole request", "99%", 73.0, 70.0, 90.0) in rows(chart)
 
 
-def test_numbers_of_curves_have_five_digits() -> None:
-    """More than a picture shows, and a third of the bytes."""
-    assert rounded(0.123456789) == 0.12346
-    assert rounded(34930.29397239) == 34930.0
+def test_a_load_that_was_recorded_by_another_is_found_inside() -> None:
+    """A diagnosis wraps the load's record."""
+    evidence = files(trial("a", 1, {"found": ["a cause"], "load": stall([30.0], fast_ms=[12.0])}))
+    assert only(named("cdf-requests", cell(), evidence), name="a")["x"] == [12.0]
+
+
+def recorded(read: list[list[int]], *, first_pid: int = 11, others: list[list[int]] | None = None) -> dict[str, Any]:
+    """Return the record of a trial whose first worker read this in the iterations of its event loop."""
+    workers = [raw_worker(11, read=read), raw_worker(12, read=others or [])]
+    return {**stall([1.0], [1.0]), "workers": [first_pid, 12], "turns": {"workers": workers}}
+
+
+def test_an_iteration_weighs_as_much_as_it_read() -> None:
+    """Those that read nothing are left out, trials are pooled, void ones and other workers do not count."""
+    evidence = files(
+        trial("a", 1, recorded([[0, 900, 0], [64, 1, 1000]], others=[[100, 1, 50_000]])),
+        trial("a", 2, recorded([[64, 2, 2200], [120, 1, 200_000]])),
+        trial("a", 3, recorded([[140, 1, 5_000_000]]), "stolen CPU"),
+    )
+    chart = named("turn-bytes", cell(), evidence)
+    curve = only(chart, name="a")
+    assert curve["x"] == [1000.0, 1100.0, 200_000.0]
+    assert curve["y"] == pytest.approx([1000 / 203_200, 3200 / 203_200, 1.0], rel=1e-4)
+    assert rows(chart) == [("a", "", 4, 200_000, 200_000, 200_000, 200_000, 0)]
 
 
 @pytest.mark.parametrize(
-    ("low", "high"),
-    [(16.0, 25.0), (100.0, 103.0), (5.0, 5.5), (0.35, 50.0), (0.08, 63.0), (1e-3, 1e9), (40960.0, 33554432.0)],
+    "record",
+    [
+        stall([1.0]),
+        recorded([[0, 900, 0]]),
+        recorded([[64, 1, 1000]], first_pid=13),
+        {**recorded([]), "turns": {"workers": [{"pid": 11, "histograms": {"read_bytes": [[1, 0, 5], [1, 2], 7]}}]}},
+        {**recorded([[64, 1, 1000]]), "workers": []},
+    ],
+    ids=["not recorded", "nothing read", "another worker", "no histogram", "no first worker"],
 )
-def test_ticks_are_round_and_reach_around_the_values(low: float, high: float) -> None:
-    """At least two of them lie among the values, and not so many that they overlap."""
-    ticks = log_ticks(low, high)
-    among = [tick for tick in ticks if low <= tick <= high]
-    assert ticks == sorted(ticks)
-    assert ticks[0] <= low
-    assert ticks[-1] >= high
-    assert len(among) <= 10
-    assert len(among) >= 2 or high < 1.1 * low
-    assert all(len(f"{tick:e}".split("e")[0].rstrip("0").rstrip(".")) <= 4 for tick in ticks)
+def test_where_nothing_is_known_of_the_first_workers_iterations_nothing_is_drawn(record: dict[str, Any]) -> None:
+    """And nothing is guessed."""
+    assert "turn-bytes" not in names(cell(), files(trial("a", 1, record)))
 
 
-@given(st.floats(min_value=1e-30, max_value=1e30), st.floats(min_value=1e-30, max_value=1e30))
-def test_ticks_of_any_values_are_few(one: float, other: float) -> None:
-    """Foreign values may be anything that a number can be."""
-    ticks = log_ticks(min(one, other), max(one, other))
-    assert 2 <= len(ticks) <= 30
-    assert all(map(math.isfinite, ticks))
+def test_the_course_is_that_of_the_first_valid_trial_of_each_arm() -> None:
+    """One curve per arm and worker; a void trial does not count as the first."""
+    evidence = files(
+        trial("a", 1, stall([9.0], [9.0]), "stolen CPU"),
+        trial("a", 3, stall([7.0], [7.0])),
+        trial("a", 2, stall([30.0, 50.0, 31.0], [0.1])),
+    )
+    chart = named("series-loop-lag", cell(), evidence)
+    loaded, idle = only(chart, xaxis="x"), only(chart, xaxis="x2")
+    assert (loaded["x"], loaded["y"], idle["y"]) == ([0.0, 10.0, 20.0], [30.0, 50.0, 31.0], [0.1])
+    assert rows(chart) == [("a", "worker 1", 2, 3, 3, 31.0, 50.0), ("a", "worker 2", 2, 1, 3, 0.1, 0.1)]
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_colours_stand_out_from_light_and_dark_pages(colour: str) -> None:
-    """A figure does not know which of them it is on."""
-    assert min(contrast(colour, LIGHT), contrast(colour, DARK)) >= LEAST_CONTRAST
+def test_samples_are_shown_since_the_first_one_and_lists_are_summed_up() -> None:
+    """Memory of all workers together, so that one that is killed is missing; a sample without a time is left out."""
+    killed = named("series-memory", cell(), files(trial("a", 1, memory([1000, 500], [4000, 500], [500]))))
+    assert (only(killed, name="a")["x"], only(killed, name="a")["y"]) == ([0.0, 0.1, 0.2], [1500, 4500, 500])
+    assert rows(killed) == [("a", 1, 3, 1500, 4500, 500)]
+    samples = [{"at_s": 7.0, "queued": 0}, {"at_s": 7.5, "queued": 129}, {"at_s": "8", "queued": 1}]
+    queue = only(named("series-queue", cell(), files(trial("a", 1, {"queue_samples": samples}))), name="a")
+    assert (queue["x"], queue["y"]) == ([0.0, 0.5], [0, 129])
 
 
-def test_no_two_of_twenty_curves_differ_by_colour_only() -> None:
-    """Of the first six each has its own dash, of the first seven its own marker; later ones differ in the pair."""
-    assert len({line_of(index)["dash"] for index in range(6)}) == 6
-    assert len({marker_of(index)["symbol"] for index in range(7)}) == 7
-    assert len({(line_of(index)["dash"], line_of(index)["color"]) for index in range(20)}) == 20
+def test_memory_of_held_connections_is_shown_over_their_number_on_linear_axes() -> None:
+    """The slope is the price of one."""
+    readings = [{"held": held, "worker_bytes": 10 + 3 * held, "kernel_bytes": 5 + held} for held in (0, 100)]
+    more = [{"held": 100, "worker_bytes": 330, "kernel_bytes": 105}]
+    evidence = files(trial("held", 1, {"readings": readings}), trial("held", 2, {"readings": more}))
+    chart = named("held-connections", cell(), evidence)
+    workers, kernel = traces(chart, name="held")
+    assert (workers["x"], workers["y"], kernel["y"]) == ([0, 100], [10, 320], [5, 105])
+    assert rows(chart)[0] == ("held", 1, 0, 10, 5)
+    assert {chart.figure["layout"][name]["type"] for name in ("xaxis", "yaxis")} == {"linear"}
 
 
-def test_foreign_names_are_short_and_without_markup() -> None:
-    """A figure's text is on one line."""
-    assert shown("a\n<b>") == "a &lt;b&gt;"
-    assert len(shown("".join(random.Random(1).choices("abc", k=500)))) == 60  # noqa: S311 - nothing secret
+def test_counters_are_the_medians_of_the_trials_with_their_spread() -> None:
+    """Bars differ by pattern; the figures stand at their ends and in the table."""
+    evidence = files(
+        *[trial("a", block, storm([1.0], connections=9, overflows=count)) for block, count in enumerate([5, 9, 6], 1)],
+        trial("b", 1, storm([1.0], connections=9, overflows=0)),
+    )
+    chart = named("counters", cell(), evidence)
+    overflows, drops = (only(chart, name=f"TcpExt.Listen{name}") for name in ("Overflows", "Drops"))
+    assert (overflows["x"], overflows["y"], overflows["text"]) == ([6, 0], [0, 1], ["6 (5 to 9)", "0"])
+    assert overflows["marker"]["pattern"]["shape"] != drops["marker"]["pattern"]["shape"]
+    assert ("a", "TcpExt.ListenDrops", 3, 6, 5, 9) in rows(chart)
 
 
-def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio)."""
-    darker, lighter = sorted(luminance(colour) for colour in (one, other))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+def test_counters_that_stayed_at_zero_are_shown_where_queues_are_the_question() -> None:
+    """That nothing was dropped is the answer of a storm, and beside the point of a load."""
+    assert "counters" in names(cell(), files(trial("a", 1, storm([1.0], connections=9))))
+    assert "counters" not in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}))))
+    assert "counters" in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}, drops=4))))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.canned_results import cell, effect
+from tests.support.canned_results import cell
 from tuneproof.report.html import filters
 from tuneproof.report.html.configs import configs, preconditions
 from tuneproof.report.html.evidence import folders, texts
@@ -28,31 +28,6 @@ from tuneproof.report.results.cells import Cell
 def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
     """A reader need not divide by sixty."""
     assert filters.duration(seconds) == said
-
-
-def test_figures_have_the_form_of_the_terminals_table() -> None:
-    """Effect with interval, threshold in the effect's unit, and nothing where nothing was measured."""
-    share = Cell.from_json(cell("a", effect=effect(0.125, -0.02, 0.27, "share"), threshold=0.1))
-    assert filters.effect_text(share) == "12.5 pp [-2 to 27]"
-    assert filters.threshold_text(share) == "above 10 pp"
-    counted = Cell.from_json(
-        cell("a", effect=effect(28 / 29, 0.846, 0.998, "share") | {"count": 28, "of": 29}, threshold=0.9)
-    )
-    assert filters.effect_text(counted) == "28 of 29 [84.6–99.8 %]"  # noqa: RUF001 - an en dash
-    assert filters.threshold_text(counted) == "above 90 %"
-    same = Cell.from_json(cell("a", effect=effect(1.0, 0.9, 1.1) | {"form": "same"}, threshold=1.25))
-    assert filters.threshold_text(same) == "between 0.8× and 1.25×"  # noqa: RUF001 - the multiplication sign
-    nothing = Cell.from_json(cell("a", effect=None, verdict="unsupported", reason="because"))
-    assert (filters.effect_text(nothing), filters.threshold_text(nothing)) == ("", "")
-    assert filters.figure(None) == "not measured"
-
-
-def test_expired_advice_is_marked_where_it_was_refuted() -> None:
-    """Advice that still holds after its version is none that has expired."""
-    expired = Cell.from_json(cell("a", expired_since="1.29.7", verdict="refuted"))
-    assert filters.expired_since(expired) == "nginx 1.29.7"
-    assert not filters.expired_since(Cell.from_json(cell("a", expired_since="1.29.7")))
-    assert not filters.expired_since(Cell.from_json(cell("a", verdict="refuted")))
 
 
 def test_packed_figures_are_the_figures() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.support.canned_results import cell, document, with_evidence, write, write_small_run
 from tuneproof.errors import ResultsFolderError
-from tuneproof.report.effects import format_effect
 from tuneproof.report.html import write_report, writing
 from tuneproof.report.results.run_file import FILE_NAME, Results
+from tuneproof.report.words import format_effect
 from tuneproof.wording import format_number
 
 _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}

@@ -32,7 +32,7 @@ def test_contradictions_come_before_the_scenarios(tmp_path: Path) -> None:
         "### stall",
         "### queue",
     ]
-    wrong = "| The claim wrong | 1.22 | bare | 0.9× \\[0.8–1\\] | ⚠️ ❌ refuted, expected holds | 6 (+2 void) |"  # noqa: RUF001 - as it is shown
+    wrong = "| The claim wrong | 1.22 | bare | 0.9× \\[0.8–1\\] | ⚠️ ❌ refuted, expected: holds | 6 (+2 void) |"  # noqa: RUF001 - as it is shown
     fine = "| The claim fine | 1.22 | bare | 134× \\[98–180\\] | ✅ holds | 6 |"  # noqa: RUF001 - as it is shown
     assert rows(text) == [wrong, fine, wrong]
     assert "2 cells: ✅ 1 holds, ❌ 1 refuted, ❔ 0 inconclusive, 🚫 0 unsupported; **1 against" in text

@@ -1,0 +1,99 @@
+"""Curves keep their extremes when they are thinned, ticks are round, and looks work on light and dark pages."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuneproof.report.charts.curves import thin
+from tuneproof.report.charts.style import COLOURS, _log_ticks, line_of, marker_of, shown
+
+# Backgrounds of a page in a light and in a dark scheme.
+LIGHT, DARK = "#FFFFFF", "#16181D"
+# Of graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
+LEAST_CONTRAST = 3.0
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=300),
+    st.integers(min_value=4, max_value=50),
+)
+def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], most: int) -> None:
+    """And the order, and no point that was not there."""
+    points = [(float(index), value) for index, value in enumerate(values)]
+    kept = thin(points, most)
+    assert len(kept) <= most
+    assert (kept[0], kept[-1]) == (points[0], points[-1])
+    assert (min(value for _, value in kept), max(value for _, value in kept)) == (min(values), max(values))
+    assert kept == sorted(set(kept) & set(points))
+
+
+def test_a_short_curve_is_not_thinned() -> None:
+    """It is as it was."""
+    points = [(1.0, 5.0), (2.0, 6.0), (3.0, 5.5)]
+    assert thin(points, 4) == points
+
+
+def test_a_single_stall_in_a_long_curve_is_kept() -> None:
+    """It is what the curve is shown for."""
+    points = [(float(at), 0.1) for at in range(10_000)]
+    points[4321] = (4321.0, 99.0)
+    assert (4321.0, 99.0) in thin(points, 40)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(16.0, 25.0), (100.0, 103.0), (5.0, 5.5), (0.35, 50.0), (0.08, 63.0), (1e-3, 1e9), (40960.0, 33554432.0)],
+)
+def test_ticks_are_round_and_reach_around_the_values(low: float, high: float) -> None:
+    """At least two of them lie among the values, and not so many that they overlap."""
+    ticks = _log_ticks(low, high)
+    among = [tick for tick in ticks if low <= tick <= high]
+    assert ticks == sorted(ticks)
+    assert ticks[0] <= low
+    assert ticks[-1] >= high
+    assert len(among) <= 10
+    assert len(among) >= 2 or high < 1.1 * low
+    assert all(len(f"{tick:e}".split("e")[0].rstrip("0").rstrip(".")) <= 4 for tick in ticks)
+
+
+@given(st.floats(min_value=1e-30, max_value=1e30), st.floats(min_value=1e-30, max_value=1e30))
+def test_ticks_of_any_values_are_few(one: float, other: float) -> None:
+    """Foreign values may be anything that a number can be."""
+    ticks = _log_ticks(min(one, other), max(one, other))
+    assert 2 <= len(ticks) <= 30
+    assert all(map(math.isfinite, ticks))
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_colours_stand_out_from_light_and_dark_pages(colour: str) -> None:
+    """A figure does not know which of them it is on."""
+    assert min(contrast(colour, LIGHT), contrast(colour, DARK)) >= LEAST_CONTRAST
+
+
+def test_no_two_of_twenty_curves_differ_by_colour_only() -> None:
+    """Of the first six each has its own dash, of the first seven its own marker; later ones differ in the pair."""
+    assert len({line_of(index)["dash"] for index in range(6)}) == 6
+    assert len({marker_of(index)["symbol"] for index in range(7)}) == 7
+    assert len({(line_of(index)["dash"], line_of(index)["color"]) for index in range(20)}) == 20
+
+
+def test_foreign_names_are_short_and_without_markup() -> None:
+    """A figure's text is on one line."""
+    assert shown("a\n<b>") == "a &lt;b&gt;"
+    assert len(shown("".join(random.Random(1).choices("abc", k=500)))) == 60  # noqa: S311 - nothing secret
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio)."""
+    darker, lighter = sorted(luminance(colour) for colour in (one, other))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,123 @@
+"""A cell in words: effects, figures, limits and verdicts, alike in the terminal, in Markdown, on pages and in docs."""
+
+from typing import Final
+
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.wording import format_number, share, size
+
+_DIGITS: Final = 3
+_MOST_DIGITS: Final = 7
+_TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+_ARMS: Final = 2
+_EXPIRED_VERDICT: Final = "refuted"
+
+
+def format_effect(value: float, unit: str, interval: tuple[float, float] | None = None) -> str:
+    """Return an effect with its interval, both with three significant digits, or as many as tell its ends apart.
+
+    Args:
+        value: The estimate.
+        unit: ``ratio``, shown as a multiple; or ``share``, a difference of shares, shown in percentage points (pp).
+        interval: Lower and upper end in the same unit; None when there is none yet.
+    """
+    scale, suffix = (1, "×") if unit == "ratio" else (100, " pp")  # noqa: RUF001 - a multiplication sign is meant
+    if interval is None:
+        return f"{format_number(scale * value)}{suffix}"
+    low, high = interval
+    digits = _telling_apart(scale * low, scale * high)
+    shown = f"{format_number(scale * value, digits=digits)}{suffix}"
+    # A dash between negative numbers reads as another minus.
+    dash = " to " if low < 0 else "–"  # noqa: RUF001 - an en dash is meant
+    ends = (format_number(scale * end, digits=digits) for end in interval)
+    return f"{shown} [{dash.join(ends)}]"
+
+
+def format_measured(effect: Effect) -> str:
+    """Return a cell's effect with its interval; a counted share as so many of so many, if these are whole numbers.
+
+    Units that are not independent of each other enter as parts of one: their share is told alone.
+    """
+    if effect.of is not None and effect.count is not None:
+        low, high = (format_number(100 * end) for end in (effect.ci_low, effect.ci_high))
+        is_whole = float(effect.count).is_integer() and float(effect.of).is_integer()
+        counted = f"{format_number(effect.count)} of {format_number(effect.of)}" if is_whole else share(effect.value)
+        return f"{counted} [{low}–{high} %]"  # noqa: RUF001 - an en dash
+    return format_effect(effect.value, effect.unit, (effect.ci_low, effect.ci_high))
+
+
+def measured(cell: Cell, *, nothing: str = "") -> str:
+    """Return a cell's effect with its interval."""
+    return format_measured(cell.effect) if cell.effect else nothing
+
+
+def before_and_after(cell: Cell) -> str:
+    """Return what a cell's effect compares, in its own unit; the empty string where that is no metric of two arms."""
+    if not cell.figure or len(cell.arms) != _ARMS:
+        return ""
+    first, second = (arm.get(cell.figure) for arm in cell.arms.values())
+    if first is None or second is None:
+        return ""
+    return f"{format_figure(cell.figure, first)} → {format_figure(cell.figure, second)}"
+
+
+def outcome(cell: Cell, *, nothing: str = "") -> str:
+    """Return a cell's effect with its interval, behind what it compares where that is a metric of two arms."""
+    return ", ".join(filter(None, (before_and_after(cell), measured(cell)))) if cell.effect else nothing
+
+
+def limit(cell: Cell, *, nothing: str = "") -> str:
+    """Return where the interval must lie for a cell's claim to hold: above a number, or within a margin."""
+    threshold, effect = cell.threshold, cell.effect
+    if threshold is None or effect is None:
+        return nothing
+    if effect.form == "same":
+        return f"between {format_effect(1 / threshold, effect.unit)} and {format_effect(threshold, effect.unit)}"
+    return f"above {share(threshold) if effect.of is not None else format_effect(threshold, effect.unit)}"
+
+
+def verdict(cell: Cell) -> str:
+    """Return a cell's verdict, with what was expected where that is something else."""
+    return f"{cell.verdict}, expected: {cell.expected}" if cell.contradicts else cell.verdict
+
+
+def expired_since(cell: Cell) -> str:
+    """Return the version that made a cell's advice needless, if it was refuted there; else the empty string."""
+    expired = cell.expired_since and cell.verdict == _EXPIRED_VERDICT
+    return f"nginx {cell.expired_since}" if expired else ""
+
+
+def unit_of(name: str) -> str:
+    """Return the unit in a metric's name: a time, bytes, bytes_per_s, share or pct; the empty string for none."""
+    rate = name.endswith("_per_s")
+    words = name.split("_")[: -2 if rate else None]
+    if "bytes" in words:
+        return "bytes_per_s" if rate else "bytes"
+    return next((word for word in words[1:] if word in (*_TIMES, "share", "pct")), "")
+
+
+def format_figure(name: str, value: float) -> str:
+    """Return a metric with the unit that its name has, such as "12.3 MiB"; a number alone where it has none."""
+    unit = unit_of(name)
+    rate = "/s" if name.endswith("_per_s") else ""
+    if unit.startswith("bytes"):
+        return f"{size(value)}{rate}"
+    if unit in _TIMES:
+        return f"{_time(value * _TIMES[unit])}{rate}"
+    if unit in ("share", "pct"):
+        return f"{share(value) if unit == 'share' else f'{format_number(value)} %'}{rate}"
+    return f"{format_number(value)}{rate}"
+
+
+def _telling_apart(low: float, high: float) -> int:
+    """Return how many significant digits show that two numbers differ; three for those that do not."""
+    for digits in range(_DIGITS, _MOST_DIGITS + 1):
+        if format_number(low, digits=digits) != format_number(high, digits=digits):
+            return digits
+    return _DIGITS
+
+
+def _time(seconds: float) -> str:
+    for unit, unit_s in _TIMES.items():
+        if seconds >= unit_s:
+            return f"{format_number(seconds / unit_s)} {unit}"
+    return f"{format_number(seconds / 1e-6)} us"
