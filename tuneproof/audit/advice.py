@@ -23,23 +23,15 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Advised:
-    """One piece of advice at one place.
+    """One piece of advice at one place."""
 
-    Attributes:
-        name: The scenario of the catalogue that measures it.
-        claim: The claim of it whose recorded verdict speaks for or against it.
-        state: How it stands.
-        at: Where: a directive or a block.
-        why: What makes it so, and what it costs or gains, in one or two sentences.
-        edits: What would change it; empty where nothing is to be done, or nothing can be said for certain.
-    """
-
-    name: str
-    claim: str
+    name: str  # the scenario of the catalogue that measures it
+    claim: str  # the claim of it whose recorded verdict speaks for or against it
     state: State
-    at: Statement | Block
-    why: str
+    at: Statement | Block  # where: a directive or a block
+    why: str  # what makes it so, and what it costs or gains, in one or two sentences
     edits: Sequence[Edit] = ()
+    """What would change it; empty where nothing is to be done, or nothing can be said for certain."""
 
 
 Rule = Callable[[Facts], Iterator[Advised]]

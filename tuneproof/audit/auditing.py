@@ -17,24 +17,14 @@ NEWEST: Final = "1.30"
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What was found.
-
-    Attributes:
-        facts: What the configuration says.
-        advice: What advice comes to in it, the most urgent first.
-    """
+    """What was found."""
 
     facts: Facts
-    advice: tuple[Advised, ...]
+    advice: tuple[Advised, ...]  # what advice comes to in it, the most urgent first
 
 
 def audit(named: str, *, version: str = NEWEST, prefix: str = "") -> Audit:
-    """Audit a configuration.
-
-    Args:
-        named: A file, a folder, or ``-`` for standard input.
-        version: The version of nginx that it is for.
-        prefix: What the folder of nginx.conf is called where the configuration is used.
+    """Audit a file, a folder, or ``-`` for standard input; ``prefix`` is as for :func:`open_source`.
 
     Raises:
         BadInputError: It cannot be read, is a template, or the version is none.

@@ -27,62 +27,35 @@ _NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A server of http{}.
-
-    Attributes:
-        block: Its block.
-        listens: Its ``listen`` directives' arguments, as written.
-        names: Its names.
-    """
+    """A server of http{}."""
 
     block: Block
-    listens: tuple[str, ...]
+    listens: tuple[str, ...]  # its ``listen`` directives' arguments, as written
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proxied:
-    """A place that passes requests on, and what that means.
-
-    Attributes:
-        target: The place.
-        reuse: Whether connections to the upstream are used again.
-        is_buffered: Whether nginx reads ahead of its client.
-        reader_bytes: What one slow reader makes a worker hold at most; None if the configuration does not say.
-        output_bytes: As much of that is what a temporary file is read into; 0 where sendfile(2) does without.
-    """
+    """A place that passes requests on, and what that means."""
 
     target: Target
-    reuse: Judgement
-    is_buffered: bool
-    reader_bytes: int | None
-    output_bytes: int
+    reuse: Judgement  # whether connections to the upstream are used again
+    is_buffered: bool  # whether nginx reads ahead of its client
+    reader_bytes: int | None  # what one slow reader makes a worker hold at most; None if the configuration does not say
+    output_bytes: int  # as much of that is what a temporary file is read into; 0 where sendfile(2) does without
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a configuration says.
-
-    Attributes:
-        configuration: The configuration.
-        version: The version of nginx that it was read for.
-        servers: The servers of http{}.
-        upstreams: Its upstream blocks by name.
-        proxied: The places that pass requests on.
-        workers: Number of workers; None where the machine decides, or a part is missing.
-        worker_connections: Connections of each worker; None where a part is missing.
-        multi_accept: Whether a worker takes all waiting connections at once; None where a part is missing.
-        reuseport: Whether any socket is split among the workers.
-        stream_servers: How many servers stream{} has.
-    """
+    """What a configuration says."""
 
     configuration: Configuration
     version: str
     servers: tuple[Server, ...]
-    upstreams: Mapping[str, Upstream]
+    upstreams: Mapping[str, Upstream]  # its upstream blocks by name
     proxied: tuple[Proxied, ...]
-    workers: int | None
-    worker_connections: int | None
+    workers: int | None  # number of workers; None where the machine decides, or a part is missing
+    worker_connections: int | None  # connections of each worker; None where a part is missing
     multi_accept: bool | None
     reuseport: bool
     stream_servers: int
@@ -94,12 +67,7 @@ class Facts:
 
 
 def facts_of(configuration: Configuration, version: str) -> Facts:
-    """Return what a configuration says.
-
-    Args:
-        configuration: The configuration.
-        version: The version of nginx, such as "1.30" or "1.29.7".
-    """
+    """Return what a configuration says."""
     main = configuration.main
     numbers = as_numbers(version)
     upstreams = upstreams_of(main, default_keepalive=_DEFAULT_KEEPALIVE if numbers >= DEFAULT_SINCE else 0)

@@ -21,11 +21,6 @@ _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
     """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
 
-    Args:
-        facts: What is known of the configuration.
-        target: Where requests are passed on to the address.
-        keepalive: How many idle connections the block keeps.
-
     Returns:
         The changes; none where a person must decide. TLS would check its certificate against the new name, FastCGI's
         processes may be few, and something else may change with the name.
@@ -37,7 +32,7 @@ def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
     anchor = _first_server_of(facts, target.host)
     name = re.sub(r"\W+", "_", address).strip("_").lower()
     # nginx resolves a name behind which there are variables again and again, and an upstream block's once.
-    if anchor is None or name in facts.upstreams or (match["name"] and variables(path)):
+    if anchor is None or anchor.span is None or name in facts.upstreams or (match["name"] and variables(path)):
         return []
     redirects = _default_redirect(target, address, path) if match["host"] else []
     if redirects is None:

@@ -1,26 +1,21 @@
 """Changes to a configuration that leave its comments and layout alone, as unified diffs."""
 
+import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tuneproof.audit.file_text import lines_of
-from tuneproof.audit.layout import Span, spans
-from tuneproof.audit.statements import Statement
+from tuneproof.audit.statements import Span, Statement
 from tuneproof.audit.tree import Block
-from tuneproof.audit.unified_diff import Change, changed, unified
 
 _REST_IS_REMARK = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Insert:
-    """A new directive behind another one, or at the beginning of a block.
-
-    Attributes:
-        after: The directive, or the block.
-        text: The new directive, with its semicolon.
-    """
+    """A new directive, with its semicolon, behind another one or at the beginning of a block."""
 
     after: Statement | Block
     text: str
@@ -28,60 +23,103 @@ class Insert:
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """A new block in front of another one, with an empty line between them.
-
-    Attributes:
-        block: The other one.
-        lines: The new block's lines, each indented as in itself.
-    """
+    """A new block in front of another one, with an empty line between them."""
 
     block: Block
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  # of the new one, each indented as in itself
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replace:
-    """A directive in place of another one.
-
-    Attributes:
-        old: The old one.
-        text: The new one, with its semicolon; empty to leave it out.
-    """
+    """A directive in place of another one."""
 
     old: Statement
-    text: str
+    text: str  # with its semicolon; empty to leave it out
 
 
 Edit = Insert | Before | Replace
+_Change = tuple[int, int, str]
+"""Offsets between which a text is replaced, and what by."""
+_Region = tuple[int, int, int, int]
+"""Old lines from the first to before the last, from 0, and the new ones in their place."""
+_CONTEXT: Final = 3
+
+
+def unified(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """Return what differs between two states of some files, in the form that patch(1) and git read."""
+    parts = []
+    for name, text in before.items():
+        old, new = lines_of(text), lines_of(after[name])
+        if hunks := list(_hunks(old, new)):
+            # As git does it: behind a tab no space is taken for the name's end.
+            shown = name.lstrip("/") + ("\t" if " " in name else "")
+            parts += [f"--- a/{shown}\n+++ b/{shown}\n", *hunks]
+    return "".join(parts)
+
+
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """Yield what differs, what is close together in one hunk."""
+    regions: list[list[_Region]] = []
+    for region in _regions(old, new):
+        if regions and region[0] - regions[-1][-1][1] <= 2 * _CONTEXT:
+            regions[-1].append(region)
+        else:
+            regions.append([region])
+    for hunk in regions:
+        at, shift = max(0, hunk[0][0] - _CONTEXT), hunk[0][2] - hunk[0][0]
+        begins, ends = at, min(len(old), hunk[-1][1] + _CONTEXT)
+        lines: list[str] = []
+        for first, last, new_first, new_last in hunk:
+            lines += [f" {line}" for line in old[at:first]]
+            lines += [f"-{line}" for line in old[first:last]]
+            lines += [f"+{line}" for line in new[new_first:new_last]]
+            at = last
+        lines += [f" {line}" for line in old[at:ends]]
+        new_ends = ends + hunk[-1][3] - hunk[-1][1]
+        yield f"@@ -{_range(begins, ends)} +{_range(begins + shift, new_ends)} @@\n"
+        yield from (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _regions(old: Sequence[str], new: Sequence[str]) -> Iterator[_Region]:
+    """Yield the lines that differ; new ones as late as possible, so that a block begins with its own first line."""
+    found = [codes[1:] for codes in difflib.SequenceMatcher(None, old, new).get_opcodes() if codes[0] != "equal"]
+    for number, (first, last, new_first, new_last) in enumerate(found):
+        limit = found[number + 1][0] if number + 1 < len(found) else len(old)
+        moved = 0
+        while first == last and first + moved < limit and old[first + moved] == new[new_first + moved]:
+            moved += 1
+        yield first + moved, last + moved, new_first + moved, new_last + moved
+
+
+def _range(begins: int, ends: int) -> str:
+    length = ends - begins
+    first = begins + 1 if length else begins
+    return str(first) if length == 1 else f"{first},{length}"
 
 
 def diff(edits: Sequence[Edit], texts: Mapping[str, str]) -> str:
-    """Return some changes as one unified diff; the empty string if a place cannot be told for certain.
-
-    Args:
-        edits: The changes.
-        texts: The files by name.
-    """
-    changes = _changes(edits, texts)
-    return "" if changes is None else "".join(unified(name, texts[name], found) for name, found in changes.items())
+    """Return some changes of files, which are given by name, as one unified diff."""
+    return unified(texts, {**texts, **apply(edits, texts)})
 
 
-def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the changed files with their new texts; None if a place cannot be told for certain."""
-    changes = _changes(edits, texts)
-    return None if changes is None else {name: changed(texts[name], found) for name, found in changes.items()}
-
-
-def _changes(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, list[Change]] | None:
-    changes: dict[str, list[Change]] = {}
+def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the files that some edits change, with their new texts."""
+    changes: dict[str, list[_Change]] = {}
     for edit in dict.fromkeys(edits):
         place = _place_of(edit)
-        text = texts[place.file]
-        span = _span_of(place, text)
-        if span is None:
-            return None
-        changes.setdefault(place.file, []).append(_change(edit, span, text))
-    return changes
+        if place.span is None:
+            raise ValueError(f"{place.name} is written nowhere")
+        changes.setdefault(place.file, []).append(_change(edit, place.span, texts[place.file]))
+    return {name: _changed(texts[name], found) for name, found in changes.items()}
+
+
+def _changed(text: str, changes: Sequence[_Change]) -> str:
+    """Return a text with its changes; of two at one place the first comes first."""
+    parts, done = [], 0
+    for start, end, new in sorted(changes, key=lambda change: change[:2]):
+        parts += [text[done:start], new]
+        done = max(done, end)
+    return "".join([*parts, text[done:]])
 
 
 def _place_of(edit: Edit) -> Statement | Block:
@@ -94,7 +132,7 @@ def _place_of(edit: Edit) -> Statement | Block:
             return edit.old
 
 
-def _change(edit: Edit, span: Span, text: str) -> Change:
+def _change(edit: Edit, span: Span, text: str) -> _Change:
     """Return an edit as the offsets between which a text is replaced, and what by."""
     match edit:
         case Insert():
@@ -105,15 +143,7 @@ def _change(edit: Edit, span: Span, text: str) -> Change:
             return _replacement(edit, span, text)
 
 
-def _span_of(place: Statement | Block, text: str) -> Span | None:
-    """Return where a directive stands; None where the line has several of that name."""
-    found = [span for span in spans(text) if span.line == place.line and span.name.strip("\"'") == place.name]
-    is_block = isinstance(place, Block)
-    found = [span for span in found if (span.closing is not None) == is_block]
-    return found[0] if len(found) == 1 else None
-
-
-def _insertion(edit: Insert, span: Span, text: str) -> Change:
+def _insertion(edit: Insert, span: Span, text: str) -> _Change:
     begins_line = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
     rest = _REST_IS_REMARK.match(text, span.end)
     if not begins_line or rest is None:
@@ -123,7 +153,7 @@ def _insertion(edit: Insert, span: Span, text: str) -> Change:
     return rest.end(), rest.end(), f"{newline}{_indent_behind(span, text)}{edit.text}"
 
 
-def _block_before(edit: Before, span: Span, text: str) -> Change:
+def _block_before(edit: Before, span: Span, text: str) -> _Change:
     begins = text.rfind("\n", 0, span.start) + 1
     own = text[begins : span.start]
     if own.strip():
@@ -143,7 +173,7 @@ def _indent_behind(span: Span, text: str) -> str:
     return f"{own}    "
 
 
-def _replacement(edit: Replace, span: Span, text: str) -> Change:
+def _replacement(edit: Replace, span: Span, text: str) -> _Change:
     if edit.text:
         return span.start, span.end, _spaced_as(text[span.start : span.end], edit.text)
     begins = text.rfind("\n", 0, span.start) + 1

@@ -14,21 +14,13 @@ FILE: Final = "recorded.json"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedVerdict:
-    """A recorded verdict.
+    """A recorded verdict."""
 
-    Attributes:
-        claim: The claim's sentence.
-        nginx: The version that it was measured on.
-        verdict: The verdict.
-        effect: The figure with its interval, in words; empty for none.
-        page: The page of docs/ that says more.
-    """
-
-    claim: str
-    nginx: str
+    claim: str  # the claim's sentence
+    nginx: str  # the version that it was measured on
     verdict: str
-    effect: str
-    page: str
+    effect: str  # the figure with its interval, in words; empty for none
+    page: str  # the page of docs/ that says more
 
 
 def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:

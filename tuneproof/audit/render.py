@@ -19,13 +19,7 @@ _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
 
 def render(audit: Audit, *, width: int, details: bool = False) -> str:
-    """Return an audit for a person.
-
-    Args:
-        audit: The audit.
-        width: Columns of the terminal.
-        details: Whether what needs no action is told in full as well.
-    """
+    """Return an audit for a person."""
     width = min(width, _WIDEST)
     facts = audit.facts
     told = [advised for advised in audit.advice if details or advised.state not in _QUIET]

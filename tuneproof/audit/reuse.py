@@ -42,32 +42,18 @@ class Lack(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """An answer with its reason.
-
-    Attributes:
-        reuse: The answer.
-        why: The reason, in a sentence.
-        lacks: What is in the way; several may be.
-        culprit: The directive or table that defeats it; None for something that is missing.
-        asks: Whether a header asks for the connection to stay, which HTTP/1.0 needs.
-    """
+    """An answer with its reason."""
 
     reuse: Reuse
     why: str
-    lacks: tuple[Lack, ...] = ()
+    lacks: tuple[Lack, ...] = ()  # what is in the way; several may be
     culprit: Statement | Block | None = None
-    asks: bool = False
+    """The directive or table that defeats it; None for something that is missing."""
+    asks: bool = False  # whether a header asks for the connection to stay, which HTTP/1.0 needs
 
 
 def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int, ...], *, is_whole: bool) -> Judgement:
-    """Judge one place that passes requests on.
-
-    Args:
-        target: The place.
-        upstreams: The upstream blocks by name.
-        version: Version of nginx.
-        is_whole: Whether all upstream blocks are known.
-    """
+    """Judge one place that passes requests on; ``is_whole`` where all upstream blocks are known."""
     if target.kind in {"uwsgi", "scgi"}:
         why = f"{target.kind} has no persistent connections: each request opens one and closes it"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.PROTOCOL,))
@@ -162,12 +148,7 @@ def _of_version(said: Statement | None, version: tuple[int, ...], header: Judgem
 
 
 def connection_header(block: Block, version: tuple[int, ...]) -> Judgement:
-    """Judge what ordinary requests, those that switch no protocol, tell the upstream in their Connection header.
-
-    Args:
-        block: Where requests are passed on.
-        version: Version of nginx.
-    """
+    """Judge what ordinary requests, those that switch no protocol, tell the upstream in their Connection header."""
     headers = [item for item in block.in_effect("proxy_set_header") if item.value.lower() == "connection"]
     if not headers:
         if version >= DEFAULT_SINCE:

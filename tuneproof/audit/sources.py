@@ -50,7 +50,6 @@ class Dump(Source):
     """What ``nginx -T`` printed, or a single text whose includes are elsewhere.
 
     Args:
-        files: Texts by name, the first one nginx.conf.
         is_complete: Whether all files are among them.
     """
 
@@ -74,7 +73,6 @@ class Files(Source):
     """Files on this machine: as installed, or a copy of what another machine has.
 
     Args:
-        roots: The files that it begins with.
         prefix: What the first one's folder is called where the configuration is used (default: nobody knows).
     """
 

@@ -1,39 +1,42 @@
-"""One file of a configuration as statements, by crossplane, with nginx's kind of message for what is wrong in it."""
+"""One file of a configuration as statements, each with its place to the character; what is wrong, in nginx's words.
+
+Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token; how many arguments a directive takes is crossplane's
+knowledge.
+"""
 
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import crossplane
-from crossplane.errors import NgxParserBaseException
+from crossplane.analyzer import analyze, enter_block_ctx
+from crossplane.errors import NgxParserDirectiveArgumentsError
 
-from tuneproof.audit.file_text import lines_of
-from tuneproof.audit.layout import spans
 from tuneproof.audit.lua import without_lua
 
 # crossplane's table of arguments is older than these: since nginx 1.29.7 keepalive takes "local" as well.
 _NEWER_SYNTAX: Final = ("keepalive",)
-_ARGUMENTS: Final = re.compile(r'^invalid number of arguments in "(\w+)"')
-_MAX_REPAIRS: Final = 20
 # No configuration comes near it, and parsers call themselves for each block.
 _DEEPEST: Final = 100
-_BRACE: Final = re.compile(r"[{}]")
-_LONE_RETURN: Final = re.compile(r"\r(?!\n)")
+_MOST_PROBLEMS: Final = 20
+_TOKEN: Final = re.compile(
+    r"[ \t\r\n]+|\#[^\n]*"
+    r'|"(?P<double>(?:\\.|[^"\\])*)(?:"|\\?\Z)'
+    r"|'(?P<single>(?:\\.|[^'\\])*)(?:'|\\?\Z)"
+    r"|(?P<end>[;{}])"
+    r"|(?P<word>(?:\\.|\$\{[^}\s]*\}?|[^\s;{}\\]|\\\Z|[^\S \t\r\n])+)",
+    re.DOTALL,
+)
+_ESCAPED_QUOTE: Final = re.compile(r"""\\(["'])""")
+_TORN: Final = 'unexpected end of file, expecting ";" or "}"'
+_NO_BLOCK: Final = ' is not terminated by ";"'
 # The one directive that is a block in one place and none in another.
-_OF_UPSTREAM: Final = {'directive "server" has no opening "{"': 'directive "server" is not terminated by ";"'}
+_OF_UPSTREAM: Final = {'directive "server" has no opening "{"': f'directive "server"{_NO_BLOCK}'}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is wrong in a file.
-
-    Attributes:
-        file: The file.
-        line: The line, from 1.
-        message: As nginx would say it.
-    """
+    """What is wrong in a file, as nginx would say it."""
 
     file: str
     line: int
@@ -41,22 +44,24 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
-    """One directive, as it stands in its file.
+class Span:
+    """Where a directive stands in its text."""
 
-    Attributes:
-        name: Its name.
-        args: Its arguments, without quotes.
-        file: The file.
-        line: The line that it begins in, from 1.
-        block: What is between its braces; None for a directive without.
-    """
+    start: int
+    end: int  # behind its semicolon, or behind its opening brace
+    closing: int | None = None  # its closing brace; None without a block
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One directive, as it stands in its file."""
 
     name: str
-    args: tuple[str, ...]
+    args: tuple[str, ...]  # without quotes
     file: str
-    line: int
-    block: tuple["Statement", ...] | None = None
+    line: int  # that it begins in, from 1
+    span: Span
+    block: tuple["Statement", ...] | None = None  # what is between its braces
 
     @property
     def value(self) -> str:
@@ -72,124 +77,142 @@ class ParsedFile:
     problems: tuple[Problem, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Token:
+    text: str  # without quotes
+    start: int
+    end: int
+    is_word: bool = True  # or one of ; { }
+
+
 def parse_file(name: str, text: str, *, around: Sequence[str] = ()) -> ParsedFile:
-    """Parse one file.
-
-    Args:
-        name: The file, for messages.
-        text: Its text.
-        around: The blocks that it is included in, outermost first, such as ("http", "server").
-    """
-    if _depth(text) > _DEEPEST:
-        return ParsedFile(
-            statements=(), problems=(Problem(file=name, line=1, message=f"more than {_DEEPEST} nested blocks"),)
-        )
-    # A carriage return by itself is white space to nginx, and the end of a line to crossplane.
-    balanced, lax, problems = _balanced(name, _LONE_RETURN.sub(" ", without_lua(text)))
-    # On the same line, so that no line gets another number.
-    opened = "".join(f"{block} {{ " for block in _as_blocks(around))
-    strict = _crossplane(f"{opened}{balanced}\n{'}' * len(around)}", check_args=True)
-    found = [problem for error in strict["errors"] if (problem := _problem(name, error)) is not None]
-    # Wrong numbers of arguments leave the blocks as they are: what is wrong may still be read.
-    torn = any('";"' in problem.message or '"{"' in problem.message for problem in found)
-    inner: list[dict[str, Any]] = (strict if torn else lax)["config"][0]["parsed"]
-    for _ in around if torn else ():
-        inner = inner[0]["block"] if inner else []
-    return ParsedFile(statements=tuple(_statements(name, inner)), problems=(*problems, *found))
-
-
-def _depth(text: str) -> int:
-    """Return how deep braces are nested, those in strings among them."""
-    deepest = depth = 0
-    for brace in _BRACE.findall(text):
-        depth = max(0, depth + (1 if brace == "{" else -1))
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _as_blocks(around: Sequence[str]) -> Iterator[str]:
+    """Parse one file that is included in some blocks, the outermost first; what is broken in it is left out."""
+    context: tuple[str, ...] = ()
     for block in around:
-        yield f"{block} {_ARGUMENT_OF[block]}" if block in _ARGUMENT_OF else block
+        context = enter_block_ctx({"directive": block}, context)
+    parser = _Parser(name, text)
+    try:
+        statements = parser.statements(context, depth=len(around))
+    except _TooDeepError:
+        problem = Problem(file=name, line=1, message=f"more than {_DEEPEST} nested blocks")
+        return ParsedFile(statements=(), problems=(problem,))
+    return ParsedFile(statements=statements, problems=tuple(parser.problems))
 
 
-_ARGUMENT_OF: Final = {"location": "/", "upstream": "around", "if": "($a)", "map": "$a $b", "limit_except": "GET"}
+def _tokens(text: str) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "end":
+            yield _Token(text=match[0], start=match.start(), end=match.end(), is_word=False)
+        elif kind == "word":
+            yield _Token(text=match[0], start=match.start(), end=match.end())
+        elif kind is not None:
+            yield _Token(text=_ESCAPED_QUOTE.sub(r"\1", match[kind]), start=match.start(), end=match.end())
 
 
-def _balanced(name: str, text: str) -> tuple[str, dict[str, Any], list[Problem]]:
-    """Return a text whose braces match, what crossplane says of it, and what had to be mended for that."""
-    problems: list[Problem] = []
-    for _ in range(_MAX_REPAIRS):
-        payload = _crossplane(text, check_args=False)
-        errors = payload["errors"]
-        if not errors:
-            return text, payload, problems
-        error = errors[0]["callback"]
-        reason = error.strerror if isinstance(error, NgxParserBaseException) else ""
-        line = error.lineno if isinstance(error, NgxParserBaseException) and error.lineno else _last_line(text)
-        if reason == 'unexpected "}"':
-            problems.append(Problem(file=name, line=line, message=reason))
-            text = _without_brace(text, line)
-        else:
-            wanted = 'unexpected end of file, expecting ";" or "}"'
-            problems.append(Problem(file=name, line=_last_line(text), message=wanted))
-            text = _closed(text)
-    return "", _crossplane("", check_args=False), problems
+def _without_parentheses(args: list[str]) -> list[str]:
+    """Return the arguments of an ``if`` as words: the parentheses may stand alone or not."""
+    inner = " ".join(args).removeprefix("(").removesuffix(")").split(" ")
+    return [word for word in inner if word]
 
 
-def _closed(text: str) -> str:
-    """Return a text that ends too early, with what it lacks; nothing where that cannot be told."""
-    open_blocks = sum(text[span.end - 1 : span.end] == "{" and span.closing is None for span in spans(text))
-    for ending in ("", ";", '";', "';"):
-        # What looks like a brace may be in a string that nobody closed.
-        for braces in (open_blocks, max(0, open_blocks - 1), open_blocks + 1):
-            candidate = f"{text}\n{ending}{'}' * braces}"
-            if not _crossplane(candidate, check_args=False)["errors"]:
-                return candidate
-    return ""
+class _TooDeepError(Exception):
+    pass
 
 
-def _without_brace(text: str, line: int) -> str:
-    """Return a text without the last closing brace of a line; nothing where there is none."""
-    lines = lines_of(text)
-    at = lines[line - 1].rfind("}") if line <= len(lines) else -1
-    if at < 0:
-        return ""
-    lines[line - 1] = f"{lines[line - 1][:at]} {lines[line - 1][at + 1 :]}"
-    return "".join(lines)
+class _Parser:
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
+        self._text = text
+        self._tokens = _tokens(without_lua(text))
+        self._counted = (0, 1)
+        self._is_torn = False
+        self.problems: list[Problem] = []
 
+    def statements(self, context: tuple[str, ...], *, depth: int) -> tuple[Statement, ...]:
+        """Read a whole file."""
+        found: list[Statement] = []
+        while len(self.problems) < _MOST_PROBLEMS:
+            closing = self._block(context, found, depth=depth)
+            if closing is None:
+                break
+            self._problem(closing, 'unexpected "}"')
+        return tuple(found)
 
-def _last_line(text: str) -> int:
-    return max(1, len(lines_of(text)))
-
-
-def _crossplane(text: str, *, check_args: bool) -> dict[str, Any]:
-    """Let crossplane parse a text; it reads files only, by name."""
-    with tempfile.NamedTemporaryFile(prefix="tuneproof-", suffix=".conf") as file:
-        file.write(text.encode("utf-8", "replace"))
-        file.flush()
-        payload: dict[str, Any] = crossplane.parse(
-            file.name, single=True, check_ctx=False, check_args=check_args, onerror=lambda error: error
-        )
-        return payload
-
-
-def _problem(name: str, error: dict[str, Any]) -> Problem | None:
-    cause = error["callback"]
-    if not isinstance(cause, NgxParserBaseException):
-        return Problem(file=name, line=error["line"] or 1, message='unexpected end of file, expecting ";" or "}"')
-    wrong = _ARGUMENTS.match(cause.strerror)
-    if wrong and wrong.group(1) in _NEWER_SYNTAX:
+    def _block(self, context: tuple[str, ...], found: list[Statement], *, depth: int) -> int | None:
+        """Read up to the end of a block; return where its brace stands, None at the text's end."""
+        if depth > _DEEPEST:
+            raise _TooDeepError
+        for token in self._tokens:
+            if token.is_word:
+                closing = self._directive(token, context, found, depth=depth)
+                if closing is not None:
+                    return closing
+            elif token.text == "}":
+                return token.start
+            else:
+                self._problem(token.start, f'unexpected "{token.text}"')
         return None
-    return Problem(file=name, line=cause.lineno or 1, message=_OF_UPSTREAM.get(cause.strerror, cause.strerror))
 
+    def _directive(self, first: _Token, context: tuple[str, ...], found: list[Statement], *, depth: int) -> int | None:
+        """Read a directive with its block; return where the brace stands that ends it without a semicolon."""
+        line = self._line(first.start)
+        args: list[str] = []
+        last = first
+        for last in self._tokens:
+            if not last.is_word:
+                break
+            args.append(last.text)
+        term = "" if last.is_word else last.text
+        if not term:
+            self._end_of_file()
+        if first.text == "if":
+            args = _without_parentheses(args)
+        problem = self._check(first.text, args, term or ";", line, context)
+        block: list[Statement] = []
+        closing = None
+        if term == "{":
+            closing = self._block(enter_block_ctx({"directive": first.text}, context), block, depth=depth + 1)
+            if closing is None:
+                self._end_of_file()
+        # What should be no block has swallowed its neighbours: they are not its own.
+        if not (term == "{" and problem.endswith(_NO_BLOCK)):
+            span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
+            found.append(
+                Statement(
+                    name=first.text,
+                    args=tuple(args),
+                    file=self._name,
+                    line=line,
+                    span=span,
+                    block=tuple(block) if term == "{" else None,
+                )
+            )
+        return last.start if term == "}" else None
 
-def _statements(name: str, parsed: Sequence[dict[str, Any]]) -> Iterator[Statement]:
-    for item in parsed:
-        block = item.get("block")
-        yield Statement(
-            name=item["directive"],
-            args=tuple(item["args"]),
-            file=name,
-            line=item["line"],
-            block=None if block is None else tuple(_statements(name, block)),
-        )
+    def _check(self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...]) -> str:
+        """Return what is wrong with a directive's arguments, after it was told; the empty string for nothing."""
+        stated = {"directive": name, "line": line, "args": args}
+        try:
+            analyze(self._name, stated, term, context, check_ctx=False)
+        except NgxParserDirectiveArgumentsError as error:
+            message = _OF_UPSTREAM.get(error.strerror, str(error.strerror))
+            if not (message.startswith("invalid number") and name in _NEWER_SYNTAX):
+                self.problems.append(Problem(file=self._name, line=line, message=message))
+                return message
+        return ""
+
+    def _end_of_file(self) -> None:
+        """Tell, once, that the text ends too early."""
+        if not self._is_torn:
+            self._is_torn = True
+            self._problem(max(0, len(self._text) - self._text.endswith("\n")), _TORN)
+
+    def _problem(self, offset: int, message: str) -> None:
+        self.problems.append(Problem(file=self._name, line=self._line(offset), message=message))
+
+    def _line(self, offset: int) -> int:
+        """Return the line of an offset; offsets come in their order, so each line feed is counted once."""
+        since, line = self._counted
+        self._counted = (offset, line + self._text.count("\n", since, offset))
+        return self._counted[1]

@@ -8,7 +8,7 @@ from typing import Final
 
 from tuneproof.audit.sources import Source
 from tuneproof.audit.spelling import TABLES, slips
-from tuneproof.audit.statements import ParsedFile, Problem, Statement, parse_file
+from tuneproof.audit.statements import ParsedFile, Problem, Span, Statement, parse_file
 from tuneproof.audit.templates import refuse_template
 
 HTTP: Final = ("http",)
@@ -29,27 +29,18 @@ _IN_LOCATION: Final = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_|
 
 @dataclass(eq=False, kw_only=True)
 class Block:
-    """A block with its includes in place. Two blocks are the same only if they are one object.
+    """A block with its includes in place. Two blocks are the same only if they are one object."""
 
-    Attributes:
-        name: Its directive; "main" for the outermost.
-        args: Its arguments.
-        file: The file that it begins in.
-        line: The line that it begins in.
-        parent: What it stands in; None for the outermost.
-        own: Its directives without blocks, in their order.
-        blocks: Its blocks, in their order.
-        unseen: Files that it includes and that are not here: what they say counts in it.
-    """
-
-    name: str
+    name: str  # its directive; "main" for the outermost
     args: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
+    span: Span | None = None  # None around a fragment, where nothing of it is written
     parent: "Block | None" = None
-    own: list[Statement] = field(default_factory=list)
+    own: list[Statement] = field(default_factory=list)  # its directives without blocks, in their order
     blocks: list["Block"] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
+    """Files that it includes and that are not here: what they say counts in it."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -114,23 +105,15 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """What was read.
-
-    Attributes:
-        main: The outermost block.
-        texts: The files by name, as they are.
-        problems: What is wrong in them.
-        unseen: Includes whose files are not here.
-        is_fragment: Whether it is a part of a configuration only, so that what is not said may be said elsewhere.
-        includes: The files that others include, each with the argument of the ``include`` that found it first.
-    """
+    """What was read."""
 
     main: Block
-    texts: dict[str, str]
-    problems: tuple[Problem, ...]
-    unseen: tuple[str, ...]
-    is_fragment: bool
+    texts: dict[str, str]  # the files by name, as they are
+    problems: tuple[Problem, ...]  # what is wrong in them
+    unseen: tuple[str, ...]  # includes whose files are not here
+    is_fragment: bool  # whether it is a part of a configuration only, so that what is not said may be said elsewhere
     includes: dict[str, str] = field(default_factory=dict)
+    """The files that others include, each with the argument of the ``include`` that found it first."""
 
     @property
     def is_whole(self) -> bool:
@@ -211,7 +194,12 @@ class _Reader:
                 block.own.append(statement)
             else:
                 inner = Block(
-                    name=statement.name, args=statement.args, file=statement.file, line=statement.line, parent=block
+                    name=statement.name,
+                    args=statement.args,
+                    file=statement.file,
+                    line=statement.line,
+                    span=statement.span,
+                    parent=block,
                 )
                 block.blocks.append(inner)
                 self._add(inner, statement.block, chain=chain)

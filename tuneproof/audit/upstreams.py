@@ -21,40 +21,24 @@ _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|arg
 
 @dataclass(frozen=True, kw_only=True)
 class Upstream:
-    """An ``upstream`` block of http{}.
-
-    Attributes:
-        name: Its name.
-        block: The block.
-        servers: Its servers' addresses, as written.
-        keepalive: How many idle connections each worker keeps; 0 for none.
-        statement: The ``keepalive`` that says so; None for nginx's default.
-    """
+    """An ``upstream`` block of http{}."""
 
     name: str
     block: Block
-    servers: tuple[str, ...]
-    keepalive: int
-    statement: Statement | None
+    servers: tuple[str, ...]  # its servers' addresses, as written
+    keepalive: int  # how many idle connections each worker keeps; 0 for none
+    statement: Statement | None  # the ``keepalive`` that says so; None for nginx's default
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A place that passes requests on.
+    """A place that passes requests on."""
 
-    Attributes:
-        kind: One of :data:`KINDS`.
-        block: The block that it stands in.
-        statement: The directive.
-        host: The host of its address, with variables as written.
-        scheme: Its scheme, likewise; empty where it has none.
-    """
-
-    kind: str
-    block: Block
+    kind: str  # one of :data:`KINDS`
+    block: Block  # the block that it stands in
     statement: Statement
-    host: str
-    scheme: str
+    host: str  # the host of its address, with variables as written
+    scheme: str  # its scheme, likewise; empty where it has none
 
     @property
     def to(self) -> str:
@@ -92,12 +76,7 @@ class Target:
 
 
 def upstreams_of(main: Block, *, default_keepalive: int) -> dict[str, Upstream]:
-    """Return the upstream blocks of http{} by name in lower case, as nginx compares them.
-
-    Args:
-        main: The configuration.
-        default_keepalive: What nginx keeps where a block says nothing.
-    """
+    """Return the upstream blocks of http{} by name in lower case, as nginx compares them."""
     found = {}
     for block in main.all("upstream"):
         if "stream" in block.path or not block.args:

@@ -37,11 +37,6 @@ def table_of(name: str, block: Block) -> Block | None:
 def possible_values(text: str, block: Block, *, depth: int = 0) -> frozenset[str] | None:
     """Return all that a string can be.
 
-    Args:
-        text: The string.
-        block: Where it stands.
-        depth: How many variables led here.
-
     Returns:
         The values; None where a request or another machine decides.
     """
@@ -91,7 +86,11 @@ def _sets(name: str, block: Block) -> Iterator[Statement]:
 
 def _has_lua(block: Block) -> bool:
     """Tell whether Lua may fill a variable here: what is set to nothing first usually is."""
-    return any("_by_lua" in statement.name for around in block.within() for statement in around.own)
+    return any(
+        "_by_lua" in name
+        for around in block.within()
+        for name in (*(said.name for said in around.own), *(inner.name for inner in around.blocks))
+    )
 
 
 def entries(table: Block) -> dict[str, str]:

@@ -11,11 +11,7 @@ from tuneproof.lab.topology.placed import SWARM_STEPS, why_not_together
 
 
 def examine_engines(names: Sequence[str]) -> Iterator[Check]:
-    """Yield the checks, each as soon as its engine has answered.
-
-    Args:
-        names: Docker contexts or addresses.
-    """
+    """Yield the checks, each as soon as its engine has answered."""
     facts: dict[str, EngineFacts] = {}
     environments: dict[str, Mapping[str, str]] = {}
     with ExitStack() as reached:

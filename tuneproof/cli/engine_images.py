@@ -39,10 +39,6 @@ def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequenc
     One engine builds, so that all measure the same bytes, and only one of them needs a way to the packages: that which
     lacks the fewest, else the next one. One that cannot take a copy is told about; its parts will say more.
 
-    Args:
-        environments: By engine, what leads to it.
-        specs: The images.
-
     Raises:
         TuneproofError: None of the engines can build them: the last one's reason.
     """

@@ -21,30 +21,18 @@ _NEWS: Final = re.compile(r", nginx [^)]*: |^\S+: .* (→|->) |, setup: |^(build
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be shared out.
+    """What is to be shared out."""
 
-    Attributes:
-        arguments: Of pytest, for every part.
-        cells: Ids of the only cells that are asked for; empty for all.
-        is_strict: Whether an inconclusive cell fails the run.
-        seed: The seed of all parts.
-        folder: Where the parts' results go.
-        environments: By engine, the environment that leads to it.
-    """
-
-    arguments: tuple[str, ...]
-    cells: tuple[str, ...]
-    is_strict: bool
+    arguments: tuple[str, ...]  # of pytest, for every part
+    cells: tuple[str, ...]  # ids of the only cells that are asked for; empty for all
+    is_strict: bool  # whether an inconclusive cell fails the run
     seed: int
-    folder: Path
-    environments: Mapping[str, Mapping[str, str]]
+    folder: Path  # where the parts' results go
+    environments: Mapping[str, Mapping[str, str]]  # by engine, the environment that leads to it
 
 
 def choose(arguments: Sequence[str]) -> int:
     """Let pytest look which claims the arguments choose, before an engine is asked for anything.
-
-    Args:
-        arguments: The user's.
 
     Returns:
         0; else pytest's status, after what it says: wrong usage, or nothing chosen.
@@ -58,17 +46,7 @@ def choose(arguments: Sequence[str]) -> int:
 
 
 def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
-    """Run a part on an engine, with its lines under the engine's name among those of the others.
-
-    Args:
-        plan: What is shared out.
-        engine: One of its engines.
-        part: What to measure.
-        lock: Held while a line is written.
-
-    Returns:
-        pytest's exit status.
-    """
+    """Run a part on an engine; return pytest's status. Its lines are written under the engine's name, one at a time."""
     folder = plan.folder / folder_of(engine, part)
     cells = [word for cell in part.cells or plan.cells for word in ("--cell", cell)]
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))

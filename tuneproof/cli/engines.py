@@ -49,11 +49,6 @@ _OPEN: Final = 3
 def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = Path("results")) -> int:
     """Prove the claims on several engines.
 
-    Args:
-        engines: Docker contexts or addresses.
-        arguments: The user's other arguments.
-        results: Folder below which the run's folder is made.
-
     Returns:
         0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 2 if it
         was interrupted; 3 if cells are left that no engine measured; pytest's own if it can choose none.
@@ -138,11 +133,7 @@ def _share_out(plan: Plan) -> "_Work":
 
 
 class _Work:
-    """The parts of a run, done by several engines at once, each in a thread of its own.
-
-    Args:
-        plan: What is shared out.
-    """
+    """The parts of a run, done by several engines at once, each in a thread of its own."""
 
     def __init__(self, plan: Plan) -> None:
         parts = _PARTS_PER_ENGINE * len(plan.environments)

@@ -26,15 +26,11 @@ _UNLIMITED: Final = "1000000r/s"
 
 @dataclass(frozen=True, kw_only=True)
 class Absent:
-    """What is made.
+    """What is made."""
 
-    Attributes:
-        lines: Directives of http{}.
-        files: Files to be made, by path: the names of materials.
-    """
-
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()  # directives of http{}
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Files to be made, by path: the names of materials."""
 
     def added_to(self, needs: Needs) -> Needs:
         """Return what a start needs with all this."""
@@ -48,12 +44,7 @@ class Absent:
 
 
 def absent_of(facts: Facts, *, folder: str) -> Absent:
-    """Return what has to be defined around a part of a configuration; nothing around a whole one.
-
-    Args:
-        facts: What is known of it.
-        folder: Folder of nginx.conf in the container.
-    """
+    """Return what has to be defined around a part of a configuration; nothing around a whole one."""
     if not facts.configuration.is_fragment:
         return Absent()
     said = [statement for statement, _ in facts.configuration.main.everything()]

@@ -1,7 +1,7 @@
 """The claims on the user's own nginx, each with the change that it is about."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.counted import CountedObservation
@@ -32,35 +32,37 @@ _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
 # Turns are counted in classes an eighth apart.
 _TURN_CLASS: Final = 0.125
+_ONE_OF_32: Final = 1 / 32
 
 
 def connects(name: str, way: Way, arm: str) -> OwnClaim:
     """Return the claim that requests by a way cost a connection to the upstream each."""
-    return OwnClaim(
-        name=f"{name}_connects_every_time",
-        sentence=f"Every request to {way.shown} costs a new connection to the upstream",
-        source=_where(way),
-        arms=(arm,),
+    return _claim(
+        f"{name}_connects_every_time",
+        f"Every request to {way.shown} costs a new connection to the upstream",
+        (arm,),
         effect=lambda block: _connecting_share(block[arm], way),
         effect_name="trials in which more than half of the answers from the upstream took a new connection",
-        scale=Scale.SHARE,
         threshold=_USUALLY,
-        expected=None,
+        way=way,
+        scale=Scale.SHARE,
         moderator=lambda arms: _unanswered(arms[arm], way),
     )
 
 
 def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch saves connections to the upstream."""
-    return _saves(
+    return _claim(
         f"{name}_patch_keeps_connections",
         f"With the patch, requests to {way.shown} share connections to the upstream",
-        way,
         arms,
+        effect=_saved(arms, "upstream_connects", lambda seen: _answered(seen, way)),
+        effect_name="connections to the upstream, yours ÷ patched",
+        threshold=_TIMES,
+        way=way,
+        resolution=_ONE_OF_32,
         figure="upstream_connects",
-        what="connections to the upstream",
-        needs=lambda seen: _answered(seen, way),
-        change=change,
+        remedy=change,
     )
 
 
@@ -68,113 +70,106 @@ def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> Ow
     """Return the claim that a slow reader holds what the directives add up to, and not more."""
     besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0)
     most = held_bytes * _BOUND_MARGIN + besides
-    return OwnClaim(
-        name=f"{name}_slow_reader_is_bounded",
-        sentence=f"One slow reader of {way.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
-        source=_where(way),
-        arms=(arm,),
+    return _claim(
+        f"{name}_slow_reader_is_bounded",
+        f"One slow reader of {way.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
+        (arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
-        scale=Scale.RATIO,
         threshold=1.0,
+        way=way,
         resolution=_PAGE_BYTES / most,
-        expected=None,
     )
 
 
 def holds_less(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch makes slow readers hold less."""
-    return _saves(
+    return _claim(
         f"{name}_patch_bounds_slow_readers",
         f"With the patch, a slow reader of {way.shown} holds less memory",
-        way,
         arms,
+        effect=_saved(arms, "grown_bytes"),
+        effect_name="memory for each slow reader, yours ÷ patched",
+        threshold=_TIMES,
+        way=way,
+        resolution=_ONE_OF_32,
         figure="grown_bytes",
-        what="memory for each slow reader",
-        needs=lambda seen: max(seen["grown_bytes"], _PAGE_BYTES),
-        change=change,
+        remedy=change,
     )
 
 
 def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
-    """Return the claim that large responses make turns of an event loop long."""
-    return OwnClaim(
-        name=f"{name}_bulk_stalls_the_loop",
-        sentence=f"Large responses of {way.shown} keep an event loop busy: a turn reads more than 1 MiB before anyone "
+    """Return the claim that large responses make iterations of an event loop long."""
+    return _claim(
+        f"{name}_bulk_stalls_the_loop",
+        f"Large responses of {way.shown} keep an event loop busy: a turn reads more than 1 MiB before anyone "
         "else has theirs",
-        source=_where(way),
-        arms=(arm,),
+        (arm,),
         effect=lambda block: _turn_bytes(block[arm], way) / MIB,
         effect_name="bytes that a turn of the event loop reads ÷ 1 MiB",
-        scale=Scale.RATIO,
         threshold=1.0,
+        way=way,
         resolution=_TURN_CLASS,
-        expected=None,
     )
 
 
 def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
-    """Return the claim that small receive buffers make turns short."""
-    return _saves(
+    """Return the claim that small receive buffers make iterations short."""
+    return _claim(
         f"{name}_small_rmem_restores_the_loop",
         f"With small receive buffers, a turn reads less of the large responses of {way.shown}",
-        way,
         arms,
-        figure="turn_bytes",
-        what="bytes that a turn of the event loop reads",
-        needs=lambda seen: _turn_bytes(seen, way),
-        change=change,
+        effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, way)),
+        effect_name="bytes that a turn of the event loop reads, yours ÷ patched",
+        threshold=_TIMES,
+        way=way,
         resolution=_TURN_CLASS,
+        figure="turn_bytes",
+        remedy=change,
     )
 
 
 def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
     """Return the claim that worker_connections cost memory before anybody connects."""
-    return OwnClaim(
-        name="worker_connections_cost_memory_at_start",
-        sentence=f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
-        source=SOURCE,
-        arms=(arm,),
+    return _claim(
+        "worker_connections_cost_memory_at_start",
+        f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
+        (arm,),
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
         effect_name="private memory of a fresh worker ÷ that",
-        scale=Scale.RATIO,
         threshold=1 / _BOUND_MARGIN,
         resolution=_PAGE_BYTES / size_bytes,
-        expected=None,
     )
 
 
 def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that a larger backlog takes a burst that the configured one does not."""
     before, after = arms
-    return OwnClaim(
-        name=f"port_{port}_patch_queues_bursts",
-        sentence=f"With the patch, the queue of port {port} takes a burst of connects that it drops a part of now",
-        source=SOURCE,
-        arms=arms,
+    return _claim(
+        f"port_{port}_patch_queues_bursts",
+        f"With the patch, the queue of port {port} takes a burst of connects that it drops a part of now",
+        arms,
         effect=lambda block: block[after]["queued"] / block[before]["queued"],
         effect_name="connects that are queued, patched ÷ yours",
-        scale=Scale.RATIO,
         threshold=_LARGER_QUEUE,
         resolution=_ONE_CONNECT,
-        expected=None,
         figure="queued",
         remedy=change,
     )
 
 
-def _saves(  # noqa: PLR0913 - keyword-only; each is one part of a claim
-    name: str,
-    sentence: str,
-    way: Way,
-    arms: tuple[str, str],
-    *,
-    figure: str,
-    what: str,
-    needs: Callable[[CountedObservation], float],
-    change: Remedy,
-    resolution: float = 1 / 32,
-) -> OwnClaim:
+def _claim(name: str, sentence: str, arms: tuple[str, ...], *, way: Way | None = None, **rest: Any) -> OwnClaim:
+    """Return a claim with what all of them share: a ratio unless said otherwise, and no expectation."""
+    said = way.proxied.target.statement if way is not None else None
+    source = SOURCE if said is None else f"{SOURCE}, {said.file}:{said.line}"
+    rest.setdefault("scale", Scale.RATIO)
+    return OwnClaim(name=name, sentence=sentence, arms=arms, source=source, expected=None, **rest)
+
+
+def _saved(
+    arms: tuple[str, str], figure: str, needs: Callable[[CountedObservation], float] = lambda _seen: 1.0
+) -> Callable[[Block], float]:
+    """Return how many times less of a figure the second arm has; ``needs`` refuses a trial that says nothing."""
     before, after = arms
 
     def effect(block: Block) -> float:
@@ -182,20 +177,7 @@ def _saves(  # noqa: PLR0913 - keyword-only; each is one part of a claim
             needs(block[arm])
         return max(block[before][figure], 1.0) / max(block[after][figure], 1.0)
 
-    return OwnClaim(
-        name=name,
-        sentence=sentence,
-        source=_where(way),
-        arms=arms,
-        effect=effect,
-        effect_name=f"{what}, yours ÷ patched",
-        scale=Scale.RATIO,
-        threshold=_TIMES,
-        resolution=resolution,
-        expected=None,
-        figure=figure,
-        remedy=change,
-    )
+    return effect
 
 
 def _connecting_share(seen: CountedObservation, way: Way) -> Share:
@@ -241,11 +223,6 @@ def _refused(figures: Mapping[str, Metric], way: Way) -> str:
             by = f", perhaps by {' or '.join(behind)}" if behind else ""
             told.append(f"{number:g} times {status or 'no answer'}{by}")
     return "; ".join(told)
-
-
-def _where(way: Way) -> str:
-    said = way.proxied.target.statement
-    return f"{SOURCE}, {said.file}:{said.line}"
 
 
 def unique(names: Sequence[str]) -> list[str]:

@@ -16,17 +16,11 @@ _FOLDER_OF_FRAGMENTS: Final = "tuneproof.d"
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """The files of a configuration in a container.
+    """The files of a configuration in a container."""
 
-    Attributes:
-        main: Path of the file that nginx starts with.
-        paths: Paths in the container, by name.
-        wrapper: Text of a file around fragments, which stands at ``main`` then; empty for a whole configuration.
-    """
-
-    main: str
-    paths: Mapping[str, str]
-    wrapper: str = ""
+    main: str  # path of the file that nginx starts with
+    paths: Mapping[str, str]  # paths in the container, by name
+    wrapper: str = ""  # text of a file around fragments, which stands at ``main`` then; empty for a whole configuration
 
     @property
     def folder(self) -> str:
@@ -38,22 +32,13 @@ class Installed:
         return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
-        """Return contents by path.
-
-        Args:
-            texts: The files by name, as they are or changed.
-        """
+        """Return contents by path."""
         found = {self.paths[name]: text.encode("utf-8", errors="surrogateescape") for name, text in texts.items()}
         return {**found, self.main: self.wrapper.encode()} if self.wrapper else found
 
 
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
-    """Return where the files stand.
-
-    Args:
-        configuration: The configuration.
-        source: What it was read from.
-        main: Path of nginx.conf in the container, unless the files say where it is.
+    """Return where the files stand; nginx.conf at ``main``, unless they say where it is.
 
     Raises:
         BadInputError: It is a part of a configuration that cannot stand by itself.

@@ -38,35 +38,19 @@ _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", 
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a start needs.
+    """What a start needs."""
 
-    Attributes:
-        folders: Folders that must be there.
-        made: Files to be made, by path: the name of a material, or EMPTY.
-        accounts: Names of accounts and groups.
-        starts_in_background: The ``daemon on`` in the files; None where it is not said.
-        stays_in_foreground: Whether ``daemon off`` is said.
-        modules: Modules that are loaded, which the image must have.
-        prefix: Folder that relative names of logs and caches are below; empty where there are none.
-    """
-
-    folders: tuple[str, ...]
-    made: Mapping[str, str]
-    accounts: tuple[str, ...]
-    starts_in_background: Statement | None
-    stays_in_foreground: bool
-    modules: tuple[str, ...]
-    prefix: str = ""
+    folders: tuple[str, ...]  # folders that must be there
+    made: Mapping[str, str]  # files to be made, by path: the name of a material, or EMPTY
+    accounts: tuple[str, ...]  # names of accounts and groups
+    starts_in_background: Statement | None  # the ``daemon on`` in the files; None where it is not said
+    stays_in_foreground: bool  # whether ``daemon off`` is said
+    modules: tuple[str, ...]  # modules that are loaded, which the image must have
+    prefix: str = ""  # folder that relative names of logs and caches are below; empty where there are none
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
-    """Return what a configuration needs.
-
-    Args:
-        configuration: The configuration.
-        folder: The folder of nginx.conf in the container, below which certificates and includes are.
-        there: Paths of the files that are there anyway.
-    """
+    """Return what a configuration needs that is not ``there``; relative names are below nginx.conf's folder."""
     said = [statement for statement, _ in configuration.main.everything()]
     made = {path: material for path, material in _made(said, folder) if path not in there}
     made |= {

@@ -20,17 +20,11 @@ ENGINES_RESOLVER: Final = "127.0.0.11"
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """One address that requests may be passed on to.
+    """One address that requests may be passed on to."""
 
-    Attributes:
-        host: Its name or IPv4 address; empty for a unix socket.
-        port: Its TCP port; 0 for a unix socket.
-        path: Path of the unix socket; empty for TCP.
-    """
-
-    host: str = ""
-    port: int = 0
-    path: str = ""
+    host: str = ""  # its name or IPv4 address; empty for a unix socket
+    port: int = 0  # its TCP port; 0 for a unix socket
+    path: str = ""  # path of the unix socket; empty for TCP
 
     @property
     def is_address(self) -> bool:
@@ -47,17 +41,11 @@ class Peer:
 
 @dataclass(frozen=True, kw_only=True)
 class Peers:
-    """All of them.
+    """All of them."""
 
-    Attributes:
-        passed_to: Where requests are passed on to.
-        resolvers: Addresses that are asked for names.
-        left_out: What nobody stands in for, in words.
-    """
-
-    passed_to: tuple[Peer, ...]
-    resolvers: tuple[str, ...]
-    left_out: tuple[str, ...]
+    passed_to: tuple[Peer, ...]  # where requests are passed on to
+    resolvers: tuple[str, ...]  # addresses that are asked for names
+    left_out: tuple[str, ...]  # what nobody stands in for, in words
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,12 +113,7 @@ def peers_of(facts: Facts) -> Peers:
 
 
 def own_ports(facts: Facts, *, local_only: bool = False) -> Iterator[int]:
-    """Yield the TCP ports that nginx itself listens on.
-
-    Args:
-        facts: The configuration.
-        local_only: Leave out those that nobody on its own machine reaches by 127.0.0.1.
-    """
+    """Yield the TCP ports that nginx itself listens on; ``local_only`` those that 127.0.0.1 leads to."""
     for block in facts.configuration.main.all("server"):
         for listen in block.local("listen"):
             if local_only and not _is_reached_locally(listen):

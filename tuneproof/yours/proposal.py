@@ -64,43 +64,26 @@ _PROVEN: Final[Mapping[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a user asks for.
+    """What a user asks for."""
 
-    Attributes:
-        configuration: A file, a folder or a dump.
-        version: The version of nginx that it runs on.
-        image: Full name of an image with that nginx; empty for the project's own.
-        main: Path of nginx.conf in that image.
-        location: Path to prove; empty for one of each place that passes requests on.
-        host: Server to prove; empty for all.
-    """
-
-    configuration: str
-    version: str
-    image: str = ""
-    main: str = DEFAULT_MAIN
-    location: str = ""
-    host: str = ""
+    configuration: str  # A file, a folder or a dump
+    version: str  # the version of nginx that it runs on
+    image: str = ""  # full name of an image with that nginx; empty for the project's own
+    main: str = DEFAULT_MAIN  # path of nginx.conf in that image
+    location: str = ""  # path to prove; empty for one of each place that passes requests on
+    host: str = ""  # server to prove; empty for all
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """What will be proven.
-
-    Attributes:
-        scenario: The scenario.
-        told: What is made or changed around the configuration, and what is left out, in words.
-    """
+    """What will be proven."""
 
     scenario: Scenario[CountedObservation]
-    told: tuple[str, ...]
+    told: tuple[str, ...]  # what is made or changed around the configuration, and what is left out, in words
 
 
 def propose(wanted: Wanted) -> Proposal:
     """Return what can be proven on a configuration.
-
-    Args:
-        wanted: What is asked for.
 
     Raises:
         BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
@@ -217,7 +200,7 @@ class _Proposer:
         edits = [edit for one in self._advice(name) for edit in one.edits]
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
-        if not patch or apply([*self._changes.edits, *edits], texts) is None:
+        if not patch:
             return None
         return Remedy(what=_PROVEN[name], patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
 
@@ -226,11 +209,6 @@ class _Proposer:
     ) -> Subject:
         texts = self._audit.facts.configuration.texts
         changed = apply([*self._changes.edits, *edits], texts)
-        if changed is None:
-            raise BadInputError(
-                "no place for a server of our own: several blocks begin in one line",
-                remedy="put each block of nginx.conf on a line of its own",
-            )
         places = self._places
         served = [] if self._wanted.image else list(files_wanted(self._ways))
         files = {

@@ -20,24 +20,14 @@ _FIND: Final = "nginx=$(command -v nginx || command -v angie || command -v openr
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What differs from the user's files.
+    """What differs from the user's files."""
 
-    Attributes:
-        edits: Changes in them.
-        told: All that was changed or made, in words.
-    """
-
-    edits: tuple[Edit, ...]
-    told: tuple[str, ...]
+    edits: tuple[Edit, ...]  # changes in them
+    told: tuple[str, ...]  # all that was changed or made, in words
 
 
 def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
     """Return what must be changed in the files, and what is made around them.
-
-    Args:
-        configuration: The configuration.
-        needs: What its start needs.
-        probe_port: A free port, for a server that answers by itself.
 
     Raises:
         BadInputError: It has no http{}.
@@ -64,14 +54,7 @@ def probe_server(port: int) -> str:
 
 
 def script(needs: Needs, *, main: str, served: Sequence[str] = (), sockets: Sequence[str] = ()) -> str:
-    """Return the shell script that starts nginx.
-
-    Args:
-        needs: What it needs.
-        main: Path of nginx.conf.
-        served: Files that must be there to be passed on, such as those of try_files.
-        sockets: Paths of unix sockets, each of which leads to one of the stand-in's.
-    """
+    """Return the shell script that starts nginx, makes files such as those of try_files, and links unix sockets."""
     return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served, sockets), _start(needs, main), ""])
 
 

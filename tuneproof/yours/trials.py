@@ -72,10 +72,6 @@ def requests(way: Way) -> Script:
 def slow_readers(way: Way, held_bytes: int) -> Script:
     """Return the trial of slow readers, until the workers' memory grows no more.
 
-    Args:
-        way: The way.
-        held_bytes: What each may make a worker hold.
-
     Counted are: ``readers``, and ``grown_bytes`` of the workers' memory for each of them.
     """
     readers = max(1, min(_MOST_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
@@ -117,11 +113,6 @@ def bulk(way: Way) -> Script:
 
 def burst(port: int, listens_on: int, connects: int) -> Script:
     """Return the trial of a burst of connects while all workers are busy with something else.
-
-    Args:
-        port: The port that the client connects to.
-        listens_on: The port that nginx listens on.
-        connects: How many connects.
 
     Counted is ``queued``: how many of them the kernel has taken for nginx.
     """

@@ -37,21 +37,12 @@ _HTTP_KINDS: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """How requests get to one place that passes them on.
-
-    Attributes:
-        proxied: The place.
-        port: TCP port that the client connects to.
-        listens_on: TCP port of nginx's; another one where it listens on a single address, which is led to.
-        tls: Whether that port speaks TLS.
-        host: The Host header.
-        path: The path.
-    """
+    """How requests get to one place that passes them on."""
 
     proxied: Proxied
-    port: int
-    listens_on: int
-    tls: bool
+    port: int  # TCP port that the client connects to
+    listens_on: int  # TCP port of nginx's; another one where it listens on a single address, which is led to
+    tls: bool  # whether that port speaks TLS
     host: str
     path: str
 
@@ -78,12 +69,7 @@ class NoWay:
 
 
 def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | NoWay]:
-    """Return a way to each place that passes requests on, or why there is none.
-
-    Args:
-        facts: The configuration.
-        location: Take only this path, wherever it leads (default: one path for each place).
-        host: Take only the server of this name (default: all).
+    """Return a way to each place that passes requests on, or why there is none; for one path or server name only.
 
     Raises:
         BadInputError: Nothing passes requests on at the location, or there is no server of that name.

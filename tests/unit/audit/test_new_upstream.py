@@ -22,7 +22,6 @@ def named(server: str, http: str = "") -> list[str]:
     if not edits:
         return []
     changed = apply(edits, {"nginx.conf": text})
-    assert changed is not None
     lines = changed["nginx.conf"].splitlines()
     return [line.strip() for line in lines if "proxy_" in line]
 

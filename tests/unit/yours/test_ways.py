@@ -51,7 +51,7 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
         ("server { listen name.example:80; location / { PASS } }", "cannot connect"),
         ("server { listen 80 proxy_protocol; location / { PASS } }", "cannot connect"),
         ("server { listen 80; location / { grpc_pass grpc://a:1; } }", "grpc is not spoken"),
-        (r"server { listen 80; location ~ ^/[0-9]{8}/x$ { PASS } }", "no path is known"),
+        (r'server { listen 80; location ~ "^/[0-9]{8}/x$" { PASS } }', "no path is known"),
         ("server { listen 80; location / { return 404; } location @never { PASS } }", "no path is known"),
     ],
 )

@@ -12,27 +12,17 @@ from tuneproof.audit.tree import Block
 
 @dataclass(frozen=True, kw_only=True)
 class CopiedLine:
-    """What there is to say of one directive.
-
-    Attributes:
-        directive: Its name.
-        scenario: The scenario whose claim it rests on.
-        claim: The claim.
-        state: How it stands.
-        why: What makes it so.
-        when: Tells from the directive, the block that it stands in and the rest whether it is meant.
-        leave_out: Whether the patch takes the directive away.
-        instead: What the patch puts in its place; empty for nothing.
-    """
+    """What there is to say of one directive."""
 
     directive: str
-    scenario: str
+    scenario: str  # the scenario whose claim it rests on
     claim: str
     state: State
     why: str
     when: Callable[[Statement, Block, Facts], bool] = lambda _said, _block, _facts: True
-    leave_out: bool = False
-    instead: str = ""
+    """Tells from the directive, the block that it stands in and the rest whether it is meant."""
+    leave_out: bool = False  # whether the patch takes the directive away
+    instead: str = ""  # what the patch puts in its place; empty for nothing
 
     def edits(self, said: Statement) -> tuple[Edit, ...]:
         """Return what would change it."""
