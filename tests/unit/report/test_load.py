@@ -113,11 +113,15 @@ def test_document_with_links_and_without_expectation_is_accepted(tmp_path: Path)
         ({"links": [{**LINK, "tolerance": {"rtt_ms": True}}]}, "/cells/0/links/0/tolerance/rtt_ms"),
         ({"links": [{**LINK, "noise": 1}]}, "/cells/0/links/0"),
         ({"links": [{name: value for name, value in LINK.items() if name != "set"}]}, "/cells/0/links/0"),
-        # What a schema cannot say is checked by the cell itself.
-        ({"effect": {**CELL["effect"], "ci_low": 200}}, "/cells/0"),
-        ({"verdict": "inconclusive", "reason": "  "}, "/cells/0"),
-        ({"seconds": 10**400}, "/cells/0"),
-        ({"links": [{**LINK, "measured": {"rtt_ms": 10**400}}]}, "/cells/0"),
+        ({"verdict": "inconclusive", "reason": "  "}, "/cells/0/reason"),
+        ({"blocks": True}, "/cells/0/blocks"),
+        ({"measuring_seconds": -0.1}, "/cells/0/measuring_seconds"),
+        ({"effect": {**CELL["effect"], "form": "less"}}, "/cells/0/effect/form"),
+        ({"effect": {**CELL["effect"], "count": 0, "of": 0.5}}, "/cells/0/effect/of"),
+        # What a schema cannot say.
+        ({"effect": {**CELL["effect"], "ci_low": 200}}, "/cells/0/effect"),
+        ({"seconds": 10**400}, "/cells/0/seconds"),
+        ({"links": [{**LINK, "measured": {"rtt_ms": 10**400}}]}, "/cells/0/links/0/measured/rtt_ms"),
     ],
 )
 def test_broken_cell_is_refused_at_its_pointer(tmp_path: Path, changes: dict[str, Any], pointer: str) -> None:
@@ -194,7 +198,7 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
         ([RUN | {"cells": []}], "/runs"),
         ([RUN, RUN], "/runs"),
         ([RUN | {"cells": ["stall", "other"]}], "/runs"),
-        ([RUN | {"seconds": 10**400}], "/runs"),
+        ([RUN | {"seconds": 10**400}], "/runs/0/seconds"),
         ([RUN | {"seconds": -1}], "/runs/0/seconds"),
         ([RUN, {**RUN, "extra": 1}], "/runs/1"),
         ([{**RUN, "started": "today"}], "/runs/0/started"),
