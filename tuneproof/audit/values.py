@@ -1,18 +1,47 @@
-"""Values of directives: sizes, flags, versions of nginx."""
+"""Values of directives: sizes, times, numbers (https://nginx.org/en/docs/syntax.html)."""
 
 import re
 from typing import Final
 
 # More digits than any number of nginx's has.
 _MOST_DIGITS: Final = 18
-_SIZE: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})([kKmMgG]?)$")
+_SIZE: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+# The largest unit first, as nginx wants them (ngx_parse_time); a month has 30 days, a year 365.
+_SECOND_MS: Final = 1000
+_DAY_MS: Final = 24 * 3600 * _SECOND_MS
+_TIMES_MS: Final = {
+    "y": 365 * _DAY_MS,
+    "M": 30 * _DAY_MS,
+    "w": 7 * _DAY_MS,
+    "d": _DAY_MS,
+    "h": 3600 * _SECOND_MS,
+    "m": 60 * _SECOND_MS,
+    "s": _SECOND_MS,
+    "ms": 1,
+}
+_TIME: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})(ms|[yMwdhms])? *")
 
 
 def size_bytes(text: str) -> int | None:
-    """Return a size such as "8k" in bytes; None if it is none (https://nginx.org/en/docs/syntax.html)."""
-    match = _SIZE.match(text)
+    """Return a size such as "8k" in bytes; None if it is none."""
+    match = _SIZE.fullmatch(text)
     return int(match[1]) * _UNITS[match[2].lower()] if match else None
+
+
+def time_ms(text: str) -> int | None:
+    """Return a time such as "90", "1m 30s" or "500ms" in milliseconds, seconds where no unit is given; None if none."""
+    total, at = 0, 0
+    left = list(_TIMES_MS)
+    while at < len(text):
+        part = _TIME.match(text, at)
+        unit = (part[2] or "s") if part else ""
+        if part is None or unit not in left or (part[2] is None and part.end() < len(text)):
+            return None
+        total += int(part[1]) * _TIMES_MS[unit]
+        left = left[left.index(unit) + 1 :]
+        at = part.end()
+    return total if at else None
 
 
 def whole_number(text: str) -> int | None:
@@ -22,7 +51,7 @@ def whole_number(text: str) -> int | None:
 
 def nginx_size(number: int) -> str:
     """Return a size as nginx would write it, in the largest unit that leaves no fraction."""
-    for unit, factor in (("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)):
-        if number >= factor and number % factor == 0:
-            return f"{number // factor}{unit}"
+    for unit in ("m", "k"):
+        if number >= _UNITS[unit] and number % _UNITS[unit] == 0:
+            return f"{number // _UNITS[unit]}{unit}"
     return str(number)

@@ -5,8 +5,7 @@ import pytest
 from tuneproof.audit.auditing import NEWEST, Audit, audit_source
 from tuneproof.audit.patches import apply
 from tuneproof.audit.recorded import recorded_of
-from tuneproof.audit.rules.copied_lines import LINES
-from tuneproof.audit.rules.copied_lines.line import CopiedLine
+from tuneproof.audit.rules.copied_lines import LINES, CopiedLine
 from tuneproof.audit.sources import Dump
 from tuneproof.catalogue import every_advice
 
@@ -45,6 +44,11 @@ TLS = "server { listen 443 ssl; %s }"
             {"http": "sendfile on; server { listen 80; }"},
             {"http": f"sendfile on; {TLS % ''}"},
         ),
+        (
+            "sendfile_serves_plain_files",
+            {"http": f"sendfile on; {TLS % ''} server {{ listen 80; }}"},
+            {"http": f"sendfile off; {TLS % ''}"},
+        ),
         ("sendfile_splits_small_answers", {"http": "sendfile on; tcp_nopush on;"}, {"http": "tcp_nopush on;"}),
         (
             "small_answers_without_sendfile_are_split",
@@ -53,6 +57,7 @@ TLS = "server { listen 443 ssl; %s }"
         ),
         ("auto_ignores_the_cpuset", {"main": "worker_processes auto;"}, {"main": "worker_processes 4;"}),
         ("idle_clients_use_up_connections", {"http": "keepalive_timeout 15s;"}, {"http": "keepalive_timeout 65;"}),
+        ("idle_clients_use_up_connections", {"http": "keepalive_timeout 500ms;"}, {"http": "keepalive_timeout 0;"}),
         ("open_file_cache_cuts_grown_files", {"http": "open_file_cache max=9;"}, {"http": "open_file_cache off;"}),
         (
             "log_with_variable_opens_each_time",
@@ -77,11 +82,17 @@ TLS = "server { listen 443 ssl; %s }"
             {"http": "large_client_header_buffers 4 8k;"},
         ),
         (
+            "header_buffers_of_1k_reject_cookies",
+            {"http": "large_client_header_buffers 2 4095;"},
+            {"http": "large_client_header_buffers 4 $size;"},
+        ),
+        (
             "body_buffer_128k_saves_files",
             {"http": "client_body_buffer_size 128k;"},
             {"http": "client_body_buffer_size 8k;"},
         ),
         ("send_timeout_2_ends_steady_downloads", {"http": "send_timeout 2;"}, {"http": "send_timeout 60s;"}),
+        ("send_timeout_2_ends_steady_downloads", {"http": "send_timeout 500ms;"}, {"http": "send_timeout 1m;"}),
         (
             "reset_frees_sockets_of_silent_clients",
             {"http": "reset_timedout_connection on;"},
@@ -112,6 +123,11 @@ TLS = "server { listen 443 ssl; %s }"
             {"http": "proxy_cache_lock on;"},
             {"http": "proxy_cache_use_stale error updating; proxy_cache_lock on;"},
         ),
+        (
+            "ssl_on_starts",
+            {"http": TLS % "ssl on;", "version": "1.25.1"},
+            {"http": TLS % "ssl on;", "version": "1.25.0"},
+        ),
         ("ssl_on_starts", {"http": TLS % "ssl on;"}, {"http": TLS % "ssl on;", "version": "1.22"}),
         (
             "http2_push_is_there",
@@ -137,6 +153,26 @@ def test_a_line_is_told_where_it_is_meant_and_only_there(
     """By its arguments, what stands around it, and the version."""
     assert len(states(of(**said), claim)) == 1
     assert states(of(**silent), claim) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "reach"),
+    [
+        ("send_timeout 8s;", "(measured at 2s; yours is 8s)"),
+        ("send_timeout 2;", ""),
+        ("send_timeout 2000ms;", ""),
+        ("client_header_buffer_size 256k;", "(measured at 3m; yours is 256k)"),
+        ("large_client_header_buffers 8 3m;", ""),
+        ("large_client_header_buffers 8 3k;", "(measured at 1k; yours is 3k)"),
+        ("server { listen 80; limit_conn a 5; }", "(measured at 10; yours is 5)"),
+        ("gzip_comp_level 7;", "(measured at 9; yours is 7)"),
+        ("tcp_nodelay on;", ""),
+    ],
+)
+def test_how_far_the_measurement_reaches_is_told(said: str, reach: str) -> None:
+    """Where it was of another value than that which stands there."""
+    whys = [one.why for one in of(said).advice if one.name in {line.scenario for line in LINES}]
+    assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
 
 
 @pytest.mark.parametrize("line", LINES, ids=[f"{line.directive}-{line.claim}" for line in LINES])

@@ -8,7 +8,7 @@ from tuneproof.audit.file_text import lines_of
 from tuneproof.audit.patches import diff
 from tuneproof.audit.sources import Dump
 from tuneproof.audit.statements import parse_file
-from tuneproof.audit.values import size_bytes, whole_number
+from tuneproof.audit.values import nginx_size, size_bytes, time_ms, whole_number
 from tuneproof.errors import BadInputError
 
 # Form feed, file separator, next line (an ellipsis of Windows-1252 read as Latin-1), line separator.
@@ -77,3 +77,38 @@ def test_a_number_that_is_none_of_nginxs_is_not_known(number: str) -> None:
     """Never guessed, and no error of ours."""
     assert (whole_number(number), size_bytes(f"{number}k")) == (None, None)
     assert (whole_number("65536"), size_bytes("8K")) == (65536, 8192)
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("0", 0),
+        ("90", 90_000),
+        ("2s", 2000),
+        ("500ms", 500),
+        ("1m", 60_000),
+        ("1h30m", 5_400_000),
+        ("1m 30s 5ms", 90_005),
+        ("1M", 2_592_000_000),
+        ("1y2w3d", 382 * 86_400_000),
+        ("", None),
+        ("s", None),
+        ("30s1m", None),
+        ("1m1m", None),
+        ("1 30s", None),
+        ("1x", None),
+        ("$time", None),
+        ("9" * 19, None),
+    ],
+)
+def test_times_are_read_as_nginx_reads_them(text: str, milliseconds: int | None) -> None:
+    """Each unit at most once, the largest first (ngx_parse_time)."""
+    assert time_ms(text) == milliseconds
+
+
+def test_sizes_are_read_and_written_in_nginxs_units() -> None:
+    """A unit that leaves a fraction is not taken."""
+    assert [size_bytes(text) for text in ("5", "5K", "5m", "5G", "5t", "-5", "")] == [
+        5, 5 << 10, 5 << 20, 5 << 30, None, None, None
+    ]  # fmt: skip
+    assert [nginx_size(number) for number in (1023, 1024, 1536, 3 << 20)] == ["1023", "1k", "1536", "3m"]

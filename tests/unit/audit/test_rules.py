@@ -105,7 +105,7 @@ def test_large_buffers_are_harmful_and_no_buffering_is_bounded() -> None:
         ("listen 80;", ["missing"]),
         ("listen 80; listen *:80; listen 0.0.0.0:80;", ["missing"]),
         ("listen 80 backlog=4096;", ["in effect"]),
-        ("listen 80 backlog=128;", ["missing"]),
+        ("listen 80 backlog=511;", ["missing"]),
         ("listen 80; listen [::]:80;", ["missing", "missing"]),
         ("listen 443 quic; listen 443 ssl backlog=8192;", ["in effect"]),
         ("listen unix:/run/n.sock;", ["missing"]),
