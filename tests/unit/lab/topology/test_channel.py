@@ -200,6 +200,26 @@ def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest
     assert talk.channel.ask(ASKED, lasts_s=30.0) == Sum(sum=3)
 
 
+def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes later would be out of step with the engine's frames otherwise."""
+    monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
+    said = b'{"number": 1, "answer": {"sum": 99}}\n{"number": 2, "answer": {"sum": 3}}\n'
+    frame = struct.pack(">BxxxL", STDOUT, len(said)) + said
+    talk._theirs.sendall(frame[:20])
+    with pytest.raises(LabError, match="did not answer"):
+        talk.channel.ask(ASKED)
+    talk._theirs.sendall(frame[20:])
+    assert talk.channel.ask(ASKED, lasts_s=30.0) == Sum(sum=3)
+
+
+def test_time_limits_are_longer_where_everything_takes_longer(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As measured when the container started."""
+    monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
+    talk.channel.patience = 3.0
+    with pytest.raises(LabError, match=r"adder did not answer within 0\.06 s"):
+        talk.channel.ask(ASKED, lasts_s=0.01)
+
+
 def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It hangs, and its input is full."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)

@@ -1,7 +1,7 @@
 """What the engine is told about a container, by a library that is not there."""
 
 import types
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import pytest
 
@@ -12,27 +12,18 @@ from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.placed import Engine
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
-if TYPE_CHECKING:
-    from testcontainers.core.network import Network
-
 CLIENT = RoleSpec(name="client", role=Role.CLIENT, image="client:1")
 
 
 class StandIn:
     """Takes the place of the library's container, and keeps the keywords that the engine would get."""
 
-    def __init__(self, image: str, *, env: dict[str, str], **keywords: Any) -> None:
+    def __init__(self, image: str, *, env: dict[str, str], docker_client_kw: dict[str, Any]) -> None:
         self.image = image
         self.env = env
-        self.keywords = keywords
-
-    def with_network(self, _network: object) -> Self:
-        """Take no notice."""
-        return self
-
-    def with_network_aliases(self, *_names: str) -> Self:
-        """Take no notice."""
-        return self
+        self.docker_client_kw = docker_client_kw
+        self.tmpfs: dict[str, str] = {}
+        self.keywords: dict[str, Any] = {}
 
     def with_kwargs(self, **keywords: Any) -> Self:
         """Replace all keywords, as the library does."""
@@ -42,6 +33,11 @@ class StandIn:
     def start(self) -> Self:
         """Start nothing."""
         return self
+
+    def get_docker_client(self) -> Any:
+        """Return what makes an endpoint's description."""
+        api = types.SimpleNamespace(create_endpoint_config=lambda **told: told)
+        return types.SimpleNamespace(client=types.SimpleNamespace(api=api))
 
     def get_container_id(self) -> str:
         """Return an id."""
@@ -56,8 +52,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made(spec: RoleSpec) -> LabContainer:
     """Return the container of a role."""
-    network = cast("Network", types.SimpleNamespace(name="lab"))
-    return LabContainer(spec, session=Session(), network=network)
+    return LabContainer(spec, session=Session(), network="lab")
 
 
 def keywords(spec: RoleSpec, *, joined: LabContainer | None = None) -> dict[str, Any]:
@@ -113,13 +108,13 @@ def test_a_container_waits_for_what_it_joins_and_for_all_that_it_comes_after() -
 def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -> None:
     """Those that it asks for are the subject's machine's."""
     far = Engine(name="far", environment={"DOCKER_HOST": "far"}, own_cpus="1-7")
-    network = cast("Network", types.SimpleNamespace(name="lab"))
     client = RoleSpec(name="client", role=Role.CLIENT, image="client:1", cpuset="1")
-    made_there = LabContainer(client, session=Session(), network=network, engine=far)
-    told = cast("StandIn", made_there._container).keywords
-    assert told["docker_client_kw"] == {"environment": {"DOCKER_HOST": "far"}}
-    assert (told["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
-    assert cast("StandIn", made(client)._container).keywords["docker_client_kw"] == {}
+    made_there = LabContainer(client, session=Session(), network="lab", engine=far)
+    made_there.start()
+    told = cast("StandIn", made_there._container)
+    assert told.docker_client_kw == {"environment": {"DOCKER_HOST": "far"}}
+    assert (told.keywords["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
+    assert cast("StandIn", made(client)._container).docker_client_kw == {}
 
 
 def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own() -> None:
@@ -130,4 +125,4 @@ def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own(
     assert cast("StandIn", started._container).keywords["extra_hosts"] == hosts
     beside = made(companion_spec("client", image="netadmin:1", cpuset=""))
     beside.start(joined=started, hosts=hosts)
-    assert "extra_hosts" not in cast("StandIn", beside._container).keywords
+    assert not cast("StandIn", beside._container).keywords.keys() & {"extra_hosts", "network", "mac_address"}

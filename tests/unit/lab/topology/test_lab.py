@@ -1,8 +1,10 @@
 """A lab over several engines that are not there: where its containers go, and how its network is removed."""
 
+import types
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+import docker
 import pytest
 from docker.errors import APIError, NotFound
 
@@ -45,6 +47,9 @@ class FakeContainer:
             raise LabError("python3 ended with status 1", where="container", tail="10.0.1.4: No route to host")
         return b""
 
+    def leave_network(self) -> None:
+        """Disconnect it."""
+
     def remove(self) -> None:
         """Remove it."""
 
@@ -52,25 +57,32 @@ class FakeContainer:
 DEAF: list[bool] = []
 
 
-class FakeNetwork:
-    """Refuses to go as often as was said."""
+class FakeEngine:
+    """An engine that makes networks, and refuses to remove one as often as was said."""
 
-    refusals: list[Exception]
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        self.refusals: list[Exception] = []
+        self.networks: set[str] = set()
 
-    def __init__(self, *, docker_client_kw: dict[str, Any], docker_network_kw: dict[str, Any]) -> None:
-        self.client_options = docker_client_kw
-        self.options = docker_network_kw
-        self.gone = False
-        self._docker = type("Wrapped", (), {"client": type("Client", (), {"close": lambda _: None})()})()
+    def client(self, **_options: object) -> Any:
+        """Return a client of it."""
+        return types.SimpleNamespace(
+            networks=types.SimpleNamespace(create=self.create),
+            api=types.SimpleNamespace(remove_network=self.remove),
+            close=lambda: None,
+        )
 
-    def create(self) -> None:
-        """Create it."""
+    def create(self, name: str, **options: object) -> None:
+        """Create a network."""
+        self.networks.add(name)
+        self.options = options
 
-    def remove(self) -> None:
+    def remove(self, name: str) -> None:
         """Remove it."""
         if self.refusals:
             raise self.refusals.pop(0)
-        self.gone = True
+        self.networks.remove(name)
 
 
 class FakeTime:
@@ -89,15 +101,21 @@ class FakeTime:
 
 
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeTime]:
-    """Nothing here reaches an engine."""
-    fake = FakeTime()
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
+    """Nothing here reaches another."""
+    fake = FakeEngine()
     monkeypatch.setattr(module, "LabContainer", FakeContainer)
-    monkeypatch.setattr(module, "Network", FakeNetwork)
-    monkeypatch.setattr(FakeNetwork, "refusals", [], raising=False)
-    monkeypatch.setattr(module, "time", fake)
+    monkeypatch.setattr(docker, "from_env", fake.client)
     yield fake
     DEAF.clear()
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    """Time passes at once."""
+    fake = FakeTime()
+    monkeypatch.setattr(module, "time", fake)
+    return fake
 
 
 def specs() -> list[RoleSpec]:
@@ -174,32 +192,30 @@ def test_engines_between_which_nothing_passes_are_told_with_the_ports() -> None:
     assert "No route to host" in caught.value.tail
 
 
-def test_the_network_of_several_engines_reaches_over_all_and_nowhere_else() -> None:
+def test_the_network_of_several_engines_reaches_over_all_and_nowhere_else(engine: FakeEngine) -> None:
     """An internal one gives its containers no second interface."""
-    network = cast("Any", Lab(Session(), engines=SEVERAL))._network
-    assert network.options["driver"] == "overlay"
-    assert (network.options["attachable"], network.options["internal"]) == (True, True)
-    assert network.client_options == {}
-    assert "driver" not in cast("Any", Lab(Session()))._network.options
+    with Lab(Session(), engines=SEVERAL):
+        assert engine.options["driver"] == "overlay"
+        assert (engine.options["attachable"], engine.options["internal"]) == (True, True)
+    with Lab(Session()):
+        assert "driver" not in engine.options
 
 
 IN_USE = APIError("network is in use by task")
 
 
 @pytest.mark.parametrize("engines", [None, SEVERAL], ids=["one", "several"])
-def test_a_network_that_is_in_use_is_free_in_a_moment(monkeypatch: pytest.MonkeyPatch, engines: Engines | None) -> None:
+def test_a_network_that_is_in_use_is_free_in_a_moment(engine: FakeEngine, engines: Engines | None) -> None:
     """The engine, and the swarm, hear a little later of a container's end."""
-    monkeypatch.setattr(FakeNetwork, "refusals", [IN_USE, IN_USE])
-    with Lab(Session(), engines=engines) as lab:
-        network = cast("Any", lab)._network
-    assert network.gone
+    engine.refusals = [IN_USE, IN_USE]
+    with Lab(Session(), engines=engines):
+        assert engine.networks
+    assert not engine.networks
 
 
-def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(
-    monkeypatch: pytest.MonkeyPatch, clock: FakeTime
-) -> None:
+def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeTime) -> None:
     """After some seconds; on one engine, where nothing would change, it is an error then."""
-    monkeypatch.setattr(FakeNetwork, "refusals", [IN_USE] * 1000)
+    engine.refusals = [IN_USE] * 1000
     with Lab(Session(), engines=SEVERAL):
         pass
     assert clock.now_s == pytest.approx(15, abs=1)
@@ -208,8 +224,31 @@ def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(
     assert clock.now_s == pytest.approx(30, abs=2)
 
 
-def test_a_network_that_is_gone_is_as_it_shall_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_on_its_way_waits_for_no_network_and_is_not_covered_by_it(engine: FakeEngine, clock: FakeTime) -> None:
+    """What it says is the cause; the session's end removes the network, too."""
+    engine.refusals = [IN_USE] * 1000
+    with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
+        raise LabError("nginx does not start")
+    assert clock.now_s == 0
+
+
+def test_whatever_keeps_a_container_from_being_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of ours, or of a library's; the others are removed all the same."""
+    removed: list[str] = []
+
+    def remove(container: FakeContainer) -> None:
+        if container.spec.name == "backend":
+            raise ValueError("docker-py does not know this answer")
+        removed.append(container.spec.name)
+
+    monkeypatch.setattr(FakeContainer, "remove", remove)
+    with pytest.raises(ValueError, match="does not know this answer"), Lab(Session()) as lab:
+        lab.start(specs())
+    assert len(removed) == len(specs()) - 1
+
+
+def test_a_network_that_is_gone_is_as_it_shall_be(engine: FakeEngine) -> None:
     """Somebody else has removed it."""
-    monkeypatch.setattr(FakeNetwork, "refusals", [NotFound("gone")])
+    engine.refusals = [NotFound("gone")]
     with Lab(Session(), engines=SEVERAL):
         pass
