@@ -4,19 +4,15 @@ from typing import Literal
 
 import pytest
 
-from fixtures.options import add_options
-from fixtures.run_state import RUN_STATE
+from fixtures.options import RUN_STATE, add_options
 
 # In the order of their imports: pytest can only rewrite the assertions of a plugin that nobody imported before.
 pytest_plugins = [
-    "fixtures.summary",
+    "fixtures.session",
     "fixtures.outcomes",
     "fixtures.engine",
     "fixtures.measurements",
-    "fixtures.yours",
-    "fixtures.places",
-    "fixtures.shards",
-    "fixtures.step_summary",
+    "fixtures.selection",
 ]
 
 

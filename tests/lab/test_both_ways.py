@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fixtures.measurements import Measure, decide
-from fixtures.run_state import RunState
+from fixtures.options import RunState
 from tests.support.turned import with_arms_like
 from tuneproof.catalogue import (
     differential_diagnosis,

@@ -11,7 +11,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages
-from fixtures.run_state import RunState
+from fixtures.options import RunState
 from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, resources_of, start_pytest
 from tests.lab.sigkill import LATEST_S, kill_once
 from tuneproof.errors import LabError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
-from fixtures.run_state import RunState
+from fixtures.options import RunState
 from tests.support.path_lab import PEER, path_lab_specs
 from tests.support.probe_capture import ProbeCounts, capture_faults, count_probes
 from tuneproof.lab.engine.labels import Session

@@ -1,6 +1,6 @@
 """The product: every claim of the catalogue is a test."""
 
-from fixtures.claims import claims_of
+from fixtures.measurements import claims_of
 from tuneproof.catalogue import every_advice
 
 for advice in every_advice():

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type information
 
-from fixtures import summary
-from fixtures.run_state import RunState
+from fixtures import session
+from fixtures.options import RunState
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.run_file import ResultsWriter
@@ -27,7 +27,7 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> N
     # On a CI server the outer run's summary is not the place for what is only made up.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:
-        pytester._monkeypatch.setattr(summary, "_write_pages", lambda _path: "not in this test")
+        pytester._monkeypatch.setattr(session, "_write_pages", lambda _path: "not in this test")
     pytester.makeconftest((CHECKOUT / "conftest.py").read_text(encoding="utf-8"))
     pytester.makeini("[pytest]\nmarkers =\n    claim(name): the claim that the test decides\n")
     pytester.makepyfile(source)
