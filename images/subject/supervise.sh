@@ -17,9 +17,11 @@ answer() {
 end() {
     # A test leaves the file empty.
     [ -s "$state/nginx.pid" ] || return 0
-    kill -TERM "$(cat "$state/nginx.pid")"
-    # The master takes its file away last.
-    while [ -e "$state/nginx.pid" ]; do sleep 0.01; done
+    master=$(cat "$state/nginx.pid")
+    kill -TERM "$master"
+    # The master takes its file away last; one that was killed never does.
+    while [ -e "$state/nginx.pid" ] && kill -0 "$master"; do sleep 0.01; done
+    rm -f "$state/nginx.pid"
 }
 fresh() {
     # One is left by a trial that failed.

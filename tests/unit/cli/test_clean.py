@@ -24,6 +24,20 @@ def test_clean_tells_what_it_removed(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert closed == [True]
 
 
+def test_clean_says_what_the_engine_did_not_remove(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And does not end as if all were well."""
+    monkeypatch.setattr(clean, "connect", lambda **_: SimpleNamespace(close=lambda: None))
+    refused = ("network lab has active endpoints",)
+    monkeypatch.setattr(clean, "remove_everything", lambda _: Removed(containers=3, refused=refused))
+    assert main(["clean"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "removed: 3 containers, 0 networks, 0 volumes, 0 images",
+        "not removed: network lab has active endpoints",
+    ]
+
+
 def test_clean_without_an_engine_is_one_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -178,12 +178,20 @@ def test_one_session_is_removed_whoever_owns_it(api: FakeApi) -> None:
 
 
 @pytest.mark.parametrize(
-    "refusal", [NotFound("no such container"), APIError("removal is already in progress")], ids=["gone", "in-progress"]
+    ("refusal", "told"),
+    [
+        (NotFound("no such container"), ()),
+        (APIError("removal is already in progress"), ()),
+        (APIError("device or resource busy"), ("device or resource busy",)),
+    ],
+    ids=["gone", "in-progress", "busy"],
 )
-def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(refusal: Exception, api: FakeApi) -> None:
-    """It is not counted; the next round sees whether it is gone."""
+def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(
+    refusal: Exception, told: tuple[str, ...], api: FakeApi
+) -> None:
+    """It is not counted, but told; the next round sees whether it is gone."""
     api.refusals["dead-container"] = [refusal]
-    assert remove_session(client(api), "dead") == Removed(containers=0, networks=1, volumes=1)
+    assert remove_session(client(api), "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
     assert kept(api, DEAD) == {"dead-container"}
     assert remove_session(client(api), "dead") == Removed(containers=1)
 
@@ -206,5 +214,6 @@ def test_an_image_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> N
     name, _, value = PROJECT_FILTER.partition("=")
     api.add("image", "used", {name: value})
     api.parents = {"theirs": "used"}
-    assert remove_everything(client(api)).images == 0
+    removed = remove_everything(client(api))
+    assert (removed.images, removed.refused) == (0, ("image has dependent child images",))
     assert "used" in api.names()

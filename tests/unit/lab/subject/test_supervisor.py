@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -134,6 +135,18 @@ def test_one_that_a_failed_trial_left_ends_before_the_next_starts(supervisor: Su
     supervisor.start("fine")
     assert (program.state / "nginx.pid").read_text(encoding="ascii") != first
     assert not (program.state / "cache/left").exists()
+    supervisor.stop()
+
+
+def test_a_master_that_was_killed_is_not_waited_for(supervisor: Supervisor, program: Program) -> None:
+    """It leaves its file behind; the next one starts all the same."""
+    supervisor.start("fine")
+    first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
+    os.kill(first, signal.SIGKILL)
+    supervisor.stop()
+    assert not (program.state / "nginx.pid").exists()
+    supervisor.start("fine")
+    assert int((program.state / "nginx.pid").read_text(encoding="ascii")) != first
     supervisor.stop()
 
 
