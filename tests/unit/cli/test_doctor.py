@@ -11,6 +11,7 @@ import requests
 from tuneproof.cli import doctor
 from tuneproof.cli.main import main
 from tuneproof.errors import EngineUnavailableError
+from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.reach import NoLocalEngineError
 
 INFO = {
@@ -77,6 +78,23 @@ def test_one_missing_thing_gives_status_1_and_the_other_lines_all_the_same(
     out = capsys.readouterr().out
     assert "missing CPUs                1 - at least 2 are needed" in out
     assert "tcp_rmem" in out
+
+
+@pytest.mark.parametrize(("parser", "status"), [("/sbin/apparmor_parser", 0), (None, 1)], ids=["there", "missing"])
+def test_a_kernel_with_apparmor_needs_its_parser(
+    host: Callable[[Callable[[], Any]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    parser: str | None,
+    status: int,
+) -> None:
+    """The engine loads its profile with it, and starts no container otherwise; the package is named."""
+    find = commands.find
+    monkeypatch.setattr(commands, "find", lambda name: parser if name == "apparmor_parser" else find(name))
+    host(lambda: engine(SecurityOptions=["name=apparmor", "name=seccomp,profile=default"]))
+    assert main(["doctor"]) == status
+    line = next(line for line in capsys.readouterr().out.splitlines() if "AppArmor" in line)
+    assert ("apt-get install apparmor" in line) == (status == 1)
 
 
 def test_a_remote_engines_kernel_is_not_mistaken_for_this_ones(

@@ -67,6 +67,19 @@ def test_what_the_engine_refuses_is_told_in_its_own_words(error: Exception, mess
     assert caught.value.exit_status == 1
 
 
+@pytest.mark.parametrize("kind", [APIError, DockerException], ids=["start", "build"])
+def test_an_engine_that_cannot_load_its_apparmor_profile_starts_nothing(kind: type[Exception]) -> None:
+    """It would be the same for every container, so the run ends; the package that is missing is named."""
+    words = "AppArmor enabled on system but the docker-default profile could not be loaded: apparmor_parser: not found"
+    with (
+        pytest.raises(EngineUnavailableError, match="starts no container") as caught,
+        engine_errors("starting backend"),
+    ):
+        raise kind(words)
+    assert caught.value.ends_run
+    assert "apt-get install apparmor" in caught.value.remedy
+
+
 def test_other_errors_pass_through() -> None:
     """A fault of the program is no fault of the engine."""
     with pytest.raises(KeyError), engine_errors("starting backend"):
