@@ -1,6 +1,6 @@
 """What ab and wrk say of their runs, shortened to the lines that a load looks at."""
 
-from tuneproof.lab.protocol.requests import AbTimes, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, ToolSaid
 
 _AB = """\
 This is ApacheBench, Version 2.3 <$Revision: 1923142 $>

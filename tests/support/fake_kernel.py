@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import MASTER, WORKER
-from tuneproof.lab.protocol.messages import Answered, Question, parse_answer
+from tuneproof.lab.protocol import observer as protocol
+from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.serving import Answers
 
 A = TypeVar("A")
 
@@ -130,25 +132,25 @@ def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int
 def served(observer: Observer, *lines: str) -> list[dict[str, Any]]:
     """Return the answers to lines."""
     answers = io.StringIO()
-    observer.answers().serve(lines, answers)
+    Answers(protocol.Observer, observer).serve(lines, answers)
     return [json.loads(line) for line in answers.getvalue().splitlines()]
 
 
-def asked(observer: Observer, question: Question[A]) -> A:
+def asked(observer: Observer, question: Call[A]) -> A:
     """Return the answer to one question, as the lab gets it."""
     answered = _told(observer, question)
     assert not isinstance(answered, str), answered
     return answered.answer
 
 
-def refused(observer: Observer, question: Question[Any]) -> str:
+def refused(observer: Observer, question: Call[Any]) -> str:
     """Return why a question cannot be answered."""
     answered = _told(observer, question)
     assert isinstance(answered, str)
     return answered
 
 
-def _told(observer: Observer, question: Question[A]) -> Answered[A] | str:
+def _told(observer: Observer, question: Call[A]) -> Answered[A] | str:
     (plain,) = served(observer, question.line(7))
     assert plain["number"] == 7
-    return parse_answer(question, plain)
+    return question.parse_answer(plain)

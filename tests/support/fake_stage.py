@@ -16,8 +16,8 @@ from tuneproof.lab.load.observer import Counters, Observer, SocketFigures, Softn
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Answered, Done, Question
-from tuneproof.lab.protocol.netadmin import HalfOpened, Steered
+from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.netadmin import HalfOpened
 from tuneproof.lab.protocol.observer import ListenerFigures, WatchSample
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class FakeStage:
         sockets: Readings of the sockets.
         cgroups: Readings of the subject's cgroup, as text.
         samples: What a watch returns.
-        answers: The client's answers by kind of question, each a list like those of readings; it took a second.
+        answers: The client's answers by function, each a list like those of readings; it took a second.
         failing: What fails, by its entry in :attr:`did`, and how.
         asked: What the client was asked, in order.
         lasts_s: How long doing it would take at least, as it was told.
@@ -80,9 +80,9 @@ class FakeStage:
         self.sockets: list[SocketFigures] = [sockets()]
         self.cgroups: list[str] = [cgroup()]
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
-        self.answers: dict[type[Question[Any]], list[object]] = defaultdict(lambda: [Done()])
+        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])
         self.failing: dict[str, LabError] = {}
-        self.asked: list[Question[Any]] = []
+        self.asked: list[Call[Any]] = []
         self.lasts_s: list[float] = []
         self.bursts: list[tuple[str, str, int, int]] = []
         self.steered: list[tuple[str, tuple[int, ...]]] = []
@@ -114,12 +114,12 @@ class FakeStage:
         if what in self.failing:
             raise self.failing[what]
 
-    def _timed(self, question: Question[_T], *, lasts_s: float) -> Answered[_T]:
-        self.asked.append(over_the_wire(type(question), question))
+    def _timed(self, asked: Call[_T], *, lasts_s: float) -> Answered[_T]:
+        self.asked.append(asked)
         self.lasts_s.append(lasts_s)
-        self.do(question.kind)
+        self.do(asked.function)
         self.clock.now_s += 1.0
-        answer = over_the_wire(question.answer_type(), following(self.answers[type(question)]))
+        answer = over_the_wire(asked.returns, following(self.answers[asked.function]))
         return Answered(answer=answer, took_s=1.0, machine=MachineShares(busy_pct=50.0, steal_pct=1.5))
 
     def _half_open(self, role: str, address: str, port: int, count: int) -> HalfOpened:
@@ -128,10 +128,10 @@ class FakeStage:
         self.clock.now_s += 0.25
         return HalfOpened(sent=count, seconds=0.1, sources=("172.18.255.254", "172.18.255.191"))
 
-    def _steer_receive(self, role: str, cpus: Sequence[int]) -> Steered:
+    def _steer_receive(self, role: str, cpus: Sequence[int]) -> Mapping[str, tuple[int, ...]]:
         self.do("steer_receive")
         self.steered.append((role, tuple(cpus)))
-        return Steered(rps_cpus={"rx-0": tuple(cpus)})
+        return {"rx-0": tuple(cpus)}
 
     def _run(self, command: list[str]) -> bytes:
         assert command[:2] == ["sh", "-c"]
@@ -176,7 +176,7 @@ class _FakeObserver:
 
 def over_the_wire(wanted: type[_T], message: object) -> _T:
     """Return what comes of a message as JSON at the other end."""
-    return from_plain(wanted, json.loads(json.dumps(to_plain(message))))
+    return from_plain(wanted, json.loads(json.dumps(to_plain(message))), place="message")
 
 
 def following(readings: list[_T]) -> _T:

@@ -1,44 +1,100 @@
-"""``python3 -m loadgen`` does what the lab asks of its client on standard input; tuneproof/lab/protocol says what.
+"""``python3 -m loadgen`` does what the lab asks of its client; tuneproof/lab/protocol/loadgen.py says what.
 
-What is held for later questions (connections, sessions) is let go at the end of the input.
+What is held for later calls (connections, sessions) is let go at the end of the input.
 """
 
 import resource
 import sys
 
-from tuneproof.lab.protocol import connections, exchanges, requests, stall
+from tuneproof.lab.protocol import loadgen as protocol
+from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
 from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.protocol.stall import Trial, Went
 
-from . import connect_storm, flows, gaps, one_by_one, tls, tools, trial
+from . import connect_storm, gaps, one_by_one, tls, tools, trial
+from . import flows as flow_clients
 from .hold import Holder
 from .slow_readers import InBackground
 
 
-def answers(holder: Holder, readers: InBackground) -> Answers:
-    """Return what this program can do."""
-    tls_client, rehearsed = tls.Client(), trial.Trials()
-    able = Answers()
-    able.to(stall.Prepare, rehearsed.prepare)
-    able.to(stall.Go, rehearsed.go)
-    able.to(requests.RunTool, tools.run)
-    able.to(requests.RequestOneByOne, one_by_one.run)
-    able.to(requests.LookForGaps, gaps.run)
-    able.to(connections.StartStorm, connect_storm.run)
-    able.to(connections.StartSlowReaders, readers.start)
-    able.to(connections.EndSlowReaders, lambda _: readers.end())
-    able.to(connections.Hold, holder.hold)
-    able.to(connections.Release, lambda _: holder.release())
-    able.to(exchanges.RunFlows, flows.run)
-    able.to(exchanges.TlsConnect, tls_client.connect)
-    able.to(exchanges.TlsResume, tls_client.resume)
-    able.to(exchanges.Http2Streams, _http2)
-    return able
+class Loadgen(protocol.Loadgen):
+    """The load generators."""
 
+    def __init__(self) -> None:
+        self._trials = trial.Trials()
+        self._readers = InBackground()
+        self._holder = Holder()
+        self._tls = tls.Client()
 
-def _http2(asked: exchanges.Http2Streams) -> exchanges.Http2Statuses:
-    from . import http2  # noqa: PLC0415 - only the image has its library
+    def prepare(self, trial: Trial) -> float:
+        """Prepare a trial; see trial.py."""
+        return self._trials.prepare(trial)
 
-    return http2.run(asked)
+    def go(self, start_s: float) -> Went:
+        """Run its window; see trial.py."""
+        return self._trials.go(start_s)
+
+    def run_tool(self, tool: protocol.Tool) -> protocol.ToolSaid:
+        """Run ab or wrk; see tools.py."""
+        return tools.run(tool)
+
+    def one_by_one(self, asked: protocol.Round) -> protocol.RoundSeen:
+        """Run a round of the article's protocol; see one_by_one.py."""
+        return one_by_one.run(asked)
+
+    def gaps(self, seconds: float) -> protocol.Gaps:
+        """Look for gaps of the CPU; see gaps.py."""
+        return gaps.run(seconds)
+
+    def storm(self, address: str, port: int, connections: int, wait_s: float) -> protocol.StormSeen:
+        """Begin connections at once; see connect_storm.py."""
+        return connect_storm.run((address, port), connections, wait_s)
+
+    def start_slow_readers(self, asked: protocol.SlowReading) -> None:
+        """Begin slow readers; see slow_readers.py."""
+        self._readers.start(asked)
+
+    def end_slow_readers(self) -> protocol.SlowReadersSeen:
+        """End them."""
+        return self._readers.end()
+
+    def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> protocol.Held:
+        """Hold connections; see hold.py."""
+        return self._holder.hold((address, port), path, count, timeout_s)
+
+    def release(self) -> None:
+        """Let them go."""
+        self._holder.release()
+
+    def flows(
+        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
+    ) -> tuple[tuple[Connection, ...], ...]:
+        """Run flows at once; see flows.py."""
+        server = flow_clients.Server(address=address, port=port, sources=sources, host=host)
+        return flow_clients.run(flows, server)
+
+    def tls_connect(
+        self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0
+    ) -> tuple[TlsConnection, ...]:
+        """Make TLS connections; see tls.py."""
+        return self._tls.connect((address, port), count, path=path, version=version, timeout_s=timeout_s)
+
+    def tls_resume(
+        self, address: str, port: int, which: tuple[int, ...], path: str = "/", timeout_s: float = 10.0
+    ) -> tuple[TlsConnection, ...]:
+        """Go on with their sessions."""
+        return self._tls.resume((address, port), which, path=path, timeout_s=timeout_s)
+
+    def http2(self, address: str, port: int, streams: int, path: str = "/", timeout_s: float = 10.0) -> tuple[int, ...]:
+        """Ask on one connection of HTTP/2; see http2.py."""
+        from . import http2  # noqa: PLC0415 - only the image has its library
+
+        return http2.run((address, port), streams, path=path, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        """Let go of all that is held."""
+        self._readers.close()
+        self._holder.release()
 
 
 def allow_many_files() -> None:
@@ -48,14 +104,13 @@ def allow_many_files() -> None:
 
 
 def main() -> None:
-    """Answer standard input's questions."""
+    """Answer standard input's calls."""
     allow_many_files()
-    holder, readers = Holder(), InBackground()
+    loadgen = Loadgen()
     try:
-        answers(holder, readers).serve(sys.stdin, sys.stdout)
+        Answers(protocol.Loadgen, loadgen).serve(sys.stdin, sys.stdout)
     finally:
-        readers.close()
-        holder.release()
+        loadgen.close()
 
 
 if __name__ == "__main__":

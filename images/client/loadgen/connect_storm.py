@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
-from tuneproof.lab.protocol.connections import StartStorm, StormSeen
+from tuneproof.lab.protocol.loadgen import StormSeen
 
 # A connection that stands meanwhile is seen after so many further connect() calls, which take well below a millisecond:
 # that is how exact the times are. Looking more often would slow down the storm.
@@ -18,26 +18,24 @@ _LOOK_EVERY = 32
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
-def run(asked: StartStorm) -> StormSeen:
+def run(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
     """Begin the connections as fast as possible; wait until all stood.
 
     Raises:
         OSError: There are not enough file descriptors.
     """
-    storm = _Storm((asked.address, asked.port))
+    storm = _Storm(server)
     sockets: list[socket.socket] = []
     try:
         # One by one: if the descriptors do not suffice, those that were made are closed all the same.
-        sockets.extend(
-            socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) for _ in range(asked.connections)
-        )
+        sockets.extend(socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) for _ in range(count))
         first_s = last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
             last_s = time.monotonic()
             storm.start(connection)
             if index % _LOOK_EVERY == 0:
                 storm.look(0.0)
-        while storm.waiting and (left_s := first_s + asked.wait_s - time.monotonic()) > 0:
+        while storm.waiting and (left_s := first_s + wait_s - time.monotonic()) > 0:
             storm.look(left_s)
         # If starting alone took longer than that, nobody has looked since.
         storm.look(0.0)

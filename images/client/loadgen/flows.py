@@ -3,10 +3,11 @@
 import asyncio
 import socket
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuneproof.lab.protocol.exchanges import Answer, Connection, Exchanged, Flow, RunFlows
+from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
 
 from . import http1
 from .tls import unchecked
@@ -53,9 +54,19 @@ class _Connection:
         )
 
 
-def run(asked: RunFlows) -> Exchanged:
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Where flows go, and the client's addresses that they come from, in turn; the kernel's choice without any."""
+
+    address: str
+    port: int
+    host: str = "lab"
+    sources: tuple[str, ...] = ()
+
+
+def run(flows: Iterable[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
     """Run flows at once, and return what became of each one's connections."""
-    return Exchanged(flows=asyncio.run(_all_flows(asked)))
+    return asyncio.run(_all_flows(flows, server))
 
 
 def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
@@ -69,11 +80,11 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
     return "\r\n".join(lines).encode("latin-1") + _HEAD_END + bytes(flow.body_bytes)
 
 
-async def _all_flows(asked: RunFlows) -> tuple[tuple[Connection, ...], ...]:
-    return tuple(await asyncio.gather(*(_flow(flow, asked) for flow in asked.flows)))
+async def _all_flows(flows: Iterable[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
+    return tuple(await asyncio.gather(*(_flow(flow, server) for flow in flows)))
 
 
-async def _flow(flow: Flow, server: RunFlows) -> tuple[Connection, ...]:
+async def _flow(flow: Flow, server: Server) -> tuple[Connection, ...]:
     room = asyncio.Semaphore(flow.at_once or flow.connections)
 
     async def one(number: int) -> Connection:
@@ -83,7 +94,7 @@ async def _flow(flow: Flow, server: RunFlows) -> tuple[Connection, ...]:
     return tuple(await asyncio.gather(*(one(number) for number in range(flow.connections))))
 
 
-async def _connection(flow: Flow, server: RunFlows, number: int) -> Connection:
+async def _connection(flow: Flow, server: Server, number: int) -> Connection:
     report = _Connection()
     await asyncio.sleep(flow.wait_s)
     began_s = time.monotonic()
@@ -98,7 +109,7 @@ async def _connection(flow: Flow, server: RunFlows, number: int) -> Connection:
     return report.told()
 
 
-async def _talk(flow: Flow, server: RunFlows, number: int, report: _Connection) -> None:
+async def _talk(flow: Flow, server: Server, number: int, report: _Connection) -> None:
     plain = socket.socket()
     plain.setblocking(False)
     if flow.receive_buffer_bytes:

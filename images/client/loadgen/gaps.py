@@ -2,17 +2,17 @@
 
 import time
 
-from tuneproof.lab.protocol.requests import Gaps, LookForGaps
+from tuneproof.lab.protocol.loadgen import Gaps
 
 # Reading the clock takes well below a microsecond; a timer interrupt some ten.
 _GAP_S = 0.0003
 
 
-def run(asked: LookForGaps) -> Gaps:
+def run(seconds: float) -> Gaps:
     """Spin for a while; nothing else of the lab may run meanwhile."""
     gaps_s = []
     began_s = last_s = time.monotonic()
-    while last_s < began_s + asked.seconds:
+    while last_s < began_s + seconds:
         now_s = time.monotonic()
         if now_s - last_s >= _GAP_S:
             gaps_s.append(now_s - last_s)

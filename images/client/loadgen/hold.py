@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuneproof.lab.protocol.connections import Held, Hold, Released
+from tuneproof.lab.protocol.loadgen import Held
 
 from . import http1
 from .connect_storm import connect_error, errno_name, reset_all
@@ -31,15 +31,11 @@ class Holder:
         self._held: dict[int, socket.socket] = {}
         self._watch = select.epoll()
 
-    def hold(self, asked: Hold) -> Held:
+    def hold(self, server: tuple[str, int], path: str, count: int, timeout_s: float) -> Held:
         """Open further connections, and keep those that are answered."""
-        opening = _Opening(
-            (asked.address, asked.port),
-            http1.get(asked.path, host=asked.address, trial=asked.trial),
-            asked.timeout_s,
-        )
+        opening = _Opening(server, http1.get(path, host=server[0], trial="hold"), timeout_s)
         try:
-            opening.open(asked.count)
+            opening.open(count)
         finally:
             opening.close()
         for connection in opening.opened:
@@ -50,13 +46,10 @@ class Holder:
             held=len(self._held), failed=dict(opening.failed), closed_since=closed_since, rss_bytes=_resident_bytes()
         )
 
-    def release(self) -> Released:
+    def release(self) -> None:
         """Reset all connections."""
-        closed_since = self._forget_closed()
-        released = len(self._held)
         reset_all(self._held.values())
         self._held.clear()
-        return Released(released=released, closed_since=closed_since)
 
     def _forget_closed(self) -> int:
         closed = self._watch.poll(0.0, max(1, len(self._held)))

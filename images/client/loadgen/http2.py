@@ -7,28 +7,26 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
 
-from tuneproof.lab.protocol.exchanges import Http2Statuses, Http2Streams
-
 _READ_BYTES: Final = 65536
 
 
-def run(asked: Http2Streams) -> Http2Statuses:
-    """Ask several times at once.
+def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -> tuple[int, ...]:
+    """Ask several times at once; return the statuses in that order, 0 for none.
 
     Raises:
         OSError: There is no connection, or it was silent for too long.
     """
     http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
-    with socket.create_connection((asked.address, asked.port), timeout=asked.timeout_s) as connection:
+    with socket.create_connection(server, timeout=timeout_s) as connection:
         http2.initiate_connection()
-        head = [(":method", "GET"), (":path", asked.path), (":scheme", "http"), (":authority", "lab")]
-        streams = []
-        for _ in range(asked.streams):
-            streams.append(http2.get_next_available_stream_id())
-            http2.send_headers(streams[-1], head, end_stream=True)
+        head = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "lab")]
+        statuses: dict[int, int] = {}
+        for _ in range(streams):
+            stream = http2.get_next_available_stream_id()
+            http2.send_headers(stream, head, end_stream=True)
+            statuses[stream] = 0
         connection.sendall(http2.data_to_send())
-        statuses = dict.fromkeys(streams, 0)
-        open_streams = set(streams)
+        open_streams = set(statuses)
         while open_streams and (data := connection.recv(_READ_BYTES)):
             for event in http2.receive_data(data):
                 if isinstance(event, ResponseReceived):
@@ -40,4 +38,4 @@ def run(asked: Http2Streams) -> Http2Statuses:
                 elif isinstance(event, ConnectionTerminated):
                     open_streams.clear()
             connection.sendall(http2.data_to_send())
-    return Http2Statuses(statuses=tuple(statuses[stream] for stream in streams))
+    return tuple(statuses.values())

@@ -10,7 +10,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-from tuneproof.lab.protocol.requests import OneByOneSeen, RequestOneByOne
+from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
 from . import http1
 from .background import Background
@@ -29,7 +29,7 @@ class _Bulk:
     unexpected: str | None
 
 
-def run(asked: RequestOneByOne) -> OneByOneSeen:
+def run(asked: Round) -> RoundSeen:
     """Ask for the bulk downloads, then make the fast requests; the downloads end with the last of these.
 
     Raises:
@@ -73,7 +73,7 @@ def run(asked: RequestOneByOne) -> OneByOneSeen:
         bulk = child.result()
     if bulk.unexpected is not None:
         raise ConnectionError(f"bulk download answered with {bulk.unexpected}")
-    return OneByOneSeen(requests=fast.records, bulk_bytes=bulk.bytes_, bulk_seconds=bulk.seconds)
+    return RoundSeen(requests=fast.records, bulk_bytes=bulk.bytes_, bulk_seconds=bulk.seconds)
 
 
 def _download(connections: list[socket.socket], *, told: int, tell: int, began_s: float) -> _Bulk:

@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import math
 import select
 import socket
 import struct
@@ -13,8 +12,7 @@ from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from tuneproof.lab.protocol.connections import SlowReadersSeen, StartSlowReaders
-from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 from . import http1
 from .connect_storm import connect_error, errno_name, reset_all
@@ -25,29 +23,25 @@ _LISTEN_EVERY_S = 0.05
 _CLOSED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
 
 
-def run(asked: StartSlowReaders, told: threading.Event | None = None) -> SlowReadersSeen:
-    """Ask for a file on some connections, read a little of each per interval, reset them at the end.
-
-    Args:
-        asked: What they do.
-        told: Ends it before its time when set; None (the default): nobody will.
+def run(asked: SlowReading, told: threading.Event) -> SlowReadersSeen:
+    """Ask for a file on some connections, read a little of each per interval, reset them when the event is set.
 
     Raises:
         ConnectionError: An answer is not a 200.
     """
-    readers = _Readers(request=http1.get(asked.path, host=asked.address, trial=asked.trial))
+    readers = _Readers(request=http1.get(asked.path, host=asked.address, trial="slow_readers"))
     try:
         began_s = time.monotonic()
         for _ in range(asked.count):
-            readers.start((asked.address, asked.port), asked.receive_buffer_bytes)
-        end_s = began_s + asked.hold_s
+            readers.start((asked.address, asked.port))
         tick_s = began_s + asked.interval_s
-        while (now_s := time.monotonic()) < end_s and not (told and told.is_set()):
+        while not told.is_set():
+            now_s = time.monotonic()
             if now_s >= tick_s:
                 readers.read_each(asked.read_bytes)
                 tick_s += asked.interval_s
             else:
-                readers.look(min(tick_s - now_s, end_s - now_s, _LISTEN_EVERY_S if told else math.inf))
+                readers.look(min(tick_s - now_s, _LISTEN_EVERY_S))
         readers.look(0.0)
         readers.check_answers()
         return SlowReadersSeen(
@@ -69,7 +63,7 @@ class InBackground:
         self._told = threading.Event()
         self._running: Future[SlowReadersSeen] | None = None
 
-    def start(self, asked: StartSlowReaders) -> Done:
+    def start(self, asked: SlowReading) -> None:
         """Begin.
 
         Raises:
@@ -79,7 +73,6 @@ class InBackground:
             raise RuntimeError("slow readers are there already")
         self._told.clear()
         self._running = self._pool.submit(lambda: run(asked, self._told))
-        return Done()
 
     def end(self) -> SlowReadersSeen:
         """End them and return what :func:`run` returns.
@@ -119,12 +112,9 @@ class _Readers:
         self.ended = 0
         self.failed: Counter[str] = Counter()
 
-    def start(self, target: tuple[str, int], receive_buffer_bytes: int | None) -> None:
+    def start(self, target: tuple[str, int]) -> None:
         """Begin a connection."""
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        if receive_buffer_bytes is not None:
-            # Before connecting: the window's scale is settled in the handshake (tcp(7)).
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         number = connection.connect_ex(target)
         if number not in (0, errno.EINPROGRESS):
             self.failed[errno_name(number)] += 1

@@ -2,10 +2,10 @@
 
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
-from tuneproof.lab.protocol.exchanges import TlsConnect, TlsConnected, TlsConnection, TlsResume
+from tuneproof.lab.protocol.exchanges import TlsConnection
 
 _CLIENT_HELLO: Final = 1
 _HANDSHAKE: Final = 22
@@ -106,23 +106,28 @@ class Client:
         self._sessions: list[ssl.SSLSession | None] = []
         self._context = unchecked()
 
-    def connect(self, asked: TlsConnect) -> TlsConnected:
+    def connect(
+        self, server: tuple[str, int], count: int, *, path: str, version: str, timeout_s: float
+    ) -> tuple[TlsConnection, ...]:
         """Make new connections one after the other, each with one request, and forget all earlier sessions."""
-        self._context, self._sessions = unchecked(asked.version), []
-        made = [self._connect(asked, None, keep=True) for _ in range(asked.count)]
-        return TlsConnected(connections=tuple(made))
+        self._context, self._sessions = unchecked(version), []
+        return tuple(self._connect(server, path, None, timeout_s=timeout_s, keep=True) for _ in range(count))
 
-    def resume(self, asked: TlsResume) -> TlsConnected:
+    def resume(
+        self, server: tuple[str, int], which: Iterable[int], *, path: str, timeout_s: float
+    ) -> tuple[TlsConnection, ...]:
         """Try to go on with sessions of the last :meth:`connect`."""
-        made = [self._connect(asked, self._sessions[number], keep=False) for number in asked.which]
-        return TlsConnected(connections=tuple(made))
+        sessions = [self._sessions[number] for number in which]
+        return tuple(self._connect(server, path, session, timeout_s=timeout_s, keep=False) for session in sessions)
 
-    def _connect(self, asked: TlsConnect | TlsResume, session: ssl.SSLSession | None, *, keep: bool) -> TlsConnection:
-        connection = Connection((asked.address, asked.port), self._context, session=session, timeout_s=asked.timeout_s)
+    def _connect(
+        self, server: tuple[str, int], path: str, session: ssl.SSLSession | None, *, timeout_s: float, keep: bool
+    ) -> TlsConnection:
+        connection = Connection(server, self._context, session=session, timeout_s=timeout_s)
         try:
             connection.handshake()
             before = len(connection.received.sizes)
-            received = connection.get(asked.path)
+            received = connection.get(path)
             sizes = connection.received.sizes[before:]
             if keep:
                 self._sessions.append(connection.session)

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tuneproof.lab.protocol.requests import AbTimes, RunTool, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
 from tuneproof.lab.protocol.serving import CannotDoError
 
 _LONG_CONNECT_MS = 1000.0
@@ -24,7 +24,7 @@ _LAST_LINES = 8
 _COLUMNS = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
 
 
-def run(asked: RunTool) -> ToolSaid:
+def run(asked: Tool) -> ToolSaid:
     """Run the tool to its end.
 
     Raises:
@@ -41,7 +41,7 @@ def run(asked: RunTool) -> ToolSaid:
         return ToolSaid(report=report, times=ab_times(times_file.read_text(encoding="ascii")))
 
 
-def ab_command(asked: RunTool, *, times: Path) -> list[str]:
+def ab_command(asked: Tool, *, times: Path) -> list[str]:
     """Return the command for ab, which writes the times of all requests to a file (``-g``)."""
     if asked.requests is None:
         raise ValueError("ab needs a number of requests")
@@ -51,7 +51,7 @@ def ab_command(asked: RunTool, *, times: Path) -> list[str]:
     return [*command, "-g", str(times), _url(asked)]
 
 
-def wrk_command(asked: RunTool) -> list[str]:
+def wrk_command(asked: Tool) -> list[str]:
     """Return the command for wrk, which keeps connections alive unless told otherwise by a header."""
     if asked.seconds is None:
         raise ValueError("wrk needs a number of seconds")
@@ -87,7 +87,7 @@ def ab_times(text: str) -> AbTimes:
     )
 
 
-def _url(asked: RunTool) -> str:
+def _url(asked: Tool) -> str:
     return f"http://{asked.address}:{asked.port}{asked.path}"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tuneproof.lab.protocol.cpu_times import CpuTimes
 from tuneproof.lab.protocol.serving import CannotDoError
-from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, Go, Prepare, Prepared, Went, Window
+from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, Trial, Went, Window
 
 from . import http1
 from .background import Background
@@ -40,7 +40,7 @@ class Rehearsed:
         placed: Connections by worker process id: one for questions (see :func:`prepare`), then the bulk downloads'.
     """
 
-    asked: Prepare
+    asked: Trial
     baseline: tuple[FastRequest, ...]
     placed: dict[int, list[socket.socket]]
 
@@ -56,15 +56,15 @@ class Trials:
     def __init__(self) -> None:
         self._waiting: Rehearsed | None = None
 
-    def prepare(self, asked: Prepare) -> Prepared:
-        """Prepare a trial; see :func:`prepare`. One that still waits is given up."""
+    def prepare(self, asked: Trial) -> float:
+        """Prepare a trial; return when that was so. One that still waits is given up."""
         if self._waiting is not None:
             self._waiting.give_up()
             self._waiting = None
         self._waiting = prepare(asked)
-        return Prepared(ready_s=time.monotonic())
+        return time.monotonic()
 
-    def go(self, asked: Go) -> Went:
+    def go(self, start_s: float) -> Went:
         """Run the window of the trial that was prepared last; see :func:`measure`.
 
         Raises:
@@ -73,28 +73,28 @@ class Trials:
         if self._waiting is None:
             raise CannotDoError("no trial was prepared")
         rehearsed, self._waiting = self._waiting, None
-        return measure(rehearsed, start_s=asked.start_s)
+        return measure(rehearsed, start_s=start_s)
 
 
-def _fast_open_loop(spec: Prepare, *, start_s: float, end_s: float) -> _Fast:
+def _fast_open_loop(spec: Trial, *, start_s: float, end_s: float) -> _Fast:
     client = _fast_client(spec, origin_s=start_s)
     client.run_open_loop((start_s + tick / spec.fast_rate_hz for tick in itertools.count()), end_s=end_s)
     return _Fast(requests=client.records)
 
 
-def _fast_baseline(spec: Prepare) -> tuple[FastRequest, ...]:
+def _fast_baseline(spec: Trial) -> tuple[FastRequest, ...]:
     start_s = time.monotonic()
     client = _fast_client(spec, origin_s=start_s)
     client.run_one_after_another(end_s=start_s + spec.baseline_s)
     return client.records
 
 
-def _fast_client(spec: Prepare, *, origin_s: float) -> FastClient:
+def _fast_client(spec: Trial, *, origin_s: float) -> FastClient:
     request = http1.get(spec.fast_path, host=spec.address, trial=spec.trial, keep_alive=False)
     return FastClient(spec.address, spec.port, request=request, timeout_s=spec.fast_timeout_s, origin_s=origin_s)
 
 
-def _bulk(spec: Prepare, placed: list[list[socket.socket]], *, start_s: float, end_s: float) -> BulkSamples:
+def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end_s: float) -> BulkSamples:
     request = http1.get(spec.bulk_path, host=spec.address, trial=spec.trial)
     samples = download([item for group in placed for item in group], request=request, start_s=start_s, end_s=end_s)
     counts = iter(samples.window_bytes)
@@ -104,7 +104,7 @@ def _bulk(spec: Prepare, placed: list[list[socket.socket]], *, start_s: float, e
     )
 
 
-def prepare(spec: Prepare) -> Rehearsed:
+def prepare(spec: Trial) -> Rehearsed:
     """Run the unloaded phase, then place the connections; nothing is placed if neither probes nor downloads need it.
 
     Raises:

@@ -14,7 +14,7 @@ from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpus import cpus_of
 from tuneproof.lab.protocol.links import Greeting
 
-from .agent import Agent
+from .agent import Agent, answers
 from .placement import stay_on
 from .wire import Wire, WireError
 
@@ -41,6 +41,6 @@ if __name__ == "__main__":
     greeting, wire = {"look": _look, "wire": _wire}[sys.argv[1]]()
     sys.stdout.write(f"{json.dumps(to_plain(greeting))}\n")
     sys.stdout.flush()
-    Agent(wire, greeting).answers().serve(sys.stdin, sys.stdout)
+    answers(Agent(wire, greeting)).serve(sys.stdin, sys.stdout)
     # Without an input there is nothing to answer, but the namespace may still be needed.
     signal.pause()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tuneproof.lab.protocol.observer import Calls, CallsMade
+from tuneproof.lab.protocol.observer import Calls
 
 from .processes import PROC
 
@@ -35,7 +35,7 @@ def parse(content: bytes) -> dict[str, Calls]:
     }
 
 
-def of(pids: Sequence[int], *, proc: Path = PROC) -> CallsMade:
+def of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, Calls]:
     """Return the same of several processes together.
 
     pids: the processes. Their files are reached by way of the process table, which their own user may do
@@ -51,4 +51,4 @@ def of(pids: Sequence[int], *, proc: Path = PROC) -> CallsMade:
             raise CallsError(f"process {pid} does not count its calls") from error
         for name, calls in parse(content).items():
             total[name] = calls.plus(total.get(name, Calls()))
-    return CallsMade(calls=total)
+    return total

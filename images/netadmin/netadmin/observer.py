@@ -10,12 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tuneproof.lab.protocol import observer as protocol
-from tuneproof.lab.protocol.messages import Done
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
 from tuneproof.lab.protocol.turns import Turns
 
@@ -65,7 +64,7 @@ class Watch:
                 return
 
 
-class Observer:
+class Observer(protocol.Observer):
     """The tasks."""
 
     def __init__(self, open_diag: Callable[[], AbstractContextManager[sockets.Diag]], *, proc: Path) -> None:
@@ -73,44 +72,29 @@ class Observer:
         self._proc = proc
         self._watch: Watch | None = None
 
-    def answers(self) -> Answers:
-        """Return what this observer can do."""
-        able = Answers()
-        able.to(protocol.ReadCounters, self.counters)
-        able.to(protocol.ReadSysctl, self.sysctl)
-        able.to(protocol.Print, self.printed)
-        able.to(protocol.ReadWorkers, self.workers)
-        able.to(protocol.ReadSockets, self.sockets)
-        able.to(protocol.StartWatch, self.watch)
-        able.to(protocol.EndWatch, self.watched)
-        able.to(protocol.ReadTurns, self.turns)
-        able.to(protocol.ReadCalls, self.calls)
-        able.to(protocol.Signal, self.signal)
-        return able
-
-    def counters(self, _: protocol.ReadCounters) -> protocol.CounterTexts:
+    def counters(self) -> protocol.CounterTexts:
         """Return the counters of the network namespace, and those of each CPU."""
         at_s = time.monotonic()
         return protocol.CounterTexts(
             counters=self._net("netstat", "snmp"), softnet=self._net("softnet_stat"), at_s=at_s
         )
 
-    def sysctl(self, asked: protocol.ReadSysctl) -> protocol.Sysctl:
+    def sysctl(self, name: str) -> str | None:
         """Return the value of a sysctl in this network namespace."""
-        return protocol.Sysctl(value=snapshot.sysctl(asked.name))
+        return snapshot.sysctl(name)
 
-    def printed(self, asked: protocol.Print) -> protocol.Printed:
+    def printed(self, what: str) -> str:
         """Return what an engineer would have printed here, as text."""
-        if asked.what == "sockets":
+        if what == "sockets":
             # Options for numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
-            return protocol.Printed(text=done.stdout.decode("utf-8", errors="replace"))
-        if asked.what == "counters":
-            return protocol.Printed(text=self._net("netstat", "snmp"))
+            return done.stdout.decode("utf-8", errors="replace")
+        if what == "counters":
+            return self._net("netstat", "snmp")
         pids = [pid for title in (processes.MASTER, processes.WORKER) for pid in processes.pids(title, proc=self._proc)]
-        return protocol.Printed(text="".join(_text(self._proc / str(pid) / "status") for pid in pids))
+        return "".join(_text(self._proc / str(pid) / "status") for pid in pids)
 
-    def workers(self, _: protocol.ReadWorkers) -> protocol.WorkerTexts:
+    def workers(self) -> protocol.WorkerTexts:
         """Return nginx's workers, in ascending order of process id; see processes.py.
 
         Raises CannotDoError: there is no nginx: this is not its PID namespace, or it has ended.
@@ -121,36 +105,35 @@ class Observer:
             raise CannotDoError(f"no process here is titled {processes.MASTER!r}")
         return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)
 
-    def sockets(self, asked: protocol.ReadSockets) -> protocol.SocketCounts:
+    def sockets(self, port: int) -> protocol.SocketCounts:
         """Return the figures of the TCP sockets around a port; see sockets.py."""
         # A kernel without IPv6 has no second one.
         tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()]
         time_waits = sockets.time_waits(table.read_text(encoding="ascii") for table in tables)
         with self._open_diag() as diag:
             diag.bind()
-            return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=asked.port)
+            return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=port)
 
-    def watch(self, asked: protocol.StartWatch) -> Done:
+    def watch(self, port: int, interval_s: float) -> None:
         """Sample the workers' memory and the port's queues from now on.
 
         Raises CannotDoError: that is done already, or the interval is none.
         """
         if self._watch is not None:
             raise CannotDoError("a watch runs already")
-        if asked.interval_s <= 0:
-            raise CannotDoError(f"{asked.interval_s} s is no time between two samples")
-        self._watch = Watch(lambda: self._sampling(asked.port), interval_s=asked.interval_s)
-        return Done()
+        if interval_s <= 0:
+            raise CannotDoError(f"{interval_s} s is no time between two samples")
+        self._watch = Watch(lambda: self._sampling(port), interval_s=interval_s)
 
-    def watched(self, _: protocol.EndWatch) -> protocol.Watched:
+    def watched(self) -> tuple[protocol.WatchSample, ...]:
         """End the watch and return its samples (CannotDoError: there is none, or it failed)."""
         if self._watch is None:
             raise CannotDoError("no watch was started")
         # A watch that failed is over, too.
         watch, self._watch = self._watch, None
-        return protocol.Watched(samples=tuple(watch.end()))
+        return tuple(watch.end())
 
-    def turns(self, asked: protocol.ReadTurns) -> Turns:
+    def turns(self, start_s: float, end_s: float) -> Turns:
         """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
 
         Raises TurnsError: a worker keeps no record; see turns.py.
@@ -159,26 +142,25 @@ class Observer:
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
             raise CannotDoError(f"no process here is titled {processes.WORKER!r}")
-        found = turns.over(pids, start_s=asked.start_s, end_s=asked.end_s, proc=self._proc)
+        found = turns.over(pids, start_s=start_s, end_s=end_s, proc=self._proc)
         if (pids_now := processes.pids(processes.WORKER, proc=self._proc)) != pids:
             raise CannotDoError(f"the workers were {pids}, and are {pids_now}")
         return found
 
-    def calls(self, _: protocol.ReadCalls) -> protocol.CallsMade:
+    def calls(self) -> Mapping[str, protocol.Calls]:
         """Return the system calls that the workers have made, all of them together; see calls.py.
 
         Raises CallsError: one of them does not count them.
         """
         return calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
 
-    def signal(self, asked: protocol.Signal) -> Done:
+    def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx."""
         titles = {"workers": processes.WORKER, "master": processes.MASTER}
-        pids = processes.pids(titles[asked.to], proc=self._proc)
+        pids = processes.pids(titles[to], proc=self._proc)
         # A binary upgrade has two masters: the eldest is meant.
-        for pid in pids[:1] if asked.to == "master" else pids:
-            os.kill(pid, signal.Signals[f"SIG{asked.name}"])
-        return Done()
+        for pid in pids[:1] if to == "master" else pids:
+            os.kill(pid, signal.Signals[f"SIG{name}"])
 
     def _net(self, *names: str) -> str:
         return "".join(_text(self._proc / "net" / name) for name in names)
@@ -206,7 +188,7 @@ def main() -> None:
     """Answer standard input's questions about the nginx of this container's namespaces."""
     from .rtnetlink import DiagSocket  # noqa: PLC0415 - only the image has pyroute2
 
-    Observer(DiagSocket, proc=processes.PROC).answers().serve(sys.stdin, sys.stdout)
+    Answers(protocol.Observer, Observer(DiagSocket, proc=processes.PROC)).serve(sys.stdin, sys.stdout)
 
 
 if __name__ == "__main__":

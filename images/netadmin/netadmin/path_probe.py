@@ -17,8 +17,7 @@ import time
 from dataclasses import asdict
 from typing import IO, Any, Final
 
-from tuneproof.lab.protocol.links import AnswerProbes, PathSeen, ProbePath
-from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.links import PathSeen, ProbePath
 
 from .load_path import Sink, load, watch
 
@@ -35,14 +34,14 @@ _HURRY: Final = 4
 _BREATH_S: Final = 0.0001
 
 
-def answer_probes(asked: AnswerProbes) -> Done:
+def answer_probes(port: int) -> None:
     """Answer the probes of one leader, until it closes its connection.
 
     Raises OSError: no leader came, or it went away in the middle.
     """
     arrivals: list[list[int]] = []
     # The listener comes last: as soon as it is there, the leader sends.
-    with _udp(asked.port) as probes, Sink(asked.port + 1) as sink, socket.create_server(("", asked.port)) as listener:
+    with _udp(port) as probes, Sink(port + 1) as sink, socket.create_server(("", port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
         with control, control.makefile("rw", encoding="ascii") as talk:
@@ -56,7 +55,7 @@ def answer_probes(asked: AnswerProbes) -> Done:
                     continue
                 line = talk.readline()
                 if not line:
-                    return Done()
+                    return
                 _tell(talk, _obey(json.loads(line), arrivals=arrivals, sink=sink, leader=leader))
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tuneproof.lab.protocol.netadmin import Steered, SteerReceive
-
 from .links import ROLE_LINK
 
 QUEUES: Final = Path("/sys/class/net") / ROLE_LINK / "queues"
@@ -30,8 +28,10 @@ def cpus_of_mask(mask: str) -> list[int]:
     return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
 
 
-def steer_receive(asked: SteerReceive, *, queues: Path = QUEUES) -> Steered:
-    """Steer what every receive queue of the role's link receives to these CPUs; none switches steering off.
+def steer_receive(cpus: Iterable[int], *, queues: Path = QUEUES) -> dict[str, tuple[int, ...]]:
+    """Steer what every receive queue of the role's link receives to these CPUs; return what was read back, by queue.
+
+    None switches steering off.
 
     Raises OSError: the link has no queue here, or they cannot be changed: a container's /sys is often read only.
     Raises RuntimeError: the kernel made something else of it.
@@ -41,10 +41,11 @@ def steer_receive(asked: SteerReceive, *, queues: Path = QUEUES) -> Steered:
         raise OSError(f"{queues} has no receive queue with rps_cpus")
     for file in files:
         try:
-            file.write_text(f"{cpu_mask(asked.cpus)}\n", encoding="ascii")
+            file.write_text(f"{cpu_mask(cpus)}\n", encoding="ascii")
         except OSError as error:
             raise OSError(f"rps_cpus cannot be written: {error}") from error
     found = {file.parent.name: cpus_of_mask(file.read_text(encoding="ascii")) for file in files}
-    if other := {name: steered for name, steered in found.items() if steered != sorted(set(asked.cpus))}:
-        raise RuntimeError(f"rps_cpus should name the CPUs {sorted(set(asked.cpus))}; it has {other}")
-    return Steered(rps_cpus={name: tuple(steered) for name, steered in found.items()})
+    wanted = sorted(set(cpus))
+    if other := {name: steered for name, steered in found.items() if steered != wanted}:
+        raise RuntimeError(f"rps_cpus should name the CPUs {wanted}; it has {other}")
+    return {name: tuple(steered) for name, steered in found.items()}

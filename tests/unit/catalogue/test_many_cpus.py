@@ -12,7 +12,6 @@ from tuneproof.catalogue.advice import MANY_CPUS, RunConditions
 from tuneproof.catalogue.many_cpus import BusyLoad
 from tuneproof.lab.load.http_load import HttpObservation
 from tuneproof.lab.load.steered_load import SteeredLoad
-from tuneproof.lab.protocol.requests import RunTool
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.placement import CpuShare
@@ -31,7 +30,7 @@ def arms() -> Mapping[str, Arm[HttpObservation]]:
 def observed(arm: Arm[HttpObservation], *, worker_s: float, completed: int = 4000) -> HttpObservation:
     """Return what a trial of an arm observes whose workers, two of them, used so much CPU time."""
     fake = FakeStage()
-    fake.answers[RunTool] = [wrk_said(completed=completed)]
+    fake.answers["run_tool"] = [wrk_said(completed=completed)]
     fake.workers = [
         (worker(11, run_s=0.0), worker(12, run_s=0.0)),
         (worker(11, run_s=worker_s / 2), worker(12, run_s=worker_s / 2)),

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, outcome_of
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.protocol.exchanges import Exchanged, Flow, RunFlows
+from tuneproof.lab.protocol.exchanges import Connection, Flow
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchanged:
+    """What became of both kinds' connections."""
+
+    flows: tuple[tuple[Connection, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +60,8 @@ class ImpatientClients(Load[Exchanged, DepartureObservation]):
             Flow(connections=self.patient, at_once=self.at_once, path=path, close=True),
             Flow(connections=self.impatient, at_once=self.at_once, path=path, timeout_s=self.patience_s),
         )
-        answered = stage.timed(RunFlows(address=stage.address, port=stage.port, flows=flows))
-        return outcome_of(answered, answered.answer)
+        answered = stage.timed(call(Loadgen.flows, stage.address, stage.port, flows))
+        return outcome_of(answered, Exchanged(flows=answered.answer))
 
     def observe(self, outcome: Outcome[Exchanged]) -> DepartureObservation:
         """Return the observation of a crowd."""

@@ -12,16 +12,9 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.protocol.exchanges import (
-    Connection,
-    Flow,
-    Http2Streams,
-    RunFlows,
-    TlsConnect,
-    TlsConnection,
-    TlsResume,
-)
-from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import Call, call
 from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
@@ -39,16 +32,10 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What the client was asked, and told.
+    """What the client was asked, and told."""
 
-    Attributes:
-        question: What the question is called.
-        asked: The question.
-        answer: Its answer.
-    """
-
-    question: str
-    asked: Question[Any]
+    function: str
+    asked: Mapping[str, Any]
     answer: object
 
 
@@ -79,8 +66,9 @@ class Rig:
         # Each job's connections come from other addresses than the job's before: limits of nginx's are for each client.
         most = min(sum(flow.connections for flow in flows), _MOST_CLIENTS)
         sources = tuple(itertools.islice(self._stage.clients, most))
-        question = RunFlows(address=self._stage.address, port=self._port(port), flows=flows, sources=sources)
-        return list(self._ask(question, lasts_s=lasts_s).flows)
+        asked = call(Loadgen.flows, self._stage.address, port or self._stage.port, flows, sources)
+        answer = self._ask(asked, lasts_s=lasts_s)
+        return list(answer)
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
         """Run one flow, likewise."""
@@ -139,20 +127,17 @@ class Rig:
 
     def tls_connect(self, count: int, *, port: int, path: str = "/", version: str = "") -> Sequence[TlsConnection]:
         """Make TLS connections, each with a request, and keep their sessions; those kept before are forgotten."""
-        question = TlsConnect(
-            address=self._stage.address, port=self._port(port), count=count, path=path, version=version
-        )
-        return self._ask(question, lasts_s=count).connections
+        asked = call(Loadgen.tls_connect, self._stage.address, port, count, path, version)
+        return self._ask(asked, lasts_s=count)
 
     def tls_resume(self, which: Sequence[int], *, port: int, path: str = "/") -> Sequence[TlsConnection]:
         """Go on with the sessions of some of those connections, by their numbers."""
-        question = TlsResume(address=self._stage.address, port=self._port(port), which=tuple(which), path=path)
-        return self._ask(question, lasts_s=len(which)).connections
+        asked = call(Loadgen.tls_resume, self._stage.address, port, tuple(which), path)
+        return self._ask(asked, lasts_s=len(which))
 
     def http2(self, streams: int, *, port: int, path: str = "/") -> Sequence[int]:
         """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
-        question = Http2Streams(address=self._stage.address, port=self._port(port), streams=streams, path=path)
-        return self._ask(question).statuses
+        return self._ask(call(Loadgen.http2, self._stage.address, port, streams, path))
 
     def counters(self) -> Mapping[str, int]:
         """Return the kernel's counters of the subject's network namespace."""
@@ -273,12 +258,9 @@ class Rig:
                 raise LabError(f"subject {self._stage.subject_name} {what}", tail=self.error_log())
             time.sleep(_PAUSE_S)
 
-    def _port(self, port: int) -> int:
-        return port or self._stage.port
-
-    def _ask(self, question: Question[A], *, lasts_s: float = 0.0) -> A:
-        answer = self._stage.ask(question, lasts_s=lasts_s)
-        self.seen.append(Told(question=question.kind, asked=question, answer=answer))
+    def _ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:
+        answer = self._stage.ask(asked, lasts_s=lasts_s)
+        self.seen.append(Told(function=asked.function, asked=asked.arguments, answer=answer))
         return answer
 
 

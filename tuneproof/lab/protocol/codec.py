@@ -2,8 +2,8 @@
 
 import types
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -25,19 +25,34 @@ def to_plain(value: object) -> Any:
     return value
 
 
-def from_plain(wanted: type[Value], plain: object) -> Value:
+def from_plain(wanted: type[Value], plain: object, *, place: str = "") -> Value:
     """Build a value from what :func:`to_plain` returned; fields that are missing keep their defaults.
 
     Args:
         wanted: Its type: str, int, float, bool, None, a dataclass, a NamedTuple, and tuples, mappings and unions of
             them. An int passes for a float.
         plain: What json.loads returned.
+        place: What messages shall call it (default: its type's name).
 
     Raises:
         MalformedMessageError: It is something else; the message says where.
     """
-    built: Value = _build(wanted, plain, wanted.__name__)
+    built: Value = _build(wanted, plain, place or wanted.__name__)
     return built
+
+
+def fields_from_plain(wanted: Mapping[str, Any], plain: object, *, needed: Iterable[str], place: str) -> dict[str, Any]:
+    """Build values by name, such as a function's arguments, from what :func:`to_plain` returned.
+
+    Raises:
+        MalformedMessageError: One is something else, none of those that are wanted, or needed and not there.
+    """
+    given = _checked(dict, plain, place)
+    if unknown := sorted(given.keys() - wanted.keys()):
+        raise MalformedMessageError(f"{place} has no {', '.join(map(str, unknown))}")
+    if missing := [name for name in needed if name not in given]:
+        raise MalformedMessageError(f"{place} lacks {', '.join(missing)}")
+    return {name: _build(wanted[name], value, f"{place}.{name}") for name, value in given.items()}
 
 
 def _build(wanted: Any, plain: object, place: str) -> Any:
@@ -81,17 +96,8 @@ def _build_mapping(wanted: tuple[Any, ...], plain: object, place: str) -> Mappin
 
 
 def _build_dataclass(wanted: type, plain: object, place: str) -> Any:
-    given = _checked(dict, plain, place)
-    hints = _hints(wanted)
-    if unknown := sorted(given.keys() - hints.keys()):
-        raise MalformedMessageError(f"{place} has no {', '.join(map(str, unknown))}")
-    if missing := [field.name for field in fields(wanted) if field.name not in given and _is_needed(field)]:
-        raise MalformedMessageError(f"{place} lacks {', '.join(missing)}")
-    return wanted(**{name: _build(hints[name], value, f"{place}.{name}") for name, value in given.items()})
-
-
-def _is_needed(field: "Field[Any]") -> bool:
-    return field.default is MISSING and field.default_factory is MISSING
+    needed = [each.name for each in fields(wanted) if each.default is MISSING and each.default_factory is MISSING]
+    return wanted(**fields_from_plain(_hints(wanted), plain, needed=needed, place=place))
 
 
 def _checked(wanted: type, plain: object, place: str) -> Any:

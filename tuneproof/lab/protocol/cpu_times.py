@@ -10,15 +10,10 @@ _IDLE: Final = (3, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class MachineShares:
-    """What a machine's CPUs did over a time, in percent of all CPU time.
-
-    Attributes:
-        busy_pct: They worked.
-        steal_pct: The hypervisor had them.
-    """
+    """What a machine's CPUs did over a time, in percent of all CPU time."""
 
     busy_pct: float = 0.0
-    steal_pct: float = 0.0
+    steal_pct: float = 0.0  # the hypervisor had them
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,8 @@
-"""What a netadmin container's agent is asked about its role's link. images/netadmin/netadmin/agent.py answers."""
+"""What the agent of a netadmin container tells of its role's link; netadmin.py says what it can do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuneproof.lab.protocol.messages import Done, Question
 from tuneproof.lab.protocol.observer import Snapshot
 
 Impairments = Mapping[str, Mapping[str, float]]
@@ -12,181 +11,52 @@ Impairments = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Greeting:
-    """What an agent has to say at its start; it prints it, too, and answers with it.
+    """What an agent has to say at its start; it prints it, too, and answers with it."""
 
-    Attributes:
-        snapshot: The network namespace as it was found; None beside a wire.
-        ready_s: How long it took to raise the wire; None without one.
-        error: Why no wire can be raised; empty if nothing went wrong.
-    """
-
-    snapshot: Snapshot | None = None
-    ready_s: float | None = None
-    error: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Greet(Question[Greeting]):
-    """Say it again: what was printed before somebody listened is not heard."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shaped:
-    """What a link does.
-
-    Attributes:
-        read_back: As the kernel has it.
-    """
-
-    read_back: Impairments
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape(Question[Shaped]):
-    """Shape both directions of the role's link.
-
-    Attributes:
-        wanted: What it shall do; all zero for nothing.
-        per_packet: By direction, whether netem must see single packets. What the role itself sends is seen to here;
-            what it receives is up to those who send it.
-    """
-
-    wanted: Impairments
-    per_packet: Mapping[str, bool]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SwitchSegmentation(Question[Done]):
-    """Switch the segmentation offloads of the role's link.
-
-    Attributes:
-        on: On or off.
-    """
-
-    on: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinkStatus:
-    """Whether a link is shaped as it was told.
-
-    Attributes:
-        alive: Whether what shapes it lives; the kernel itself does.
-    """
-
-    alive: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadStatus(Question[LinkStatus]):
-    """Tell whether the link's shaper is alive."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Revive(Question[Done]):
-    """Raise the wire again; it comes up unshaped."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Text:
-    """Something that was printed.
-
-    Attributes:
-        text: It.
-    """
-
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadWireLog(Question[Text]):
-    """Tell the end of what the wire's kernel has logged."""
+    snapshot: Snapshot | None = None  # the network namespace as it was found; None beside a wire
+    ready_s: float | None = None  # how long it took to raise the wire; None without one
+    error: str = ""  # why no wire can be raised
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shapers:
-    """Why links cannot be shaped here; empty where they can.
-
-    Attributes:
-        native: By the host's kernel.
-        wire: By a wire.
-    """
+    """Why links cannot be shaped here, by the host's kernel and by a wire; empty where they can."""
 
     native: str
     wire: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class TryShapers(Question[Shapers]):
-    """Try what can shape a link on this host."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswerProbes(Question[Done]):
-    """Answer the probes of one leading agent, to their end.
-
-    Attributes:
-        port: UDP and TCP port; the next one takes loads.
-    """
-
-    port: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class LoadPlan:
-    """A load to measure a rate with; see images/netadmin/netadmin/load_path.py.
-
-    Attributes:
-        seconds: How long.
-        rate_bytes_per_s: How much is sent; for a stream, what may be expected.
-        stream: Whether it is a TCP connection, and not datagrams.
-    """
+    """A load to measure a rate with; see images/netadmin/netadmin/load_path.py."""
 
     seconds: float
-    rate_bytes_per_s: float
-    stream: bool
+    rate_bytes_per_s: float  # how much is sent; for a stream, what may be expected
+    stream: bool  # a TCP connection, and not datagrams
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathSeen:
-    """What probes of a path met. Times are in µs.
-
-    Attributes:
-        sent: Number of probes.
-        late: From when each was planned until the sender ran next.
-        there: Number and time of each probe's arrival, in order of arrival.
-        back: Number, time one way and time both ways of each returned probe, likewise.
-        loads: By direction, for each time that something new of a load had arrived: when, and how many bytes by then.
-    """
+    """What probes of a path met. Times are in µs."""
 
     sent: int
-    late: tuple[int, ...]
-    there: tuple[tuple[int, int], ...]
-    back: tuple[tuple[int, int, int], ...]
+    late: tuple[int, ...]  # from when each was planned until the sender ran next
+    there: tuple[tuple[int, int], ...]  # number and time of each probe's arrival, in order of arrival
+    back: tuple[tuple[int, int, int], ...]  # number, time one way and time both ways of each that returned, likewise
     loads: Mapping[str, tuple[tuple[int, int], ...]]
+    """By direction, for each time that something new of a load had arrived: when, and how many bytes by then."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbePath(Question[PathSeen]):
-    """Measure the path to an agent that answers.
+class ProbePath:
+    """How the path to an agent that answers is measured."""
 
-    Attributes:
-        address: IPv4 address of the answering namespace.
-        packets: Number of probes, each of which is sent back.
-        interval_s: Time between two probes.
-        payload_bytes: Size of a probe's UDP payload, 24 or more.
-        linger_s: How long stragglers are waited for.
-        loads: By direction, ``egress`` and ``ingress``, the load to measure the rate with. A direction that is not
-            named is not measured.
-        port: Port of the answering agent; the next one takes the loads there.
-        own_port: Port that takes the loads here. Default: the same as there.
-    """
-
-    address: str
-    packets: int
+    address: str  # IPv4 address of the answering namespace
+    packets: int  # number of probes, each of which is sent back
     interval_s: float
-    payload_bytes: int
-    linger_s: float
+    payload_bytes: int  # of a probe's UDP payload, 24 or more
+    linger_s: float  # how long stragglers are waited for
     loads: Mapping[str, LoadPlan]
-    port: int
-    own_port: int | None = None
+    """By direction, ``egress`` and ``ingress``, what its rate is measured with; a direction without is not measured."""
+    port: int  # of the answering agent; the next one takes the loads there
+    own_port: int | None = None  # takes the loads here (default: the same as there)

@@ -1,73 +1,65 @@
-"""Questions and answers: a line of JSON each, numbered, so that an answer that comes too late is known as such."""
+"""Calls of a program's functions: a line of JSON each, numbered, so that an answer that comes too late is known.
 
+What a program can do is a typing.Protocol that the program implements: :func:`call` takes one of its functions and
+what it is called with, and both are checked like any other call.
+"""
+
+import inspect
 import json
 import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
 
 A = TypeVar("A")
-
-
-class Question(Generic[A]):
-    """Something to be done by a program in a container; a frozen dataclass that names the type of its answer."""
-
-    @classmethod
-    def answer_type(cls) -> type[A]:
-        """Return A, of the class that was derived from this one."""
-        bases = (base for each in cls.__mro__ for base in each.__dict__.get("__orig_bases__", ()))
-        base = next(base for base in bases if _is_question(base))
-        answer: type[A] = typing.get_args(base)[0]
-        return answer
-
-    @property
-    def kind(self) -> str:
-        """What it is called where it is asked, and in messages."""
-        return type(self).__name__
-
-    def line(self, number: int) -> str:
-        """Return it as a program reads it, without the end of the line."""
-        return json.dumps({"number": number, "ask": self.kind, "of": to_plain(self)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Done:
-    """The answer of what has nothing to tell."""
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered(Generic[A]):
-    """An answer and what belongs to no answer's content.
-
-    Attributes:
-        answer: The answer.
-        took_s: How long it took the program.
-        machine: What the whole machine's CPUs did meanwhile.
-    """
+    """An answer and what belongs to no answer's content."""
 
     answer: A
-    took_s: float
-    machine: MachineShares
+    took_s: float  # how long it took the program
+    machine: MachineShares  # what the whole machine's CPUs did meanwhile
 
 
-def parse_answer(question: Question[A], plain: dict[str, Any]) -> Answered[A] | str:
-    """Return an answer from its line; what went wrong in words, if the program could not do it.
+@dataclass(frozen=True, kw_only=True)
+class Call(Generic[A]):
+    """A function of a program in a container, what it is called with, and the type of what it returns."""
 
-    Raises:
-        MalformedMessageError: It answers something else.
-    """
-    if "error" in plain:
-        return str(plain["error"])
-    if "answer" not in plain:
-        raise MalformedMessageError(f"{question.kind} is answered by {plain!r:.80}")
-    return Answered(
-        answer=from_plain(question.answer_type(), plain["answer"]),
-        took_s=from_plain(float, plain.get("took_s", 0.0)),
-        machine=from_plain(MachineShares, plain.get("machine", {})),
-    )
+    function: str
+    arguments: Mapping[str, Any]
+    returns: type[A]
+
+    def line(self, number: int) -> str:
+        """Return it as a program reads it, without the end of the line."""
+        return json.dumps({"number": number, "call": self.function, "with": to_plain(self.arguments)})
+
+    def parse_answer(self, plain: Mapping[str, Any]) -> Answered[A] | str:
+        """Return the answer from its line; what went wrong in words, if the program could not do it.
+
+        Raises:
+            MalformedMessageError: It answers something else.
+        """
+        if "error" in plain:
+            return str(plain["error"])
+        if "answer" not in plain:
+            raise MalformedMessageError(f"{self.function} is answered by {plain!r:.80}")
+        return Answered(
+            answer=from_plain(self.returns, plain["answer"], place=self.function),
+            took_s=from_plain(float, plain.get("took_s", 0.0), place="took_s"),
+            machine=from_plain(MachineShares, plain.get("machine", {}), place="machine"),
+        )
 
 
-def _is_question(base: object) -> bool:
-    return typing.get_origin(base) is Question
+def call(function: Callable[Concatenate[Any, P], A], /, *args: P.args, **given: P.kwargs) -> Call[A]:
+    """Return the call of a program's function, such as ``call(Observer.sysctl, "net.core.somaxconn")``."""
+    bound = inspect.signature(function).bind(None, *args, **given)
+    bound.apply_defaults()
+    _, *arguments = bound.arguments.items()
+    returns = typing.get_type_hints(function)["return"]
+    return Call(function=function.__name__, arguments=dict(arguments), returns=returns)

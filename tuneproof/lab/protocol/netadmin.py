@@ -1,159 +1,93 @@
-"""What else an agent does in a network namespace: addresses, captures, strangers. See links.py for the rest."""
+"""What the agent of a netadmin container can do. images/netadmin/netadmin/agent.py does it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from tuneproof.lab.protocol.messages import Done, Question
-
-
-@dataclass(frozen=True, kw_only=True)
-class FixNeighbours(Question[Done]):
-    """Set MAC addresses for the role's link, never to be asked for again.
-
-    Attributes:
-        neighbours: By IPv4 address.
-    """
-
-    neighbours: Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeadAddresses(Question[Done]):
-    """Lead what the role sends to some IPv4 addresses to another one.
-
-    Attributes:
-        addresses: The addresses.
-        to: The other one.
-    """
-
-    addresses: tuple[str, ...]
-    to: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenEntries(Question[Done]):
-    """Give the role addresses of its own, and lead ports of its link to them.
-
-    Attributes:
-        entries: Port of the link, IPv4 address, port there.
-    """
-
-    entries: tuple[tuple[int, str, int], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Added:
-    """Addresses of the role's link.
-
-    Attributes:
-        addresses: Those that are new.
-    """
-
-    addresses: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AddAddresses(Question[Added]):
-    """Give the role's link further IPv4 addresses of its subnet.
-
-    Attributes:
-        count: How many at the most: a small subnet has fewer.
-        used: Addresses that are somebody's.
-    """
-
-    count: int
-    used: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StartCapture(Question[Done]):
-    """Capture what passes the role's link.
-
-    Attributes:
-        filter_: See pcap-filter(7).
-        snap_bytes: Length that longer frames are cut to.
-    """
-
-    filter_: str
-    snap_bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Captured:
-    """A capture, in pcap format.
-
-    Attributes:
-        file: Its path in the container.
-    """
-
-    file: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class StopCapture(Question[Captured]):
-    """End the capture."""
+from tuneproof.lab.protocol.links import (
+    Greeting,
+    Impairments,
+    PathSeen,
+    ProbePath,
+    Shapers,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HalfOpened:
-    """SYNs that nobody will complete.
-
-    Attributes:
-        sent: How many were sent.
-        seconds: Time that sending them took.
-        sources: The first and the last address that was made up.
-    """
+    """SYNs that nobody will complete."""
 
     sent: int
-    seconds: float
-    sources: tuple[str, ...]
+    seconds: float  # time that sending them took
+    sources: tuple[str, ...]  # the first and the last address that was made up
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeaveHalfOpen(Question[HalfOpened]):
-    """Send SYNs to a server from addresses that no container has.
+class Agent(Protocol):
+    """``python3 -m netadmin``, in the network namespace of a role."""
 
-    Attributes:
-        address: The server's IPv4 address, in the lab's network.
-        port: Its port.
-        count: How many, 1 to 64512.
-    """
+    def greet(self) -> Greeting:
+        """Say the greeting again: what was printed before somebody listened is not heard."""
 
-    address: str
-    port: int
-    count: int
+    def shape(self, wanted: Impairments, per_packet: Mapping[str, bool]) -> Impairments:
+        """Shape both directions of the role's link, all zero for nothing; return what the kernel has then.
 
+        ``per_packet`` says by direction whether netem must see single packets. What the role itself sends is seen to
+        here; what it receives is up to those who send it.
+        """
 
-@dataclass(frozen=True, kw_only=True)
-class TalkInStreet(Question[Done]):
-    """Be a part of the street around a service; see images/netadmin/netadmin/street.py.
+    def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name
+        """Switch the segmentation offloads of the role's link."""
 
-    Attributes:
-        part: "machine", "provider" or "strangers"; the same one as before.
-        address: IPv4 address that is talked to; empty for nobody.
-    """
+    def status(self) -> bool:
+        """Tell whether the link's shaper is alive; the kernel itself is."""
 
-    part: str
-    address: str = ""
+    def revive(self) -> None:
+        """Raise the wire again; it comes up unshaped."""
 
+    def wire_log(self) -> str:
+        """Return the end of what the wire's kernel has logged."""
 
-@dataclass(frozen=True, kw_only=True)
-class Steered:
-    """Which CPUs handle what the role's link receives (RPS).
+    def shapers(self) -> Shapers:
+        """Try what can shape a link on this host."""
 
-    Attributes:
-        rps_cpus: By receive queue, as read back.
-    """
+    def answer_probes(self, port: int) -> None:
+        """Answer the probes of one leading agent, to their end, on a UDP and TCP port; the next one takes loads."""
 
-    rps_cpus: Mapping[str, tuple[int, ...]]
+    def probe_path(self, asked: ProbePath) -> PathSeen:
+        """Measure the path to an agent that answers."""
 
+    def fix_neighbours(self, neighbours: Mapping[str, str]) -> None:
+        """Set MAC addresses, by IPv4 address, for the role's link, never to be asked for again."""
 
-@dataclass(frozen=True, kw_only=True)
-class SteerReceive(Question[Steered]):
-    """Let some CPUs handle what the role's link receives.
+    def lead_addresses(self, addresses: tuple[str, ...], to: str) -> None:
+        """Lead what the role sends to some IPv4 addresses to another one."""
 
-    Attributes:
-        cpus: The CPUs; none switches it off.
-    """
+    def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
+        """Give the role addresses of its own, and lead ports of its link to them: port, IPv4 address, port there."""
 
-    cpus: tuple[int, ...]
+    def add_addresses(self, count: int, used: tuple[str, ...]) -> tuple[str, ...]:
+        """Give the role's link further IPv4 addresses of its subnet that nobody has used; return them.
+
+        There are ``count`` of them, or as many as a small subnet has.
+        """
+
+    def start_capture(self, filter_: str, snap_bytes: int) -> None:
+        """Capture what passes the role's link (pcap-filter(7)), longer frames cut to ``snap_bytes``."""
+
+    def stop_capture(self) -> str:
+        """End the capture; return the path of its file in the container, in pcap format."""
+
+    def half_open(self, address: str, port: int, count: int) -> HalfOpened:
+        """Send SYNs, 1 to 64512, to a server in the lab's network from addresses that no container has."""
+
+    def street(self, part: str, address: str) -> None:
+        """Be a part of the street around a service, and talk to an IPv4 address, or to nobody; see street.py there.
+
+        The part is "machine", "provider" or "strangers"; the same one as before.
+        """
+
+    def steer_receive(self, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
+        """Let some CPUs handle what the role's link receives (RPS); none switches it off.
+
+        Returned is what was read back, by receive queue.
+        """

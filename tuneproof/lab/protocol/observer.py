@@ -1,4 +1,4 @@
-"""What an observer beside nginx is asked, and what it sees. images/netadmin/netadmin/observer.py answers.
+"""What an observer beside nginx can do, and what it sees. images/netadmin/netadmin/observer.py does it.
 
 Times are CLOCK_MONOTONIC seconds (clock_gettime(2)) of the machine that the containers run on: compare them with each
 other, not with the clock of the machine that asks.
@@ -6,28 +6,20 @@ other, not with the clock of the machine that asks.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 from tuneproof.lab.protocol.cpus import Cpus
-from tuneproof.lab.protocol.messages import Done, Question
 from tuneproof.lab.protocol.turns import Turns
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """Sysctls and listening sockets of one network namespace, and its machine.
+    """Sysctls and listening sockets of one network namespace, and its machine."""
 
-    Attributes:
-        sysctls: Values by name, single spaces between the parts; None for those that this kernel does not show there.
-        listener_backlogs: Backlog of every listening TCP socket, by port: one entry per socket.
-        cpu_model: The machine's first CPU, from /proc/cpuinfo.
-        cpus: The CPUs that the container may run on, and which of the machine's belong together.
-    """
-
-    sysctls: Mapping[str, str | None]
-    listener_backlogs: Mapping[int, tuple[int, ...]]
-    cpu_model: str
-    cpus: Cpus
+    sysctls: Mapping[str, str | None]  # single spaces between the parts; None for those that this kernel lacks there
+    listener_backlogs: Mapping[int, tuple[int, ...]]  # of every listening TCP socket, by port
+    cpu_model: str  # the machine's first CPU, from /proc/cpuinfo
+    cpus: Cpus  # those that the container may run on, and which of the machine's belong together
 
     def triple(self, name: str) -> tuple[int, int, int]:
         """Return a sysctl of three integers, such as net.ipv4.tcp_rmem (bytes)."""
@@ -37,220 +29,72 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class CounterTexts:
-    """The kernel's counters as it prints them (proc_pid_net(5)).
+    """The kernel's counters as it prints them (proc_pid_net(5))."""
 
-    Attributes:
-        counters: /proc/net/netstat, then /proc/net/snmp: those of the network namespace.
-        softnet: /proc/net/softnet_stat: what each CPU did with received packets, on the whole machine.
-        at_s: When they were read.
-    """
-
-    counters: str
-    softnet: str
+    counters: str  # /proc/net/netstat, then /proc/net/snmp: those of the network namespace
+    softnet: str  # /proc/net/softnet_stat: what each CPU did with received packets, on the whole machine
     at_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadCounters(Question[CounterTexts]):
-    """Read the kernel's counters."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sysctl:
-    """A sysctl of the network namespace.
-
-    Attributes:
-        value: None where the kernel has none of that name there.
-    """
-
-    value: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadSysctl(Question[Sysctl]):
-    """Read a sysctl.
-
-    Attributes:
-        name: Such as "net.core.somaxconn".
-    """
-
-    name: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Printed:
-    """What an engineer would have printed.
-
-    Attributes:
-        text: It.
-    """
-
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Print(Question[Printed]):
-    """Print something as an engineer would.
-
-    Attributes:
-        what: "counters", the files that nstat(8) reads; "sockets", by ss(8); or "processes", nginx's status files
-            (proc_pid_status(5)).
-    """
-
-    what: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class ProcessTexts:
-    """One process as the kernel shows it (proc(5)).
+    """One process as the kernel shows it: files of /proc/PID (proc(5))."""
 
-    Attributes:
-        pid: Its id in nginx's PID namespace.
-        status: /proc/PID/status.
-        schedstat: /proc/PID/schedstat, of its main thread.
-        io: /proc/PID/io.
-    """
-
-    pid: int
+    pid: int  # in nginx's PID namespace
     status: str
-    schedstat: str
+    schedstat: str  # of its main thread
     io: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerTexts:
-    """nginx's workers, in ascending order of process id.
-
-    Attributes:
-        workers: Those that have not ended.
-        at_s: When they were read.
-    """
+    """nginx's workers that have not ended, in ascending order of process id."""
 
     workers: tuple[ProcessTexts, ...]
     at_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadWorkers(Question[WorkerTexts]):
-    """Read the figures of nginx's workers."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class ListenerFigures:
-    """One listening socket (sock_diag(7)).
+    """One listening socket (sock_diag(7))."""
 
-    Attributes:
-        queued: Connections that wait for accept(2).
-        backlog: How many may.
-    """
-
-    queued: int
-    backlog: int
+    queued: int  # connections that wait for accept(2)
+    backlog: int  # how many may
 
 
 @dataclass(frozen=True, kw_only=True)
 class SocketCounts:
-    """TCP sockets of the subject's network namespace, around a port that it listens on.
+    """TCP sockets of the subject's network namespace, around a port that it listens on."""
 
-    Attributes:
-        listeners: Those that listen on the port.
-        local: Number of sockets with this local port by state, listeners included. States are the kernel's numbers
-            (include/net/tcp_states.h). Connections that wait for accept(2) are established already.
-        others: Likewise for all other sockets: among them the connections to the upstream.
-        send_queue_bytes: What established sockets with this local port were given to send and the client has not
-            acknowledged yet, on its way or not (tcp_diag_get_info in net/ipv4/tcp_diag.c).
-        unread_bytes: Of every other established socket, what has arrived and was not read: of an upstream connection,
-            what nginx leaves there.
-    """
-
-    listeners: tuple[ListenerFigures, ...]
+    listeners: tuple[ListenerFigures, ...]  # those that listen on the port
     local: Mapping[int, int]
-    others: Mapping[int, int]
+    """Number of sockets with this local port by state, listeners included. States are the kernel's numbers
+    (include/net/tcp_states.h). Connections that wait for accept(2) are established already."""
+    others: Mapping[int, int]  # likewise for all other sockets: among them the connections to the upstream
     send_queue_bytes: int
+    """What established sockets with this local port were given to send and the client has not acknowledged yet, on its
+    way or not (tcp_diag_get_info in net/ipv4/tcp_diag.c)."""
     unread_bytes: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadSockets(Question[SocketCounts]):
-    """Count the sockets around a port that nginx listens on.
-
-    Attributes:
-        port: The port.
-    """
-
-    port: int
+    """Of every other established socket, what has arrived and was not read: of an upstream connection, what nginx
+    leaves there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WatchSample:
-    """One sample of a watch.
-
-    Attributes:
-        at_s: When it was taken.
-        rss_bytes: Memory in RAM of each worker, in ascending order of process id.
-        queued: Connections that waited for accept(2) on the port, all of its listeners together.
-    """
+    """One sample of a watch."""
 
     at_s: float
-    rss_bytes: tuple[int, ...]
-    queued: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class StartWatch(Question[Done]):
-    """Sample the workers' memory and the port's queues from now on.
-
-    Attributes:
-        port: Port that nginx listens on.
-        interval_s: Time from one sample to the next.
-    """
-
-    port: int
-    interval_s: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Watched:
-    """A watch that has ended.
-
-    Attributes:
-        samples: At least one, in order of time.
-    """
-
-    samples: tuple[WatchSample, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EndWatch(Question[Watched]):
-    """End the watch."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadTurns(Question[Turns]):
-    """Wait for a time to pass; tell what the workers did in the turns of their event loops that overlapped it.
-
-    Attributes:
-        start_s: Its start; one that has passed already means now.
-        end_s: Its end.
-    """
-
-    start_s: float
-    end_s: float
+    rss_bytes: tuple[int, ...]  # memory in RAM of each worker, in ascending order of process id
+    queued: int  # connections that waited for accept(2) on the port, all of its listeners together
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """System calls of one name, or what two readings differ by.
-
-    Attributes:
-        made: How many.
-        failed: How many of them failed, those that would have had to wait (EAGAIN) among them.
-        moved_bytes: What they read or wrote; 0 for calls that do neither.
-    """
+    """System calls of one name, or what two readings differ by."""
 
     made: int = 0
-    failed: int = 0
-    moved_bytes: int = 0
+    failed: int = 0  # among them; those that would have had to wait (EAGAIN), too
+    moved_bytes: int = 0  # what they read or wrote; 0 for calls that do neither
 
     def since(self, earlier: Self) -> Self:
         """Return what was added since an earlier reading."""
@@ -269,30 +113,45 @@ class Calls:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallsMade:
-    """System calls of all workers together, since their start.
+class Observer(Protocol):
+    """``python3 -m netadmin.observer``, in the network and PID namespaces of a subject."""
 
-    Attributes:
-        calls: By name.
-    """
+    def counters(self) -> CounterTexts:
+        """Read the kernel's counters."""
 
-    calls: Mapping[str, Calls]
+    def sysctl(self, name: str) -> str | None:
+        """Return a sysctl of the network namespace, such as "net.core.somaxconn"; None where the kernel has none."""
 
+    def printed(self, what: str) -> str:
+        """Return what an engineer would have printed.
 
-@dataclass(frozen=True, kw_only=True)
-class ReadCalls(Question[CallsMade]):
-    """Count the workers' system calls."""
+        "counters", the files that nstat(8) reads; "sockets", by ss(8); or "processes", nginx's status files
+        (proc_pid_status(5)).
+        """
 
+    def workers(self) -> WorkerTexts:
+        """Read the figures of nginx's workers; an error if there is no nginx."""
 
-@dataclass(frozen=True, kw_only=True)
-class Signal(Question[Done]):
-    """Send a signal to nginx; its own user may, without any capability (kill(2)).
+    def sockets(self, port: int) -> SocketCounts:
+        """Count the sockets around a port that nginx listens on."""
 
-    Attributes:
-        name: The signal's name without SIG: STOP, CONT, HUP (https://nginx.org/en/docs/control.html).
-        to: "workers" or "master".
-    """
+    def watch(self, port: int, interval_s: float) -> None:
+        """Sample the workers' memory and the queues of a port that nginx listens on, from now on to :meth:`watched`."""
 
-    name: str
-    to: str
+    def watched(self) -> tuple[WatchSample, ...]:
+        """End the watch; return its samples, at least one, in order of time."""
+
+    def turns(self, start_s: float, end_s: float) -> Turns:
+        """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
+
+        A start that has passed already means now. An error if a worker records no turns, or was replaced.
+        """
+
+    def calls(self) -> Mapping[str, Calls]:
+        """Count the system calls of all workers together since their start, by name; an error if one does not count."""
+
+    def signal(self, name: str, to: str) -> None:
+        """Send a signal to nginx; its own user may, without any capability (kill(2)).
+
+        ``name``: STOP, CONT or HUP (https://nginx.org/en/docs/control.html); ``to``: "workers" or "master".
+        """

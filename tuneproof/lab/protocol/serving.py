@@ -1,17 +1,16 @@
-"""The side of the containers: reads questions from standard input, and answers each on standard output."""
+"""The side of the containers: reads calls from standard input, and answers each on standard output."""
 
+import inspect
 import json
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
-from typing import IO, Any, TypeVar
+import typing
+from collections.abc import Iterable
+from typing import IO, Any
 
-from tuneproof.lab.protocol.codec import from_plain, to_plain
+from tuneproof.lab.protocol.codec import fields_from_plain, to_plain
 from tuneproof.lab.protocol.cpu_times import CpuTimes
-from tuneproof.lab.protocol.messages import Question
-
-Q = TypeVar("Q", bound=Question[Any])
 
 
 class CannotDoError(Exception):
@@ -19,19 +18,20 @@ class CannotDoError(Exception):
 
 
 class Answers:
-    """What a program can do.
+    """Calls the functions of a program.
 
     Args:
+        interface: The protocol that says what the program can do; nothing else of it can be called.
+        program: What implements it.
         tells: Exceptions whose messages say enough, besides :class:`CannotDoError`; others are told with their names.
     """
 
-    def __init__(self, *, tells: tuple[type[Exception], ...] = ()) -> None:
+    def __init__(self, interface: type, program: object, *, tells: tuple[type[Exception], ...] = ()) -> None:
+        self._program = program
         self._tells: tuple[type[Exception], ...] = (CannotDoError, *tells)
-        self._known: dict[str, tuple[type[Question[Any]], Callable[[Any], object]]] = {}
-
-    def to(self, question: type[Q], does: Callable[[Q], object]) -> None:
-        """Say what answers a kind of question; the answer is of the type that the question names."""
-        self._known[question.__name__] = (question, does)
+        self._functions = {
+            name: function for name, function in inspect.getmembers(interface, inspect.isfunction) if name[0] != "_"
+        }
 
     def answer(self, line: str) -> str:
         """Return the answer to a line, whatever happens: the one who asks must hear of it, and not wait."""
@@ -40,7 +40,7 @@ class Answers:
         try:
             asked = json.loads(line)
             told["number"] = asked["number"]
-            told["answer"] = self._do(asked["ask"], asked["of"])
+            told["answer"] = to_plain(self._call(asked["call"], asked["with"]))
         except self._tells as error:
             told["error"] = str(error)
         except Exception as error:  # noqa: BLE001 - see above
@@ -49,17 +49,15 @@ class Answers:
         told |= {"took_s": time.monotonic() - began_s, "machine": to_plain(CpuTimes.read().since(before))}
         return json.dumps(told)
 
-    def serve(self, questions: Iterable[str], answers: IO[str]) -> None:
+    def serve(self, calls: Iterable[str], answers: IO[str]) -> None:
         """Answer lines until they end."""
-        for line in questions:
+        for line in calls:
             answers.write(f"{self.answer(line)}\n")
             answers.flush()
 
-    def _do(self, name: str, plain: object) -> object:
-        if name not in self._known:
-            raise CannotDoError(f"there is no {name!r} here, only {', '.join(self._known)}")
-        question, does = self._known[name]
-        answer = does(from_plain(question, plain))
-        if not isinstance(answer, question.answer_type()):
-            raise TypeError(f"{name} was answered by {answer!r:.80}")
-        return to_plain(answer)
+    def _call(self, name: str, given: object) -> object:
+        if name not in self._functions:
+            raise CannotDoError(f"there is no {name!r} here, only {', '.join(self._functions)}")
+        wanted = {key: hint for key, hint in typing.get_type_hints(self._functions[name]).items() if key != "return"}
+        arguments = fields_from_plain(wanted, given, needed=wanted, place=name)
+        return getattr(self._program, name)(**arguments)

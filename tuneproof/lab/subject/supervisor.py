@@ -2,10 +2,10 @@
 
 import base64
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.protocol.messages import Call
 from tuneproof.lab.topology.channel import Channel
 
 COMMAND: Final = ("sh", "/usr/lib/tuneproof/supervise.sh")
@@ -29,20 +29,17 @@ class Said:
         return base64.b64decode(self.said).decode("utf-8", errors="replace")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tell(Question[Said]):
-    """A line of words for the supervisor: it is a shell's program, which reads no JSON."""
+class Words(Call[Said]):
+    """Words for the supervisor, none with a space in it: it is a shell's program, which reads no JSON."""
 
-    words: tuple[str, ...]  # What it shall do, and with what; none has a space in it
-
-    @property
-    def kind(self) -> str:
-        """The first word."""
-        return self.words[0]
+    @classmethod
+    def of(cls, *words: str) -> Self:
+        """Return what asks it to do the first word."""
+        return cls(function=words[0], arguments={"words": words}, returns=Said)
 
     def line(self, number: int) -> str:
         """Return the number and the words."""
-        return " ".join([str(number), *self.words])
+        return " ".join([str(number), *self.arguments["words"]])
 
 
 class Supervisor:
@@ -84,4 +81,4 @@ class Supervisor:
             raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)
 
     def _ask(self, *words: str) -> Said:
-        return self._channel.ask(Tell(words=words))
+        return self._channel.ask(Words.of(*words))

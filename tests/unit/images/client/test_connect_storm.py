@@ -9,12 +9,12 @@ import pytest
 
 from images.client.loadgen import connect_storm
 from tests.support.fake_nginx import HANG_S
-from tuneproof.lab.protocol.connections import StartStorm, StormSeen
+from tuneproof.lab.protocol.loadgen import StormSeen
 
 
 def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
     """Run a storm, as patient as a test is unless told otherwise."""
-    return connect_storm.run(StartStorm(address=address, port=port, connections=connections, wait_s=wait_s))
+    return connect_storm.run((address, port), connections, wait_s)
 
 
 def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from images.client.loadgen import flows
 from images.client.loadgen.tls import Records
-from tuneproof.lab.protocol.exchanges import Connection, Flow, RunFlows
+from tuneproof.lab.protocol.exchanges import Connection, Flow
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
@@ -59,7 +59,7 @@ def answering(*answers: bytes, then_close: bool = True) -> Handler:
 def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
     """Run one flow against a handler; return its connections."""
     with server(handler) as port:
-        (connections,) = flows.run(RunFlows(address="127.0.0.1", port=port, flows=(Flow(**fields),))).flows
+        (connections,) = flows.run([Flow(**fields)], flows.Server(address="127.0.0.1", port=port))
     return connections
 
 
@@ -82,9 +82,8 @@ def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> Non
         await answering(OK)(reader, writer)
 
     with server(handle) as port:
-        flows.run(
-            RunFlows(address="127.0.0.1", port=port, flows=(Flow(connections=3),), sources=("127.0.0.2", "127.0.0.3"))
-        )
+        sources = ("127.0.0.2", "127.0.0.3")
+        flows.run([Flow(connections=3)], flows.Server(address="127.0.0.1", port=port, sources=sources))
     assert sorted(seen) == ["127.0.0.2", "127.0.0.2", "127.0.0.3"]
 
 

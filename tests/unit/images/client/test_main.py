@@ -13,21 +13,12 @@ from typing import Any, TypeVar
 import pytest
 
 from images.client.loadgen import __main__ as program
-from images.client.loadgen.hold import Holder
-from images.client.loadgen.slow_readers import InBackground
+from images.client.loadgen.__main__ import Loadgen as Program
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tests.support.places import CHECKOUT
-from tuneproof.lab.protocol.connections import (
-    EndSlowReaders,
-    Hold,
-    Release,
-    Released,
-    StartSlowReaders,
-    StartStorm,
-)
-from tuneproof.lab.protocol.exchanges import Flow, RunFlows
-from tuneproof.lab.protocol.messages import Answered, Done, Question, parse_answer
-from tuneproof.lab.protocol.requests import LookForGaps, RequestOneByOne, RunTool
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.loadgen import Held, Loadgen, Round, SlowReading, Tool
+from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.serving import Answers
 
 # The stand-in's threads keep no lock that a forked load would need.
@@ -39,39 +30,39 @@ A = TypeVar("A")
 @pytest.fixture
 def able() -> Iterator[Answers]:
     """What the program can do; nothing of it is left after the test."""
-    holder, readers = Holder(), InBackground()
-    yield program.answers(holder, readers)
-    readers.close()
-    holder.release()
+    loadgen = Program()
+    yield Answers(Loadgen, loadgen)
+    loadgen.close()
 
 
-def reply(able: Answers, question: Question[A]) -> Answered[A] | str:
+def reply(able: Answers, question: Call[A]) -> Answered[A] | str:
     """Return the answer to a question, or what went wrong, as the lab reads it."""
-    return parse_answer(question, json.loads(able.answer(question.line(1))))
+    return question.parse_answer(json.loads(able.answer(question.line(1))))
 
 
-def answered(able: Answers, question: Question[A]) -> Answered[A]:
+def answered(able: Answers, question: Call[A]) -> Answered[A]:
     """Return the answer to a question that can be answered."""
     told = reply(able, question)
     assert not isinstance(told, str), told
     return told
 
 
-def holding(server: FakeNginx, count: int) -> Hold:
+def holding(server: FakeNginx, count: int) -> Call[Held]:
     """Ask for so many more connections to be held."""
-    return Hold(address="127.0.0.1", port=server.port, path="/small.bin", count=count)
+    return call(Loadgen.hold, "127.0.0.1", server.port, "/small.bin", count)
 
 
-def reading(server: FakeNginx, count: int = 2) -> StartSlowReaders:
-    """Ask for readers that read for a minute."""
-    return StartSlowReaders(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count, hold_s=60.0)
+def reading(server: FakeNginx, count: int = 2) -> Call[None]:
+    """Ask for readers."""
+    asked = SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
+    return call(Loadgen.start_slow_readers, asked)
 
 
 def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: Answers) -> None:
     """But those of the stall and of tools, TLS and HTTP/2, for which other tests or other places stand."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
-        protocol = RequestOneByOne(
+        protocol = Round(
             **target,
             fast_path="/small.bin",
             requests=2,
@@ -83,21 +74,21 @@ def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: A
         # The stand-in answers none without its trial.
         flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
         began_s = time.monotonic()
-        storm = answered(able, StartStorm(**target, connections=3, wait_s=HANG_S))
+        storm = answered(able, call(Loadgen.storm, **target, connections=3, wait_s=HANG_S))
         started = answered(able, reading(server, 1))
-        slow = answered(able, EndSlowReaders())
-        article = answered(able, protocol)
+        slow = answered(able, call(Loadgen.end_slow_readers))
+        article = answered(able, call(Loadgen.one_by_one, protocol))
         held = answered(able, holding(server, 2))
-        released = answered(able, Release())
-        flows = answered(able, RunFlows(**target, flows=(flow,)))
-        gaps = answered(able, LookForGaps(seconds=0.01))
+        released = answered(able, call(Loadgen.release))
+        flows = answered(able, call(Loadgen.flows, **target, flows=(flow,)))
+        gaps = answered(able, call(Loadgen.gaps, 0.01))
         took_s = time.monotonic() - began_s
     assert len(storm.answer.connect_ms) == 3
-    assert started.answer == Done()
+    assert started.answer is None
     assert slow.answer.alive == 1
     assert len(article.answer.requests) == 2
-    assert (held.answer.held, released.answer.released) == (2, 2)
-    assert [answer.status for (connection,) in flows.answer.flows for answer in connection.answers] == [200]
+    assert (held.answer.held, released.answer) == (2, None)
+    assert [answer.status for (connection,) in flows.answer for answer in connection.answers] == [200]
     assert 0 <= gaps.answer.lost_pct <= 100
     told: tuple[Answered[Any], ...] = (storm, started, slow, article, held, released, flows, gaps)
     for each in told:
@@ -113,7 +104,7 @@ def test_a_missing_tool_is_an_error_in_the_answer(
 ) -> None:
     """One question that is missing above: its fields arrive. It is told without the name of an exception."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    load = RunTool(
+    load = Tool(
         tool=tool,
         address="127.0.0.1",
         port=1,
@@ -124,20 +115,20 @@ def test_a_missing_tool_is_an_error_in_the_answer(
         requests=10,
         seconds=1,
     )
-    assert reply(able, load) == f"{tool} is not installed"
+    assert reply(able, call(Loadgen.run_tool, load)) == f"{tool} is not installed"
 
 
 @pytest.mark.parametrize(
     ("line", "error"),
     [
         ("nonsense\n", "JSONDecodeError: Expecting value"),
-        ('{"number": 1, "of": {}}\n', "KeyError: 'ask'"),
-        ('{"number": 1, "ask": "Dance", "of": {}}\n', "there is no 'Dance' here, only Prepare, Go, RunTool, "),
+        ('{"number": 1, "with": {}}\n', "KeyError: 'call'"),
+        ('{"number": 1, "call": "dance", "with": {}}\n', "there is no 'dance' here, only end_slow_readers, flows, "),
         (
-            '{"number": 1, "ask": "StartStorm", "of": {"address": "127.0.0.1"}}\n',
-            "StartStorm lacks port, connections, wait_s",
+            '{"number": 1, "call": "storm", "with": {"address": "127.0.0.1"}}\n',
+            "storm lacks port, connections, wait_s",
         ),
-        ('{"number": 1, "ask": "Release", "of": {"gently": true}}\n', "Release has no gently"),
+        ('{"number": 1, "call": "release", "with": {"gently": true}}\n', "release has no gently"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_answered_with_the_reason(line: str, error: str, able: Answers) -> None:
@@ -145,12 +136,12 @@ def test_a_question_that_makes_no_sense_is_answered_with_the_reason(line: str, e
     told = json.loads(able.answer(line))
     assert error in told["error"]
     assert "answer" not in told
-    assert answered(able, Release()).answer == Released(released=0, closed_since=0)
+    assert answered(able, call(Loadgen.release)).answer is None
 
 
 def test_the_traceback_of_a_failure_is_on_standard_error(able: Answers, capfd: pytest.CaptureFixture[str]) -> None:
     """The answer has only the last line of it."""
-    told = reply(able, EndSlowReaders())
+    told = reply(able, call(Loadgen.end_slow_readers))
     assert told == "RuntimeError: there are no slow readers"
     assert "Traceback" in capfd.readouterr().err
 
@@ -158,8 +149,8 @@ def test_the_traceback_of_a_failure_is_on_standard_error(able: Answers, capfd: p
 def test_slow_readers_read_on_while_other_questions_are_answered(able: Answers) -> None:
     """Memory is looked at meanwhile; a question that finds them in the wrong state is answered with the reason."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
-        assert reply(able, EndSlowReaders()) == "RuntimeError: there are no slow readers"
-        assert answered(able, reading(server)).answer == Done()
+        assert reply(able, call(Loadgen.end_slow_readers)) == "RuntimeError: there are no slow readers"
+        assert answered(able, reading(server)).answer is None
         assert reply(able, reading(server)) == "RuntimeError: slow readers are there already"
         assert answered(able, holding(server, 1)).answer.held == 1
         server.wait_for_open(3)
@@ -171,7 +162,7 @@ def test_slow_readers_end_when_they_are_told_to(able: Answers) -> None:
         began_s = time.monotonic()
         answered(able, reading(server))
         server.wait_for_open(2)
-        ended = answered(able, EndSlowReaders())
+        ended = answered(able, call(Loadgen.end_slow_readers))
         server.wait_for_open(0)
         assert time.monotonic() - began_s < HANG_S
     assert (ended.answer.alive, ended.answer.ended) == (2, 0)
@@ -190,8 +181,8 @@ def file_limits() -> Iterator[tuple[int, int]]:
 def test_what_is_held_is_let_go_at_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever forgets to release leaves no connections to the next one; nor does a line that fails end the program."""
     # Somebody else knows it, too: that it is forgotten must not be what closes its connections.
-    holder = Holder()
-    monkeypatch.setattr(program, "Holder", lambda: holder)
+    loadgen = Program()
+    monkeypatch.setattr(program, "Loadgen", lambda: loadgen)
     with FakeNginx(Behaviour(small_bytes=100)) as server:
 
         def lines() -> Iterator[str]:
@@ -224,7 +215,7 @@ def test_slow_readers_that_nobody_has_ended_end_with_the_input(
         program.main()
         assert time.monotonic() - ended_s[0] < HANG_S
         server.wait_for_open(0)
-    assert json.loads(capsys.readouterr().out)["answer"] == {}
+    assert json.loads(capsys.readouterr().out)["answer"] is None
 
 
 def test_the_soft_limit_of_open_files_becomes_the_hard_one(file_limits: tuple[int, int]) -> None:
@@ -254,7 +245,7 @@ def test_one_process_answers_one_question_after_the_other() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         told = []
-        for line in ("nonsense", holding(server, 2).line(1), Release().line(2)):
+        for line in ("nonsense", holding(server, 2).line(1), call(Loadgen.release).line(2)):
             process.stdin.write(f"{line}\n")
             told.append(json.loads(process.stdout.readline()))
         limits = Path(f"/proc/{process.pid}/limits").read_text(encoding="ascii")
@@ -262,6 +253,6 @@ def test_one_process_answers_one_question_after_the_other() -> None:
         assert process.wait(timeout=HANG_S) == 0
     assert "error" in told[0]
     assert [each["number"] for each in told[1:]] == [1, 2]
-    assert (told[1]["answer"]["held"], told[2]["answer"]["released"]) == (2, 2)
+    assert (told[1]["answer"]["held"], told[2]["answer"]) == (2, None)
     (open_files,) = (line.split() for line in limits.splitlines() if line.startswith("Max open files"))
     assert open_files[3:5] == [str(hard), str(hard)]

@@ -9,13 +9,13 @@ import pytest
 
 from images.client.loadgen import one_by_one
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tuneproof.lab.protocol.requests import OneByOneSeen, RequestOneByOne
+from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
-def protocol(port: int, **changes: Any) -> OneByOneSeen:
+def protocol(port: int, **changes: Any) -> RoundSeen:
     """Run five fast requests beside two bulk downloads, unless told otherwise."""
     quick: dict[str, Any] = {
         "fast_path": "/small.bin",
@@ -25,7 +25,7 @@ def protocol(port: int, **changes: Any) -> OneByOneSeen:
         "bulk_downloads": 2,
         "trial": "a-b1",
     }
-    return one_by_one.run(RequestOneByOne(address="127.0.0.1", port=port, **{**quick, **changes}))
+    return one_by_one.run(Round(address="127.0.0.1", port=port, **{**quick, **changes}))
 
 
 def test_fast_requests_run_one_after_the_other_beside_the_downloads() -> None:

@@ -9,7 +9,6 @@ import pytest
 from images.client.loadgen.background import Background
 from tuneproof.lab.protocol.codec import MalformedMessageError
 from tuneproof.lab.protocol.cpu_times import CpuTimes, MachineShares
-from tuneproof.lab.protocol.messages import Done
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,26 +61,26 @@ def test_a_background_load_runs_in_another_process_and_hands_its_result_back() -
 def test_a_background_load_that_brings_something_else_is_an_error() -> None:
     """What it hands back is of the type that was said, or nothing."""
     with pytest.raises(MalformedMessageError, match="Counted lacks pid, values"):
-        Background(cast("Callable[[], Counted]", Done), Counted).result()
+        Background(cast("Callable[[], Counted]", dict), Counted).result()
 
 
 def test_a_background_load_that_fails_is_an_error_with_its_traceback_shown(capfd: pytest.CaptureFixture[str]) -> None:
     """The parent neither hangs nor takes silence for a result."""
 
-    def fail() -> Done:
+    def fail() -> Counted:
         raise OSError("no route")
 
     with pytest.raises(ChildProcessError, match="ended with status 1"):
-        Background(fail, Done).result()
+        Background(fail, Counted).result()
     assert "OSError: no route" in capfd.readouterr().err
 
 
 def test_a_background_load_that_is_killed_is_an_error() -> None:
     """The kernel's signal is told, too."""
 
-    def die() -> Done:
+    def die() -> Counted:
         os.kill(os.getpid(), 9)
-        return Done()
+        return Counted(pid=0, values=())
 
     with pytest.raises(ChildProcessError, match="ended with status -9"):
-        Background(die, Done).result()
+        Background(die, Counted).result()

@@ -13,14 +13,13 @@ import pytest
 from images.client.loadgen import slow_readers
 from images.client.loadgen.slow_readers import InBackground
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tuneproof.lab.protocol.connections import SlowReadersSeen, StartSlowReaders
-from tuneproof.lab.protocol.messages import Done
+from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
-def slow(port: int, *, told: threading.Event | None = None, **changes: Any) -> SlowReadersSeen:
-    """Run two slow readers of the bulk file for a quarter of a second, unless told otherwise."""
-    quick: dict[str, Any] = {"path": "/bulk.bin", "count": 2, "interval_s": 0.05, "hold_s": 0.23}
-    return slow_readers.run(StartSlowReaders(address="127.0.0.1", port=port, **{**quick, **changes}), told)
+def slow(port: int, *, told: threading.Event, **changes: Any) -> SlowReadersSeen:
+    """Run two slow readers of the bulk file until something is so."""
+    quick: dict[str, Any] = {"address": "127.0.0.1", "path": "/bulk.bin", "count": 2, "interval_s": 0.05}
+    return slow_readers.run(SlowReading(port=port, **{**quick, **changes}), told)
 
 
 class Seen:
@@ -72,7 +71,7 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) 
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         told = Until(lambda: seen.read_bytes >= 3 * 4 and seen.each_has(10_000, readers=3))
-        answer = slow(server.port, count=3, hold_s=HANG_S, told=told)
+        answer = slow(server.port, count=3, told=told)
         took_s = time.monotonic() - began_s
         assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
         server.wait_for_open(0)
@@ -81,27 +80,18 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) 
     assert answer.unread_bytes > 3 * 10_000
 
 
-def test_a_small_receive_buffer_keeps_more_of_the_file_with_the_server(seen: Seen) -> None:
-    """The kernel doubles SO_RCVBUF for its own needs (socket(7)), and never holds more than that."""
-    with FakeNginx(Behaviour()) as server:
-        told = Until(lambda: seen.read_bytes >= 2 * 4 and seen.each_has(1))
-        answer = slow(server.port, receive_buffer_bytes=4096, hold_s=HANG_S, told=told)
-    assert 0 < answer.unread_bytes <= 2 * 2 * 4096
-
-
-def test_readers_have_the_articles_interval_unless_told_otherwise() -> None:
+def test_readers_have_the_articles_interval_unless_told_otherwise(seen: Seen) -> None:
     """Three seconds: in a shorter time nothing is read."""
     with FakeNginx(Behaviour()) as server:
-        answer = slow_readers.run(
-            StartSlowReaders(address="127.0.0.1", port=server.port, path="/bulk.bin", count=1, hold_s=0.1)
-        )
+        reading = SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=1)
+        answer = slow_readers.run(reading, Until(lambda: seen.each_has(1, readers=1)))
     assert (answer.alive, answer.read_bytes) == (1, 0)
 
 
 def test_a_download_that_the_server_has_ended_is_not_alive(seen: Seen) -> None:
     """Its FIN is seen though data waits in front of it, and that data counts."""
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
-        answer = slow(server.port, hold_s=HANG_S, told=Until(lambda: seen.readers.ended == 2))
+        answer = slow(server.port, told=Until(lambda: seen.readers.ended == 2))
     assert (answer.alive, answer.ended) == (0, 2)
     # The response's head came along.
     assert 2 * 1000 < answer.unread_bytes + answer.read_bytes < 2 * 1200
@@ -120,22 +110,22 @@ def test_a_reset_ends_a_reader(seen: Seen) -> None:
         thread = threading.Thread(target=reset)
         thread.start()
         told = Until(lambda: seen.readers.ended == 1)
-        answer = slow(listener.getsockname()[1], count=1, hold_s=HANG_S, told=told)
+        answer = slow(listener.getsockname()[1], count=1, told=told)
         thread.join()
     assert (answer.alive, answer.ended, answer.unread_bytes) == (0, 1, 0)
 
 
-def test_readers_that_nobody_listens_to_are_counted() -> None:
+def test_readers_that_nobody_listens_to_are_counted(seen: Seen) -> None:
     """They are neither alive nor ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    answer = slow(port)
+    answer = slow(port, told=Until(lambda: seen.readers.failed.total() == 2))
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
-def test_readers_that_cannot_even_begin_are_counted() -> None:
+def test_readers_that_cannot_even_begin_are_counted(seen: Seen) -> None:
     """A broadcast address is refused by the kernel itself (connect(2))."""
-    answer = slow_readers.run(StartSlowReaders(address="255.255.255.255", port=80, path="/", count=2, hold_s=0.01))
+    answer = slow(80, address="255.255.255.255", told=Until(lambda: seen.readers.failed.total() == 2))
     assert sum(answer.failed.values()) == 2
     assert answer.alive == 0
 
@@ -150,16 +140,15 @@ def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float, s
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server,
         pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"),
     ):
-        slow(server.port, interval_s=interval_s, hold_s=2.5, told=told)
+        slow(server.port, interval_s=interval_s, told=told)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_readers_carry_their_trial() -> None:
     """The access log can tell them from others."""
     with FakeNginx(Behaviour()) as server:
-        slow(server.port, hold_s=HANG_S, told=Until(lambda: len(server.requests) == 2), trial="a-b1")
-        slow(server.port, hold_s=HANG_S, told=Until(lambda: len(server.requests) == 4))
-    assert [request.trial for request in server.requests] == ["a-b1", "a-b1", "slow_readers", "slow_readers"]
+        slow(server.port, told=Until(lambda: len(server.requests) == 2))
+    assert [request.trial for request in server.requests] == ["slow_readers"] * 2
 
 
 def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
@@ -167,20 +156,12 @@ def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         told = Until(lambda: seen.read_bytes >= 2 and seen.each_has(10_000))
-        answer = slow(server.port, interval_s=0.1, hold_s=2 * HANG_S, told=told)
+        answer = slow(server.port, interval_s=0.1, told=told)
         assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
     assert (answer.alive, answer.ended, answer.failed) == (2, 0, {})
     assert answer.read_bytes >= 2
     assert answer.unread_bytes > 2 * 10_000
-
-
-def test_readers_whom_nobody_tells_read_to_their_end() -> None:
-    """That they could be told changes nothing."""
-    with FakeNginx(Behaviour()) as server:
-        began_s = time.monotonic()
-        assert slow(server.port, told=threading.Event()).alive == 2
-        assert time.monotonic() - began_s >= 0.23
 
 
 @pytest.fixture
@@ -199,16 +180,16 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def begin(readers: InBackground, port: int, *, count: int = 2) -> Done:
-    """Let readers read in the background for a minute, or until they are ended."""
-    return readers.start(StartSlowReaders(address="127.0.0.1", port=port, path="/bulk.bin", count=count, hold_s=60.0))
+def begin(readers: InBackground, port: int, *, count: int = 2) -> None:
+    """Let readers read in the background until they are ended."""
+    readers.start(SlowReading(address="127.0.0.1", port=port, path="/bulk.bin", count=count))
 
 
 def test_readers_in_the_background_read_until_they_are_told_to_end(background: InBackground) -> None:
     """The beginning is answered at once; the end has what was seen. Then others may begin."""
     with FakeNginx(Behaviour()) as server:
         for count in (2, 3):
-            assert begin(background, server.port, count=count) == Done()
+            begin(background, server.port, count=count)
             server.wait_for_open(count)
             answer = background.end()
             assert (answer.alive, answer.ended) == (count, 0)

@@ -8,10 +8,10 @@ import pytest
 
 from images.client.loadgen.tools import ab_command, ab_times, run, wrk_command
 from tuneproof.explain.parse.load_tools import ab, wrk
-from tuneproof.lab.protocol.requests import AbTimes, RunTool, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
 from tuneproof.lab.protocol.serving import CannotDoError
 
-AB = RunTool(
+AB = Tool(
     tool="ab",
     address="172.18.0.2",
     port=8000,
@@ -140,7 +140,7 @@ def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.M
         (replace(AB, tool="curl"), "tool 'curl'"),
     ],
 )
-def test_a_load_that_says_too_little_is_refused(load: RunTool, reason: str) -> None:
+def test_a_load_that_says_too_little_is_refused(load: Tool, reason: str) -> None:
     """No number is made up for it."""
     with pytest.raises(ValueError, match=reason):
         run(load)
@@ -151,7 +151,7 @@ def test_a_time_limit_that_is_not_whole_is_refused() -> None:
     # As nothing but the type forbids.
     half = 1.5
     with pytest.raises(ValueError, match="format code 'd'"):
-        run(RunTool(**{**vars(AB), "timeout_s": half}))
+        run(Tool(**{**vars(AB), "timeout_s": half}))
 
 
 def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> None:

@@ -9,21 +9,23 @@ from typing import Any
 
 import pytest
 
+from images.client.loadgen.__main__ import Loadgen as Program
 from images.client.loadgen.trial import Trials, measure, prepare
 from tests.support.canned_trials import observed
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tests.support.places import CHECKOUT
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
-from tuneproof.lab.protocol.messages import Answered, parse_answer
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import Answered, call
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
-from tuneproof.lab.protocol.stall import BulkSamples, Go, Prepare, Prepared, Went, Window
+from tuneproof.lab.protocol.stall import BulkSamples, Trial, Went, Window
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
-def spec(server: FakeNginx, **changes: Any) -> Prepare:
+def spec(server: FakeNginx, **changes: Any) -> Trial:
     """Return a short trial, without loads unless asked for."""
     quick: dict[str, Any] = {
         "address": "127.0.0.1",
@@ -40,7 +42,7 @@ def spec(server: FakeNginx, **changes: Any) -> Prepare:
         "measure_s": 0.3,
         "place_timeout_s": HANG_S,
     }
-    return Prepare(**{**quick, **changes})
+    return Trial(**{**quick, **changes})
 
 
 def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window:
@@ -63,16 +65,16 @@ def test_a_missing_field_is_named(missing: str) -> None:
     with FakeNginx(Behaviour()) as server:
         fields = to_plain(spec(server))
     del fields[missing]
-    with pytest.raises(MalformedMessageError, match=f"Prepare lacks {missing}"):
-        from_plain(Prepare, fields)
+    with pytest.raises(MalformedMessageError, match=f"Trial lacks {missing}"):
+        from_plain(Trial, fields)
 
 
 def test_an_unknown_field_is_named() -> None:
     """A knob that the client does not know would silently do nothing."""
     with FakeNginx(Behaviour()) as server:
         fields = {**to_plain(spec(server)), "slow_readers": 3}
-    with pytest.raises(MalformedMessageError, match="Prepare has no slow_readers"):
-        from_plain(Prepare, fields)
+    with pytest.raises(MalformedMessageError, match="Trial has no slow_readers"):
+        from_plain(Trial, fields)
 
 
 def test_a_trial_brings_everything_that_an_observation_needs() -> None:
@@ -191,15 +193,14 @@ def test_a_window_that_began_long_ago_is_not_run() -> None:
 
 def test_the_answer_to_prepare_tells_when_and_how_long() -> None:
     """By the clock that the start of the window is given in; the unloaded phase is part of it."""
-    able = Answers()
-    able.to(Prepare, Trials().prepare)
+    able = Answers(Loadgen, Program())
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
-        question = spec(server, probes=False, baseline_s=0.1)
-        ready = parse_answer(question, json.loads(able.answer(question.line(1))))
+        asked = call(Loadgen.prepare, spec(server, probes=False, baseline_s=0.1))
+        ready = asked.parse_answer(json.loads(able.answer(asked.line(1))))
         ended_s = time.monotonic()
     assert isinstance(ready, Answered)
-    assert began_s + 0.1 <= ready.answer.ready_s <= ended_s
+    assert began_s + 0.1 <= ready.answer <= ended_s
     assert 0.1 <= ready.took_s <= ended_s - began_s
 
 
@@ -207,12 +208,12 @@ def test_a_trial_that_was_not_prepared_is_not_run() -> None:
     """Nor is one run twice."""
     trials = Trials()
     with pytest.raises(CannotDoError, match="no trial was prepared"):
-        trials.go(Go(start_s=time.monotonic()))
+        trials.go(time.monotonic())
     with FakeNginx(Behaviour()) as server:
         trials.prepare(spec(server, probes=False))
-        assert trials.go(Go(start_s=time.monotonic())).window is not None
+        assert trials.go(time.monotonic()).window is not None
         with pytest.raises(CannotDoError, match="no trial was prepared"):
-            trials.go(Go(start_s=time.monotonic()))
+            trials.go(time.monotonic())
 
 
 def test_a_trial_that_was_too_late_is_not_run_without_being_prepared_again() -> None:
@@ -220,12 +221,12 @@ def test_a_trial_that_was_too_late_is_not_run_without_being_prepared_again() -> 
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
         trials.prepare(spec(server))
-        assert trials.go(Go(start_s=time.monotonic() - 0.2)).window is None
+        assert trials.go(time.monotonic() - 0.2).window is None
         server.wait_for_open(0)
         with pytest.raises(CannotDoError, match="no trial was prepared"):
-            trials.go(Go(start_s=time.monotonic()))
+            trials.go(time.monotonic())
         trials.prepare(spec(server))
-        assert trials.go(Go(start_s=time.monotonic() + 0.1)).window is not None
+        assert trials.go(time.monotonic() + 0.1).window is not None
 
 
 def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
@@ -236,7 +237,7 @@ def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
         server.wait_for_open(5)
         trials.prepare(spec(server, trial="b-b1", bulk_per_worker=(1, 0)))
         server.wait_for_open(3)
-        window = trials.go(Go(start_s=time.monotonic() + 0.1)).window
+        window = trials.go(time.monotonic() + 0.1).window
         server.wait_for_open(0)
         assert [request.trial for request in server.requests if request.path == "/bulk.bin"] == ["b-b1"]
     assert window is not None
@@ -261,9 +262,9 @@ def test_one_process_runs_one_trial_after_the_other() -> None:
         assert program.stdout is not None
         windows = []
         for label in ("a-b1", "b-b1"):
-            program.stdin.write(spec(server, trial=label, bulk_per_worker=(1, 0)).line(1) + "\n")
-            ready = from_plain(Prepared, json.loads(program.stdout.readline())["answer"])
-            program.stdin.write(Go(start_s=ready.ready_s + 0.2).line(2) + "\n")
+            program.stdin.write(call(Loadgen.prepare, spec(server, trial=label, bulk_per_worker=(1, 0))).line(1) + "\n")
+            ready = json.loads(program.stdout.readline())["answer"]
+            program.stdin.write(call(Loadgen.go, ready + 0.2).line(2) + "\n")
             windows.append(from_plain(Went, json.loads(program.stdout.readline())["answer"]).window)
         program.stdin.close()
         assert program.wait(timeout=HANG_S) == 0

@@ -12,10 +12,12 @@ import pytest
 
 from images.netadmin.netadmin import agent as agent_module
 from images.netadmin.netadmin import native_agent
-from images.netadmin.netadmin.agent import Agent
+from images.netadmin.netadmin.agent import Agent, answers
 from images.netadmin.netadmin.wire import WireError
-from tuneproof.lab.protocol import links, netadmin
-from tuneproof.lab.protocol.messages import Done, Question, parse_answer
+from tuneproof.lab.protocol import links
+from tuneproof.lab.protocol.messages import Call, call
+from tuneproof.lab.protocol.netadmin import Agent as Program
+from tuneproof.lab.protocol.netadmin import HalfOpened
 
 if TYPE_CHECKING:
     from images.netadmin.netadmin.wire import Wire
@@ -77,13 +79,13 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return ran
 
 
-def served(agent: Agent, *questions: Question[Any]) -> list[object]:
-    """Return the answers to questions, or why there is none; each question gets the next number from 7 on."""
-    answers = io.StringIO()
-    agent.answers().serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], answers)
-    told = [json.loads(line) for line in answers.getvalue().splitlines()]
+def served(agent: Agent, *questions: Call[Any]) -> list[object]:
+    """Return the answers to calls, or why there is none; each gets the next number from 7 on."""
+    out = io.StringIO()
+    answers(agent).serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], out)
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [plain["number"] for plain in told] == [7 + index for index in range(len(questions))]
-    parsed = [parse_answer(question, plain) for question, plain in zip(questions, told, strict=True)]
+    parsed = [question.parse_answer(plain) for question, plain in zip(questions, told, strict=True)]
     return [each if isinstance(each, str) else each.answer for each in parsed]
 
 
@@ -100,31 +102,31 @@ def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")
     fake = FakeWire()
     fake.alive = False
-    answers = served(
+    told = served(
         Agent(fake.wire, links.Greeting(ready_s=0.5)),
-        links.Greet(),
-        links.ReadStatus(),
-        links.Revive(),
-        links.ReadStatus(),
-        links.ReadWireLog(),
-        links.TryShapers(),
-        links.SwitchSegmentation(on=False),
+        call(Program.greet),
+        call(Program.status),
+        call(Program.revive),
+        call(Program.status),
+        call(Program.wire_log),
+        call(Program.shapers),
+        call(Program.switch_segmentation, False),
     )
-    assert answers == [
+    assert told == [
         links.Greeting(ready_s=0.5),
-        links.LinkStatus(alive=False),
-        Done(),
-        links.LinkStatus(alive=True),
-        links.Text(text=""),
+        False,
+        None,
+        True,
+        "",
         links.Shapers(native="no netem", wire="no tun"),
-        Done(),
+        None,
     ]
 
 
 def test_an_agent_whose_wire_could_not_be_raised_says_why() -> None:
     """As often as it is asked for its greeting."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
-    assert served(failed, links.Greet(), links.Greet()) == ["/dev/net/tun cannot be opened"] * 2
+    assert served(failed, call(Program.greet), call(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
 
 @pytest.mark.parametrize(
@@ -148,13 +150,13 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
         raise error
 
     monkeypatch.setattr(native_agent, "shape", fail)
-    answers = served(agent(), links.Shape(wanted=EGRESS, per_packet=SINGLE), links.Greet())
-    assert answers == [str(error), links.Greeting()]
+    told = served(agent(), call(Program.shape, EGRESS, SINGLE), call(Program.greet))
+    assert told == [str(error), links.Greeting()]
 
 
 def test_an_agent_without_a_wire_says_so() -> None:
     """What is shaped natively lives as long as the kernel does."""
-    assert served(agent(), links.ReadStatus(), links.Revive()) == [links.LinkStatus(alive=True), Done()]
+    assert served(agent(), call(Program.status), call(Program.revive)) == [True, None]
 
 
 @pytest.mark.parametrize(
@@ -164,16 +166,16 @@ def test_an_agent_without_a_wire_says_so() -> None:
 def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, where: str) -> None:
     """It is shaped first: no frame sees a wire that is not what was set."""
     fake = FakeWire()
-    (answer,) = served(agent(fake.wire), links.Shape(wanted=wanted, per_packet=WHOLE))
+    (answer,) = served(agent(fake.wire), call(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
-    assert answer == links.Shaped(read_back=wanted)
+    assert answer == wanted
 
 
 def test_a_link_that_could_not_be_shaped_is_led_nowhere_else(commands: list[list[str]]) -> None:
     """The error is the answer."""
     fake = FakeWire()
     fake.error = "inside the wire: it has something else"
-    (answer,) = served(agent(fake.wire), links.Shape(wanted=EGRESS, per_packet=SINGLE))
+    (answer,) = served(agent(fake.wire), call(Program.shape, EGRESS, SINGLE))
     assert answer == "inside the wire: it has something else"
     assert fake.done == ["shape"]
     assert commands == []
@@ -191,8 +193,8 @@ def test_without_a_wire_the_roles_own_link_is_shaped(
         return INGRESS
 
     monkeypatch.setattr(native_agent, "shape", shape)
-    (answer,) = served(agent(), links.Shape(wanted=EGRESS, per_packet=WHOLE))
-    assert answer == links.Shaped(read_back=INGRESS)
+    (answer,) = served(agent(), call(Program.shape, EGRESS, WHOLE))
+    assert answer == INGRESS
     assert shaped == ["eth0"]
     assert commands == []
 
@@ -201,8 +203,8 @@ def test_segmentation_is_switched_when_it_changes(commands: list[list[str]]) -> 
     """It is on at first; each change takes a process, which knows the link under all of its names."""
     one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
-        served(one, links.Shape(wanted=EGRESS, per_packet=per_packet))
-    served(one, links.SwitchSegmentation(on=True), links.SwitchSegmentation(on=False))
+        served(one, call(Program.shape, EGRESS, per_packet))
+    served(one, call(Program.switch_segmentation, True), call(Program.switch_segmentation, False))
     names = ["eth0", "uplink", "aside"]
     assert commands == [["-m", "netadmin.offloads", state, *names] for state in ("off", "on", "off")]
 
@@ -218,7 +220,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
     fake = types.SimpleNamespace(run=run, CalledProcessError=subprocess.CalledProcessError)
     monkeypatch.setattr(agent_module, "subprocess", fake)
-    off = links.SwitchSegmentation(on=False)
+    off = call(Program.switch_segmentation, False)
     for answer in served(agent(), off, off):
         assert isinstance(answer, str)
         assert "returned non-zero exit status 1" in answer
@@ -230,24 +232,23 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
-    (answer,) = served(agent(), links.ReadWireLog())
-    assert isinstance(answer, links.Text)
-    assert answer.text.endswith("\N{REPLACEMENT CHARACTER} Kernel panic")
-    assert not answer.text.startswith("begin")
+    (answer,) = served(agent(), call(Program.wire_log))
+    assert isinstance(answer, str)
+    assert answer.endswith("\N{REPLACEMENT CHARACTER} Kernel panic")
+    assert not answer.startswith("begin")
 
 
 def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """One agent leads, the other answers."""
-    asked: list[Question[Any]] = []
+    asked: list[object] = []
     seen = links.PathSeen(sent=3, late=(0,), there=((0, 50),), back=((0, 50, 100),), loads={"egress": ((0, 0),)})
 
     def probe_path(plan: links.ProbePath) -> links.PathSeen:
         asked.append(plan)
         return seen
 
-    def answer_probes(question: links.AnswerProbes) -> Done:
-        asked.append(question)
-        return Done()
+    def answer_probes(port: int) -> None:
+        asked.append(port)
 
     monkeypatch.setattr(agent_module, "probe_path", probe_path)
     monkeypatch.setattr(agent_module, "answer_probes", answer_probes)
@@ -261,9 +262,8 @@ def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.M
         loads={"egress": load},
         port=7450,
     )
-    answering = links.AnswerProbes(port=3)
-    assert served(agent(), plan, answering) == [seen, Done()]
-    assert asked == [plan, answering]
+    assert served(agent(), call(Program.probe_path, plan), call(Program.answer_probes, 3)) == [seen, None]
+    assert asked == [plan, 3]
 
 
 def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,16 +274,16 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
         assert check
         assert (stdin, stdout) == (subprocess.DEVNULL, subprocess.PIPE)
         ran.append(command[1:])
-        return types.SimpleNamespace(stdout=answers.pop(0))
+        return types.SimpleNamespace(stdout=printed.pop(0))
 
     monkeypatch.setattr(subprocess, "run", run)
-    answers = [
+    printed = [
         b'{"sent": 9, "seconds": 0.01, "sources": ["172.18.255.254", "172.18.255.246"]}\n',
         b'{"error": "nobody tells the MAC address of 172.18.0.3"}\n',
     ]
-    question = netadmin.LeaveHalfOpen(address="172.18.0.3", port=8000, count=9)
+    question = call(Program.half_open, "172.18.0.3", 8000, 9)
     assert served(agent(), question, question) == [
-        netadmin.HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
+        HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
         "nobody tells the MAC address of 172.18.0.3",
     ]
     assert ran == [["-m", "netadmin.half_open", "172.18.0.3", "8000", "9"]] * 2
@@ -292,14 +292,14 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
 def test_what_the_link_receives_is_steered_to_the_cpus_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that cannot be done, the reason is the answer."""
 
-    def steer(asked: netadmin.SteerReceive) -> netadmin.Steered:
-        if not asked.cpus:
+    def steer(cpus: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        if not cpus:
             raise OSError("rps_cpus cannot be written: [Errno 30] Read-only file system")
-        return netadmin.Steered(rps_cpus={"rx-0": asked.cpus})
+        return {"rx-0": cpus}
 
     monkeypatch.setattr(agent_module, "steer_receive", steer)
-    questions = [netadmin.SteerReceive(cpus=cpus) for cpus in ((0, 1), ())]
+    questions = [call(Program.steer_receive, cpus) for cpus in ((0, 1), ())]
     assert served(agent(), *questions) == [
-        netadmin.Steered(rps_cpus={"rx-0": (0, 1)}),
+        {"rx-0": (0, 1)},
         "rps_cpus cannot be written: [Errno 30] Read-only file system",
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from images.netadmin.netadmin import calls
 from images.netadmin.netadmin.calls import CallsError
-from tuneproof.lab.protocol.observer import Calls, CallsMade
+from tuneproof.lab.protocol.observer import Calls
 
 HEADER = struct.Struct("=8s2Q")
 ROW = struct.Struct("=24s3Q")
@@ -37,7 +37,7 @@ def test_processes_are_added_up(tmp_path: Path) -> None:
     """What the workers did is asked for, and not which of them."""
     place(tmp_path, 7, record({"read": (3, 1, 900)}))
     place(tmp_path, 8, record({"read": (4, 0, 100)}))
-    assert calls.of([7, 8], proc=tmp_path) == CallsMade(calls={"read": Calls(made=7, failed=1, moved_bytes=1000)})
+    assert calls.of([7, 8], proc=tmp_path) == ({"read": Calls(made=7, failed=1, moved_bytes=1000)})
 
 
 @pytest.mark.parametrize(

@@ -13,25 +13,15 @@ from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import PROC, WORKER
 from tests.support.fake_kernel import IO, MASTER_LINE, SCHEDSTAT, STATUS, FakeDiag, Proc, asked, refused, served
 from tuneproof.explain.parse.counters import proc_net, softnet
-from tuneproof.lab.protocol.messages import Done
-from tuneproof.lab.protocol.observer import (
-    Print,
-    Printed,
-    ProcessTexts,
-    ReadCalls,
-    ReadCounters,
-    ReadSockets,
-    ReadSysctl,
-    ReadWorkers,
-    Signal,
-    Sysctl,
-)
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.observer import Observer as Program
+from tuneproof.lab.protocol.observer import ProcessTexts
 
 
 def test_counters_of_this_machine_are_answered_with_their_time() -> None:
     """The running kernel's files are as the library reads them."""
     before_s = time.monotonic()
-    answer = asked(Observer(FakeDiag().open, proc=PROC), ReadCounters())
+    answer = asked(Observer(FakeDiag().open, proc=PROC), call(Program.counters))
     assert before_s <= answer.at_s <= time.monotonic()
     (read,) = proc_net.snapshots(answer.counters)
     assert {"TcpExt.ListenDrops", "Tcp.CurrEstab"} <= read.counters.keys()
@@ -43,14 +33,14 @@ def test_workers_are_answered(proc: Proc) -> None:
     """In ascending order; the master may be another user's, whom nobody may look at."""
     proc.add_nginx()
     before_s = time.monotonic()
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), ReadWorkers())
+    answer = asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.workers))
     assert before_s <= answer.at_s <= time.monotonic()
     assert answer.workers == tuple(ProcessTexts(pid=pid, status=STATUS, schedstat=SCHEDSTAT, io=IO) for pid in (9, 12))
 
 
 def test_a_process_table_without_nginx_is_an_error(proc: Proc) -> None:
     """It belongs to another namespace: no workers there would mean nothing."""
-    error = refused(Observer(FakeDiag().open, proc=proc.folder), ReadWorkers())
+    error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.workers))
     assert error == "no process here is titled 'nginx: master process'"
 
 
@@ -68,22 +58,22 @@ def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatc
 
     monkeypatch.setattr(observer_module, "subprocess", types.SimpleNamespace(run=run))
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, Print(what="counters")) == Printed(text="netstat\nsnmp\n")
-    assert asked(observer, Print(what="sockets")) == Printed(text="State\n")
+    assert asked(observer, call(Program.printed, "counters")) == "netstat\nsnmp\n"
+    assert asked(observer, call(Program.printed, "sockets")) == "State\n"
     assert ran == [["ss", "-ntmiao"]]
-    assert asked(observer, Print(what="processes")).text.count("VmRSS:") == 3
+    assert asked(observer, call(Program.printed, "processes")).count("VmRSS:") == 3
 
 
 def test_a_sysctl_is_answered_or_none(proc: Proc) -> None:
     """A kernel may have none of that name."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, ReadSysctl(name="net.ipv4.tcp_no_such_thing")) == Sysctl(value=None)
+    assert asked(observer, call(Program.sysctl, "net.ipv4.tcp_no_such_thing")) is None
 
 
 def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
     """And not none."""
     proc.add_nginx()
-    error = refused(Observer(FakeDiag().open, proc=proc.folder), ReadCalls())
+    error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.calls))
     assert error == "CallsError: process 9 does not count its calls"
 
 
@@ -104,7 +94,7 @@ def test_a_signal_to_the_workers_reaches_each_of_them(
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
-    assert asked(Observer(FakeDiag().open, proc=proc.folder), Signal(name=name, to="workers")) == Done()
+    assert asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, "workers")) is None
     assert signalled == [(9, number), (12, number), (100, number)]
 
 
@@ -114,7 +104,7 @@ def test_a_signal_to_the_master_reaches_the_eldest_alone(
     """A worker that was just forked has the master's title until it sets its own."""
     proc.add_nginx()
     proc.add(2000, MASTER_LINE)
-    assert asked(Observer(FakeDiag().open, proc=proc.folder), Signal(name="HUP", to="master")) == Done()
+    assert asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, "HUP", "master")) is None
     assert signalled == [(1, signal.SIGHUP)]
 
 
@@ -128,7 +118,7 @@ def test_a_signal_that_there_is_not_reaches_nobody(
 ) -> None:
     """The answer says which word was not known."""
     proc.add_nginx()
-    assert refused(Observer(FakeDiag().open, proc=proc.folder), Signal(name=name, to=to)) == error
+    assert refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, to)) == error
     assert signalled == []
 
 
@@ -138,9 +128,9 @@ def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> Non
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
             proc.add(child.pid, WORKER)
-            asked(observer, Signal(name="STOP", to="workers"))
+            asked(observer, call(Program.signal, "STOP", "workers"))
             _, stopped = os.waitpid(child.pid, os.WUNTRACED)
-            asked(observer, Signal(name="CONT", to="workers"))
+            asked(observer, call(Program.signal, "CONT", "workers"))
             _, continued = os.waitpid(child.pid, os.WCONTINUED)
         finally:
             child.kill()
@@ -151,11 +141,11 @@ def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> Non
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ('{"number": 7, "ask": "Dance", "of": {}}', "there is no 'Dance' here, only ReadCounters, "),
-        ('{"number": 7}', "KeyError: 'ask'"),
-        ('{"number": 7, "ask": "ReadSockets", "of": {}}', "MalformedMessageError: ReadSockets lacks port"),
+        ('{"number": 7, "call": "dance", "with": {}}', "there is no 'dance' here, only calls, counters, "),
+        ('{"number": 7}', "KeyError: 'call'"),
+        ('{"number": 7, "call": "sockets", "with": {}}', "MalformedMessageError: sockets lacks port"),
         ("{", "JSONDecodeError: "),
-        (ReadSockets(port=8000).line(7), "OSError: no buffer space"),
+        (call(Program.sockets, 8000).line(7), "OSError: no buffer space"),
     ],
     ids=["unknown", "no-question", "fields", "no-json", "kernel"],
 )
@@ -164,7 +154,7 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(line: str, erro
     proc.add_nginx()
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
-    failed, answered = served(Observer(diag.open, proc=proc.folder), line, ReadWorkers().line(8))
+    failed, answered = served(Observer(diag.open, proc=proc.folder), line, call(Program.workers).line(8))
     assert "answer" not in failed
     assert failed["error"].startswith(error)
     assert [worker["pid"] for worker in answered["answer"]["workers"]] == [9, 12]

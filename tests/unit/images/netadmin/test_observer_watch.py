@@ -13,11 +13,12 @@ import pytest
 from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin.observer import Observer, Watch
 from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, Proc, asked, entry, refused
-from tuneproof.lab.protocol.messages import Done
-from tuneproof.lab.protocol.observer import EndWatch, StartWatch, WatchSample
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.observer import Observer as Program
+from tuneproof.lab.protocol.observer import WatchSample
 
 # Its first sample is its only one.
-LONG: Final = StartWatch(port=PORT, interval_s=60.0)
+LONG: Final = call(Program.watch, PORT, 60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
@@ -26,19 +27,19 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
     before_s = time.monotonic()
-    assert asked(observer, StartWatch(port=PORT, interval_s=0.001)) == Done()
+    assert asked(observer, call(Program.watch, PORT, 0.001)) is None
     # Each sample asks for both address families.
     while len(diag.asked) < 2 * 3 and time.monotonic() < before_s + 30:
         time.sleep(0.001)
-    samples = asked(observer, EndWatch()).samples
+    samples = asked(observer, call(Program.watched))
     times_s = [sample.at_s for sample in samples]
     assert len(samples) >= 3
     assert times_s == sorted(times_s)
     assert before_s <= times_s[0]
     assert times_s[-1] <= time.monotonic()
     assert all((sample.rss_bytes, sample.queued) == ((STATM_RSS_BYTES,) * 2, 3) for sample in samples)
-    asked(observer, StartWatch(port=9000, interval_s=60.0))
-    (sample,) = asked(observer, EndWatch()).samples
+    asked(observer, call(Program.watch, 9000, 60.0))
+    (sample,) = asked(observer, call(Program.watched))
     assert sample.queued == 0
 
 
@@ -124,20 +125,20 @@ def test_a_watch_that_ends_at_once_has_one_sample() -> None:
 def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
     """The first goes on when a second is refused."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert refused(observer, EndWatch()) == "no watch was started"
+    assert refused(observer, call(Program.watched)) == "no watch was started"
     asked(observer, LONG)
     assert refused(observer, LONG) == "a watch runs already"
-    assert len(asked(observer, EndWatch()).samples) == 1
-    assert refused(observer, EndWatch()) == "no watch was started"
+    assert len(asked(observer, call(Program.watched))) == 1
+    assert refused(observer, call(Program.watched)) == "no watch was started"
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -0.05])
 def test_a_watch_without_an_interval_is_refused(interval_s: float, proc: Proc) -> None:
     """It would leave the subject no CPU."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    error = refused(observer, StartWatch(port=PORT, interval_s=interval_s))
+    error = refused(observer, call(Program.watch, PORT, interval_s))
     assert error == f"{interval_s} s is no time between two samples"
-    assert refused(observer, EndWatch()) == "no watch was started"
+    assert refused(observer, call(Program.watched)) == "no watch was started"
 
 
 def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
@@ -145,11 +146,11 @@ def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)
-    assert asked(observer, LONG) == Done()
-    assert refused(observer, EndWatch()) == "the watch ended early: OSError: no buffer space"
+    assert asked(observer, LONG) is None
+    assert refused(observer, call(Program.watched)) == "the watch ended early: OSError: no buffer space"
     diag.error = None
     asked(observer, LONG)
-    assert len(asked(observer, EndWatch()).samples) == 1
+    assert len(asked(observer, call(Program.watched))) == 1
 
 
 def test_a_watch_that_cannot_even_begin_says_so(proc: Proc) -> None:
@@ -160,4 +161,4 @@ def test_a_watch_that_cannot_even_begin_says_so(proc: Proc) -> None:
 
     observer = Observer(refuse, proc=proc.folder)
     asked(observer, LONG)
-    assert refused(observer, EndWatch()) == "the watch ended early: PermissionError: not here"
+    assert refused(observer, call(Program.watched)) == "the watch ended early: PermissionError: not here"

@@ -6,7 +6,6 @@ import pytest
 
 from images.netadmin.netadmin import steering
 from images.netadmin.netadmin.steering import cpu_mask, cpus_of_mask, steer_receive
-from tuneproof.lab.protocol.netadmin import Steered, SteerReceive
 
 MASKS = [
     ([], "0"),
@@ -42,8 +41,8 @@ def test_a_mask_is_read_back_with_or_without_leading_zeros(cpus: list[int], mask
 
 def test_every_receive_queue_is_steered(queues: Path) -> None:
     """And no other file is touched."""
-    steered = steer_receive(SteerReceive(cpus=(1, 0)), queues=queues)
-    assert steered == Steered(rps_cpus={"rx-0": (0, 1), "rx-1": (0, 1)})
+    steered = steer_receive((1, 0), queues=queues)
+    assert steered == {"rx-0": (0, 1), "rx-1": (0, 1)}
     assert (queues / "rx-0" / "rps_cpus").read_text(encoding="ascii") == "3\n"
     assert (queues / "rx-1" / "rps_cpus").read_text(encoding="ascii") == "3\n"
     assert (queues / "tx-0" / "xps_cpus").read_text(encoding="ascii") == "0\n"
@@ -51,8 +50,8 @@ def test_every_receive_queue_is_steered(queues: Path) -> None:
 
 def test_without_cpus_steering_is_off(queues: Path) -> None:
     """As every link starts."""
-    steer_receive(SteerReceive(cpus=(0,)), queues=queues)
-    assert steer_receive(SteerReceive(cpus=()), queues=queues) == Steered(rps_cpus={"rx-0": (), "rx-1": ()})
+    steer_receive((0,), queues=queues)
+    assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}
 
 
 def test_a_file_that_cannot_be_written_is_an_error_with_the_systems_reason(queues: Path) -> None:
@@ -60,17 +59,17 @@ def test_a_file_that_cannot_be_written_is_an_error_with_the_systems_reason(queue
     (queues / "rx-0" / "rps_cpus").unlink()
     (queues / "rx-0" / "rps_cpus").mkdir()
     with pytest.raises(OSError, match=r"rps_cpus cannot be written: .*Is a directory"):
-        steer_receive(SteerReceive(cpus=(0,)), queues=queues)
+        steer_receive((0,), queues=queues)
 
 
 def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
     """Nothing would be steered."""
     with pytest.raises(OSError, match="has no receive queue"):
-        steer_receive(SteerReceive(cpus=(0,)), queues=tmp_path)
+        steer_receive((0,), queues=tmp_path)
 
 
 def test_a_kernel_that_makes_something_else_of_it_is_found_out(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is read back."""
     monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
     with pytest.raises(RuntimeError, match=r"should name the CPUs \[0, 4095\]; it has {'rx-0': \[0\], 'rx-1': \[0\]}"):
-        steer_receive(SteerReceive(cpus=(0, 4095)), queues=queues)
+        steer_receive((0, 4095), queues=queues)

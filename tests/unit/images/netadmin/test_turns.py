@@ -14,11 +14,12 @@ from images.netadmin.netadmin.processes import WORKER
 from images.netadmin.netadmin.turns import Reader, TurnsError
 from tests.support import canned_turns
 from tests.support.fake_kernel import FakeDiag, Proc, asked, refused
-from tuneproof.lab.protocol.observer import ReadTurns
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.observer import Observer as Program
 from tuneproof.lab.protocol.turns import Bucket, Histograms
 
 REAL_PREAD: Final = os.pread
-AT_ONCE: Final = ReadTurns(start_s=0.0, end_s=0.0)
+AT_ONCE: Final = call(Program.turns, 0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from tests.support.canned_tools import ab_said
 from tests.support.fake_stage import FakeStage
 from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation, AcceptRecord
 from tuneproof.lab.load.http_load import HttpLoad
-from tuneproof.lab.protocol.requests import RunTool
 from tuneproof.lab.subject.config import ERROR_LOG_PATH
 
 HTTP = HttpLoad(concurrency=8, requests=4000)
@@ -35,12 +34,12 @@ class LoggingStage(FakeStage):
     def __init__(self, log: Path, writes: str) -> None:
         super().__init__()
         self.log = log
-        self.answers[RunTool] = [ANSWER]
+        self.answers["run_tool"] = [ANSWER]
         self._writes = writes
 
     def do(self, what: str) -> None:
         """Let nginx write while the load runs: it appends, so the file grows again after it was emptied."""
-        if what == "RunTool":
+        if what == "run_tool":
             with self.log.open("a", encoding="ascii") as log:
                 log.write(self._writes)
         super().do(what)
@@ -62,7 +61,7 @@ def log(tmp_path: Path) -> Path:
 def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> None:
     """Nothing else is done between them than the load itself."""
     fake, plain = LoggingStage(log, EMPTY * 3 + OTHERS), FakeStage()
-    plain.answers[RunTool] = [ANSWER]
+    plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = HTTP.run(plain.stage, label="a-b1")
     assert fake.did == ["shell", *plain.did, "shell"]
@@ -100,7 +99,7 @@ def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_m
 def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:
     """Nothing is divided by zero, and the reason is the load's own."""
     fake = LoggingStage(log, EMPTY * 5)
-    fake.answers[RunTool] = [ab_said(completed=0, failed=0, seconds=2.0)]
+    fake.answers["run_tool"] = [ab_said(completed=0, failed=0, seconds=2.0)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
     assert observation.empty_accepts_per_request == 5
     assert observation.faults == ("no request was completed",)

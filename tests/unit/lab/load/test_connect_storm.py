@@ -6,7 +6,8 @@ from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sample,
 from tuneproof.errors import LabError
 from tuneproof.lab.load import waiting
 from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
-from tuneproof.lab.protocol.connections import StartStorm, StormSeen
+from tuneproof.lab.protocol.loadgen import Loadgen, StormSeen
+from tuneproof.lab.protocol.messages import call
 
 
 def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
@@ -19,7 +20,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject of whose 8 connects 5 stand within a second, and 2 later."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
-    fake.answers[StartStorm] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]
+    fake.answers["storm"] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]
     fake.samples = (sample(0.0, queued=0), sample(0.1, queued=5), sample(0.2, queued=3))
     fake.counters = [
         counters(),
@@ -35,13 +36,13 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
         "counters",
         "stop_workers",
         "watch",
-        "StartStorm",
+        "storm",
         "watched",
         "continue_workers",
         "counters",
         "sockets",
     ]
-    assert fake.asked == [StartStorm(address=ADDRESS, port=PORT, connections=8, wait_s=1.05)]
+    assert fake.asked == [call(Loadgen.storm, ADDRESS, PORT, 8, 1.05)]
     record = recorded.record
     assert (record.started_in_ms, record.unfinished, record.failed) == (12.5, 1, {"ECONNRESET": 3})
     assert (record.connections, record.queue_samples) == (8, fake.samples)
@@ -50,8 +51,8 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
 def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
     """They are busy enough."""
     ConnectStorm(connections=8, paused=False, wait_s=0.5).run(fake.stage, label="a-b1")
-    assert fake.did == ["counters", "watch", "StartStorm", "watched", "counters", "sockets"]
-    assert fake.asked == [StartStorm(address=ADDRESS, port=PORT, connections=8, wait_s=0.5)]
+    assert fake.did == ["counters", "watch", "storm", "watched", "counters", "sockets"]
+    assert fake.asked == [call(Loadgen.storm, ADDRESS, PORT, 8, 0.5)]
 
 
 def test_the_client_has_the_time_that_it_watches(fake: FakeStage) -> None:
@@ -61,7 +62,7 @@ def test_the_client_has_the_time_that_it_watches(fake: FakeStage) -> None:
     assert fake.lasts_s == [1.0, 91.0]
 
 
-@pytest.mark.parametrize("step", ["watch", "StartStorm", "watched"])
+@pytest.mark.parametrize("step", ["watch", "storm", "watched"])
 def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> None:
     """They would serve no later trial."""
     fake.failing[step] = LabError("no")
@@ -102,7 +103,7 @@ def test_a_queue_that_nobody_empties_is_an_error(fake: FakeStage) -> None:
 
 def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
     """Any other one counts."""
-    fake.answers[StartStorm] = [seen()]
+    fake.answers["storm"] = [seen()]
     nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
     assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
     assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()

@@ -16,20 +16,9 @@ from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import CallCounts, Rig, Told
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.protocol.codec import to_plain
-from tuneproof.lab.protocol.exchanges import (
-    Answer,
-    Connection,
-    Exchanged,
-    Flow,
-    Http2Statuses,
-    Http2Streams,
-    RunFlows,
-    TlsConnect,
-    TlsConnected,
-    TlsConnection,
-    TlsResume,
-)
-from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import Call, call
 from tuneproof.lab.protocol.observer import Calls, ListenerFigures
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH
 from tuneproof.lab.subject.supervisor import Said
@@ -45,7 +34,7 @@ CONNECTION = Connection(
     closed_by_server=True,
     open_s=0.5,
 )
-EXCHANGED = Exchanged(flows=((CONNECTION,),))
+EXCHANGED = ((CONNECTION,),)
 NEW, RESUMED = (
     TlsConnection(hellos=1, records=4, largest_record_bytes=4096, body_bytes=5, resumed=resumed)
     for resumed in (False, True)
@@ -65,14 +54,14 @@ class Around:
     def __init__(self) -> None:
         self.did: list[Any] = []
         self.workers: list[tuple[types.SimpleNamespace, ...]] = [(types.SimpleNamespace(pid=7),)]
-        self.answers: dict[type[Question[Any]], object] = {
-            RunFlows: EXCHANGED,
-            Http2Streams: Http2Statuses(statuses=(200, 503)),
-            TlsConnect: TlsConnected(connections=(NEW, NEW)),
-            TlsResume: TlsConnected(connections=(RESUMED,)),
+        self.answers: dict[str, object] = {
+            "flows": EXCHANGED,
+            "http2": (200, 503),
+            "tls_connect": (NEW, NEW),
+            "tls_resume": (RESUMED,),
         }
         self.clients: Iterator[str] = iter(())
-        self.asked: list[tuple[Question[Any], float]] = []
+        self.asked: list[tuple[Call[Any], float]] = []
         self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
 
     @property
@@ -113,15 +102,15 @@ class Around:
     def _workers(self) -> object:
         return self.workers.pop(0) if len(self.workers) > 1 else self.workers[0]
 
-    def _ask(self, question: Question[A], *, lasts_s: float) -> A:
-        self.did.append((question.kind, getattr(question, "port")))  # noqa: B009 - all that a rig asks have one
-        self.asked.append((question, lasts_s))
-        return cast("A", self.answers[type(question)])
+    def _ask(self, asked: Call[A], *, lasts_s: float) -> A:
+        self.did.append((asked.function, asked.arguments["port"]))
+        self.asked.append((asked, lasts_s))
+        return cast("A", self.answers[asked.function])
 
     @property
     def sources(self) -> list[tuple[str, ...]]:
         """Where the flows' connections came from."""
-        return [question.sources for question, _ in self.asked if isinstance(question, RunFlows)]
+        return [asked.arguments["sources"] for asked, _ in self.asked if asked.function == "flows"]
 
 
 def rig(around: Around) -> Rig:
@@ -172,11 +161,13 @@ def test_what_the_client_tells_is_kept_as_evidence() -> None:
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
     record = load.run(around.stage, label="arm-b1").record
-    asked = RunFlows(address="172.18.0.4", port=8000, flows=(Flow(path="/x"),))
-    assert record == CountedRecord(figures={"ok": 1}, seen=(Told(question="RunFlows", asked=asked, answer=EXCHANGED),))
+    asked = call(Loadgen.flows, "172.18.0.4", 8000, (Flow(path="/x"),))
+    assert record == CountedRecord(
+        figures={"ok": 1}, seen=(Told(function="flows", asked=asked.arguments, answer=EXCHANGED),)
+    )
     (told,) = json.loads(json.dumps(to_plain(record)))["seen"]
-    assert (told["question"], told["asked"]["flows"][0]["path"]) == ("RunFlows", "/x")
-    assert [answer["status"] for answer in told["answer"]["flows"][0][0]["answers"]] == [200, 0]
+    assert (told["function"], told["asked"]["flows"][0]["path"]) == ("flows", "/x")
+    assert [answer["status"] for answer in told["answer"][0][0]["answers"]] == [200, 0]
 
 
 def test_flows_come_back_as_values() -> None:
@@ -185,9 +176,9 @@ def test_flows_come_back_as_values() -> None:
     ((connection,),) = rig(around).flows(Flow(), port=8443)
     assert connection.closed_by_server
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
-    assert around.asked == [(RunFlows(address="172.18.0.4", port=8443, flows=(Flow(),)), 30.0)]
+    assert around.asked == [(call(Loadgen.flows, "172.18.0.4", 8443, (Flow(),)), 30.0)]
     assert list(rig(around).http2(2, port=8002)) == [200, 503]
-    assert around.asked[1:] == [(Http2Streams(address="172.18.0.4", port=8002, streams=2), 0.0)]
+    assert around.asked[1:] == [(call(Loadgen.http2, "172.18.0.4", 8002, 2), 0.0)]
 
 
 def test_the_client_has_the_time_of_the_slowest_flow() -> None:
@@ -195,8 +186,7 @@ def test_the_client_has_the_time_of_the_slowest_flow() -> None:
     around = Around()
     rig(around).flows(Flow(timeout_s=3.0), Flow(timeout_s=90.0), Flow(timeout_s=2.0))
     ((asked, lasts_s),) = around.asked
-    assert isinstance(asked, RunFlows)
-    assert [flow.timeout_s for flow in asked.flows] == [3.0, 90.0, 2.0]
+    assert [flow.timeout_s for flow in asked.arguments["flows"]] == [3.0, 90.0, 2.0]
     assert lasts_s == 90
 
 
@@ -206,8 +196,8 @@ def test_sessions_of_tls_are_made_and_gone_on_with() -> None:
     assert list(rig(around).tls_connect(2, port=8443, path="/x", version="1.2")) == [NEW, NEW]
     assert list(rig(around).tls_resume([1], port=8443)) == [RESUMED]
     assert around.asked == [
-        (TlsConnect(address="172.18.0.4", port=8443, count=2, path="/x", version="1.2"), 2),
-        (TlsResume(address="172.18.0.4", port=8443, which=(1,)), 1),
+        (call(Loadgen.tls_connect, "172.18.0.4", 8443, 2, "/x", "1.2"), 2),
+        (call(Loadgen.tls_resume, "172.18.0.4", 8443, (1,)), 1),
     ]
 
 
@@ -243,7 +233,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
     _, counts = rig(around).behind_stopped_workers(Flow(connections=2))
     assert counts["read"].made == 7
     assert around.did[0] == "stop workers"
-    assert sorted(map(str, around.did[1:])) == ["('RunFlows', 8000)", "continue workers"]
+    assert sorted(map(str, around.did[1:])) == ["('flows', 8000)", "continue workers"]
 
 
 def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
@@ -303,7 +293,7 @@ def test_what_is_read_during_flows_comes_back() -> None:
     """And the flows are waited for."""
     around = Around()
     assert rig(around).during(Flow(), read=lambda: 5) == 5
-    assert around.did == [("RunFlows", 8000)]
+    assert around.did == [("flows", 8000)]
 
 
 def test_logs_and_settings_are_read() -> None:

@@ -9,7 +9,8 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load import fresh_workers, waiting
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.load.observer import WorkerFigures
-from tuneproof.lab.protocol.connections import Held, Hold, Release, Released
+from tuneproof.lab.protocol.loadgen import Held, Loadgen
+from tuneproof.lab.protocol.messages import call
 
 LOAD = HeldConnections(connections=200, steps=2)
 OLD = (worker(11), worker(12))
@@ -34,8 +35,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]
     fake.workers = [OLD, steps[0], *steps]
     fake.cgroups = [cgroup(usage=10 * MIB + 100 * step * 5000) for step in range(3)]
-    fake.answers[Hold] = [held(100), held(200)]
-    fake.answers[Release] = [Released(released=200, closed_since=0)]
+    fake.answers["hold"] = [held(100), held(200)]
     return fake
 
 
@@ -43,11 +43,11 @@ def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_e
     """Then they are released, and waited for: the next trial must not find them."""
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
     LOAD.run(fake.stage, label="a-b1")
-    step = ["Hold", "workers", "cgroup"]
+    step = ["hold", "workers", "cgroup"]
     fresh = ["workers", "reload", "workers"]
-    assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "Release", *["sockets"] * 3]
-    hold = Hold(address=ADDRESS, port=PORT, path="/hold", count=100)
-    assert fake.asked == [hold, hold, Release()]
+    assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "release", *["sockets"] * 3]
+    hold = call(Loadgen.hold, ADDRESS, PORT, "/hold", 100)
+    assert fake.asked == [hold, hold, call(Loadgen.release)]
 
 
 def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
@@ -65,7 +65,7 @@ def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
 
 def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -> None:
     """The slopes are those of connections that stand."""
-    fake.answers[Hold] = [held(97, ECONNREFUSED=2, HTTP_502=1), held(196, ECONNREFUSED=1, EAGAIN=2)]
+    fake.answers["hold"] = [held(97, ECONNREFUSED=2, HTTP_502=1), held(196, ECONNREFUSED=1, EAGAIN=2)]
     recorded = LOAD.run(fake.stage, label="a-b1")
     assert recorded.record.failed == {"ECONNREFUSED": 3, "HTTP 502": 1, "EAGAIN": 2}
     observation = LOAD.observe(recorded)

@@ -10,7 +10,7 @@ from tests.support.canned_tools import ab_said, wrk_said
 from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, sockets, worker
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
-from tuneproof.lab.protocol.requests import AbTimes, RunTool, ToolSaid
+from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
 
 ANSWER = ab_said(
     completed=4000,
@@ -27,7 +27,7 @@ WRK_ANSWER = wrk_said(completed=4000, failed=40)
 def stage(answer: ToolSaid = ANSWER) -> FakeStage:
     """Return a subject that opened 3000 connections to its upstream, with two workers that waited for their CPU."""
     fake = FakeStage()
-    fake.answers[RunTool] = [answer]
+    fake.answers["run_tool"] = [answer]
     fake.workers = [
         (
             worker(11, voluntary_switches=1000, wait_s=5.0, run_s=8.0),
@@ -52,19 +52,20 @@ def observed(fake: FakeStage, *, tool: str = AB) -> HttpObservation:
     return load.observe(load.run(fake.stage, label="a-b1"))
 
 
-def asked_of(fake: FakeStage) -> RunTool:
+def asked_of(fake: FakeStage) -> Tool:
     """Return the one thing that the client was asked."""
     (asked,) = fake.asked
-    assert isinstance(asked, RunTool)
-    return asked
+    tool = asked.arguments["tool"]
+    assert isinstance(tool, Tool)
+    return tool
 
 
 def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
     """Only the load is between them; the sockets that it left are looked at afterwards."""
     fake = stage()
     HttpLoad(concurrency=50, requests=4000).run(fake.stage, label="a-b1")
-    assert fake.did == ["counters", "workers", "RunTool", "workers", "counters", "sockets"]
-    assert asked_of(fake) == RunTool(
+    assert fake.did == ["counters", "workers", "run_tool", "workers", "counters", "sockets"]
+    assert asked_of(fake) == Tool(
         tool="ab",
         address=ADDRESS,
         port=PORT,

@@ -2,8 +2,8 @@
 
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage
 from tuneproof.lab.load.base import Outcome
-from tuneproof.lab.load.impatient_clients import DepartureObservation, ImpatientClients
-from tuneproof.lab.protocol.exchanges import Answer, Connection, Exchanged, RunFlows
+from tuneproof.lab.load.impatient_clients import DepartureObservation, Exchanged, ImpatientClients
+from tuneproof.lab.protocol.exchanges import Answer, Connection
 
 
 def connection(*, complete: bool) -> Connection:
@@ -31,12 +31,11 @@ def observed(*flows: tuple[Connection, ...]) -> DepartureObservation:
 def test_some_have_all_the_patience_and_some_have_none() -> None:
     """On connections of their own, for an answer that comes fast."""
     fake = FakeStage()
-    fake.answers[RunFlows] = [Exchanged(flows=((STAYED,) * 3, (LEFT,) * 2))]
+    fake.answers["flows"] = [((STAYED,) * 3, (LEFT,) * 2)]
     recorded = ImpatientClients(patient=3, impatient=2, answer_ms=40, patience_s=0.01).run(fake.stage, label="b1")
     (asked,) = fake.asked
-    assert isinstance(asked, RunFlows)
-    assert (asked.address, asked.port) == (ADDRESS, PORT)
-    patient, impatient = asked.flows
+    assert (asked.function, asked.arguments["address"], asked.arguments["port"]) == ("flows", ADDRESS, PORT)
+    patient, impatient = asked.arguments["flows"]
     assert (patient.connections, impatient.connections) == (3, 2)
     assert patient.path == impatient.path == "/wait/40"
     assert impatient.timeout_s == 0.01 < patient.timeout_s

@@ -11,8 +11,8 @@ from tests.support.canned_trials import stall_record, window_of
 from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.load.instrument import check_loop_probe
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Answered, Question
-from tuneproof.lab.protocol.stall import Go, Prepare, Prepared, Went
+from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.stall import Trial, Went
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
@@ -41,7 +41,7 @@ class Instrument:
         self._lags_ms = lags_ms
         self._stop = stop
         self._measure = measure
-        self.plans: list[Prepare] = []
+        self.plans: list[Trial] = []
         self.commands: list[Sequence[str]] = []
 
     @property
@@ -58,15 +58,15 @@ class Instrument:
             ),
         )
 
-    def timed(self, question: Question[Any]) -> Answered[Prepared]:
+    def timed(self, asked: Call[Any]) -> Answered[float]:
         """Prepare a trial as the load generators do."""
-        assert isinstance(question, Prepare)
-        self.plans.append(question)
-        return Answered(answer=Prepared(ready_s=100.0), took_s=0.0, machine=MachineShares())
+        assert asked.function == "prepare"
+        self.plans.append(asked.arguments["trial"])
+        return Answered(answer=100.0, took_s=0.0, machine=MachineShares())
 
-    def ask(self, question: Question[Any]) -> Went:
+    def ask(self, asked: Call[Any]) -> Went:
         """Run its window."""
-        assert isinstance(question, Go)
+        assert asked.function == "go"
         if self.plans[-1].trial != "instrument":
             return Went(window=window_of(stall_record()))
         self._measure()

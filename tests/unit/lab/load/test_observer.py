@@ -2,36 +2,22 @@
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from tests.support import canned_turns
-from tests.support.fake_stage import over_the_wire
+from tests.support.joined import Joined
 from tuneproof.errors import LabError
 from tuneproof.lab.load.observer import Counters, Observer, SocketFigures, SoftnetFigures, WorkerFigures
+from tuneproof.lab.protocol import observer as protocol
 from tuneproof.lab.protocol.codec import from_plain, to_plain
-from tuneproof.lab.protocol.messages import Done, Question
 from tuneproof.lab.protocol.observer import (
     Calls,
-    CallsMade,
     CounterTexts,
-    EndWatch,
     ListenerFigures,
-    Print,
-    Printed,
     ProcessTexts,
-    ReadCalls,
-    ReadCounters,
-    ReadSockets,
-    ReadSysctl,
-    ReadTurns,
-    ReadWorkers,
-    Signal,
     SocketCounts,
-    StartWatch,
-    Sysctl,
-    Watched,
     WatchSample,
     WorkerTexts,
 )
@@ -39,8 +25,6 @@ from tuneproof.lab.protocol.turns import Turns
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.channel import Channel
-
-A = TypeVar("A")
 
 # Some of the lines that the kernel prints.
 STATUS = """\
@@ -86,90 +70,76 @@ TURNS = Turns(
     workers=(canned_turns.worker(9, read=[(67, 2, 3000)]), canned_turns.worker(12)), start_s=12.5, end_s=13.75
 )
 CALLS = {"read": Calls(made=7, failed=1, moved_bytes=4096)}
-ANSWERS: dict[type[Question[Any]], object] = {
-    ReadCounters: COUNTERS,
-    ReadWorkers: WorkerTexts(workers=(texts(9), texts(12)), at_s=12.5),
-    ReadSockets: SocketCounts(
-        listeners=(ListenerFigures(queued=3, backlog=511),),
-        local={10: 1, 1: 4},
-        others={6: 2, 1: 1},
-        send_queue_bytes=1234,
-        unread_bytes=(77,),
-    ),
-    ReadSysctl: Sysctl(value="4096"),
-    Print: Printed(text="State Recv-Q\n"),
-    StartWatch: Done(),
-    EndWatch: Watched(samples=SAMPLES),
-    ReadTurns: TURNS,
-    ReadCalls: CallsMade(calls=CALLS),
-    Signal: Done(),
-}
+SOCKETS = SocketCounts(
+    listeners=(ListenerFigures(queued=3, backlog=511),),
+    local={10: 1, 1: 4},
+    others={6: 2, 1: 1},
+    send_queue_bytes=1234,
+    unread_bytes=(77,),
+)
 
 
-# Every method of the library's side, with the question that it asks.
-QUESTIONS: dict[str, Question[Any]] = {
-    "counters": ReadCounters(),
-    "workers": ReadWorkers(),
-    "sockets": ReadSockets(port=8000),
-    "sysctl": ReadSysctl(name="net.core.somaxconn"),
-    "printed": Print(what="sockets"),
-    "watch": StartWatch(port=8000, interval_s=0.05),
-    "watched": EndWatch(),
-    "turns": ReadTurns(start_s=12.5, end_s=112.5),
-    "calls": ReadCalls(),
-    "stop_workers": Signal(name="STOP", to="workers"),
-    "continue_workers": Signal(name="CONT", to="workers"),
-    "reload": Signal(name="HUP", to="master"),
-}
-ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "sockets": (8000,),
-    "sysctl": ("net.core.somaxconn",),
-    "printed": ("sockets",),
-    "watch": (8000,),
-    "turns": (12.5, 112.5),
-}
-
-
-class Program:
-    """An observer's channel that knows its answers by heart.
+class Canned:
+    """An observer's program that knows its answers by heart.
 
     Attributes:
-        answers: Its answers, by kind of question; an error is raised.
-        asked: Every question.
-        lasts_s: How long doing it takes at least, as it was told.
-        closed: Whether the conversation has ended.
+        signals: What was sent, to whom.
+        watches: Ports and intervals.
     """
 
     def __init__(self) -> None:
-        self.answers = dict(ANSWERS)
-        self.asked: list[Question[Any]] = []
-        self.lasts_s: list[float] = []
-        self.closed = False
+        self.read_counters = COUNTERS
+        self.read_workers = WorkerTexts(workers=(texts(9), texts(12)), at_s=12.5)
+        self.signals: list[tuple[str, str]] = []
+        self.watches: list[tuple[int, float]] = []
 
-    def ask(self, question: Question[A], *, lasts_s: float = 0.0) -> A:
-        """Answer."""
-        self.lasts_s.append(lasts_s)
-        self.asked.append(over_the_wire(type(question), question))
-        answer = self.answers[type(question)]
-        if isinstance(answer, LabError):
-            raise answer
-        return over_the_wire(question.answer_type(), answer)
+    def counters(self) -> CounterTexts:  # noqa: D102 - these do what their protocol says
+        return self.read_counters
 
-    def close(self) -> None:
-        """End."""
-        self.closed = True
+    def workers(self) -> WorkerTexts:  # noqa: D102
+        return self.read_workers
+
+    def sockets(self, port: int) -> SocketCounts:  # noqa: D102
+        return {8000: SOCKETS}[port]
+
+    def sysctl(self, name: str) -> str | None:  # noqa: D102
+        return {"net.core.somaxconn": "4096"}.get(name)
+
+    def printed(self, what: str) -> str:  # noqa: D102
+        return {"sockets": "State Recv-Q\n"}[what]
+
+    def watch(self, port: int, interval_s: float) -> None:  # noqa: D102
+        self.watches.append((port, interval_s))
+
+    def watched(self) -> tuple[WatchSample, ...]:  # noqa: D102
+        return SAMPLES
+
+    def turns(self, start_s: float, end_s: float) -> Turns:  # noqa: D102
+        return dataclasses.replace(TURNS, start_s=start_s, end_s=end_s)
+
+    def calls(self) -> dict[str, Calls]:  # noqa: D102
+        return CALLS
+
+    def signal(self, name: str, to: str) -> None:  # noqa: D102
+        self.signals.append((name, to))
 
 
 @pytest.fixture
-def program() -> Program:
+def program() -> Canned:
     """A program that answers everything."""
-    return Program()
+    return Canned()
 
 
 @pytest.fixture
-def observer(program: Program) -> Observer:
+def channel(program: Canned) -> Joined:
+    """The way to it."""
+    return Joined(protocol.Observer, program)
+
+
+@pytest.fixture
+def observer(channel: Joined) -> Observer:
     """The library's side of it."""
-    return Observer(cast("Channel", program))
+    return Observer(cast("Channel", channel))
 
 
 def counters(*, at_s: float, softnet: tuple[SoftnetFigures, ...] = (), **values: int) -> Counters:
@@ -182,24 +152,12 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
     return SoftnetFigures(processed=processed, dropped=dropped, squeezed=squeezed)
 
 
-@pytest.mark.parametrize("method", QUESTIONS)
-def test_every_method_asks_its_question(method: str, observer: Observer, program: Program) -> None:
-    """Once; only turns are asked for over a time that is longer than an answer may take."""
-    getattr(observer, method)(*ARGUMENTS.get(method, ()))
-    assert program.asked == [QUESTIONS[method]]
-    assert program.lasts_s == [100.0 if method == "turns" else 0.0]
-
-
-@pytest.mark.parametrize("method", QUESTIONS)
-def test_an_error_is_an_error_of_the_lab(method: str, observer: Observer, program: Program) -> None:
-    """The program's own words are the message, for every question; where it was is said, too."""
-    words = "PermissionError: [Errno 13] Permission denied: '/proc/1/io'"
-    question = QUESTIONS[method]
-    program.answers[type(question)] = LabError(words, where=f"container netadmin-subject, {question.kind}")
-    with pytest.raises(LabError) as caught:
-        getattr(observer, method)(*ARGUMENTS.get(method, ()))
-    assert caught.value.what == words
-    assert caught.value.where == f"container netadmin-subject, {question.kind}"
+def test_signals_go_to_workers_or_to_the_master(observer: Observer, program: Canned) -> None:
+    """To stop them, to let them go on, to reload."""
+    observer.stop_workers()
+    observer.continue_workers()
+    observer.reload()
+    assert program.signals == [("STOP", "workers"), ("CONT", "workers"), ("HUP", "master")]
 
 
 def test_counters_are_read_with_those_of_each_cpu(observer: Observer) -> None:
@@ -220,9 +178,9 @@ def test_counters_are_read_with_those_of_each_cpu(observer: Observer) -> None:
     ],
     ids=["no-counters", "no-names", "no-softnet"],
 )
-def test_counters_in_another_format_are_an_error(told: CounterTexts, observer: Observer, program: Program) -> None:
+def test_counters_in_another_format_are_an_error(told: CounterTexts, observer: Observer, program: Canned) -> None:
     """Of a kernel that nobody knows yet; the message says what was expected."""
-    program.answers[ReadCounters] = told
+    program.read_counters = told
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         observer.counters()
 
@@ -236,16 +194,16 @@ def test_each_worker_has_the_time_of_its_reading(observer: Observer) -> None:
 
 
 @pytest.mark.parametrize("state", ["R (running)", "D (disk sleep)", "T (stopped)"])
-def test_a_worker_that_could_go_on_is_not_asleep(state: str, observer: Observer, program: Program) -> None:
+def test_a_worker_that_could_go_on_is_not_asleep(state: str, observer: Observer, program: Canned) -> None:
     """Nor one that others keep from it."""
     busy = texts(9, status=STATUS.replace("S (sleeping)", state))
-    program.answers[ReadWorkers] = WorkerTexts(workers=(busy, texts(12)), at_s=12.5)
+    program.read_workers = WorkerTexts(workers=(busy, texts(12)), at_s=12.5)
     assert [worker.is_asleep for worker in observer.workers()] == [False, True]
 
 
-def test_a_worker_that_has_ended_is_left_out(observer: Observer, program: Program) -> None:
+def test_a_worker_that_has_ended_is_left_out(observer: Observer, program: Canned) -> None:
     """A zombie still has its files, but no memory any more."""
-    program.answers[ReadWorkers] = WorkerTexts(workers=(texts(9, status=ZOMBIE), texts(12)), at_s=12.5)
+    program.read_workers = WorkerTexts(workers=(texts(9, status=ZOMBIE), texts(12)), at_s=12.5)
     assert [worker.pid for worker in observer.workers()] == [12]
 
 
@@ -262,10 +220,10 @@ def test_a_worker_that_has_ended_is_left_out(observer: Observer, program: Progra
     ids=["status", "unit", "own-memory", "switches", "schedstat", "io"],
 )
 def test_a_worker_in_another_format_is_an_error(
-    worker: ProcessTexts, expected: str, observer: Observer, program: Program
+    worker: ProcessTexts, expected: str, observer: Observer, program: Canned
 ) -> None:
     """A zero in the place of a figure that is not there would be believed."""
-    program.answers[ReadWorkers] = WorkerTexts(workers=(worker,), at_s=12.5)
+    program.read_workers = WorkerTexts(workers=(worker,), at_s=12.5)
     with pytest.raises(LabError, match=f"nginx's workers cannot be read: .*{expected}"):
         observer.workers()
 
@@ -286,33 +244,34 @@ def test_a_watch_has_its_samples_in_order(observer: Observer) -> None:
     assert observer.watched() == SAMPLES
 
 
-def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Program) -> None:
+def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Canned) -> None:
     """The interval goes to the program as it is."""
+    observer.watch(8000)
     observer.watch(8001, interval_s=0.2)
-    assert program.asked == [StartWatch(port=8001, interval_s=0.2)]
+    assert program.watches == [(8000, 0.05), (8001, 0.2)]
 
 
-def test_turns_are_those_of_each_worker(observer: Observer) -> None:
-    """With the time that they were really read over."""
+def test_turns_are_those_of_each_worker(observer: Observer, channel: Joined) -> None:
+    """With the time that they were really read over, which the program is given."""
     turns = observer.turns(12.5, 112.5)
-    assert turns == TURNS
+    assert (turns.workers, turns.start_s, turns.end_s) == (TURNS.workers, 12.5, 112.5)
+    assert channel.lasts_s == [100.0]
     assert [(worker.pid, worker.turn_bytes_p50) for worker in turns.workers] == [(9, 1500), (12, None)]
 
 
-def test_settings_calls_and_texts_come_back_as_values(observer: Observer, program: Program) -> None:
+def test_settings_calls_and_texts_come_back_as_values(observer: Observer) -> None:
     """A sysctl that the kernel does not have is None."""
     assert observer.sysctl("net.core.somaxconn") == "4096"
-    program.answers[ReadSysctl] = Sysctl(value=None)
     assert observer.sysctl("net.core.none") is None
     assert observer.calls() == CALLS
     assert observer.printed("sockets") == b"State Recv-Q\n"
 
 
-def test_closing_ends_the_conversation(observer: Observer, program: Program) -> None:
+def test_closing_ends_the_conversation(observer: Observer, channel: Joined) -> None:
     """The program sees the end of its input."""
-    assert not program.closed
+    assert not channel.closed
     observer.close()
-    assert program.closed
+    assert channel.closed
 
 
 def test_a_difference_is_what_was_added_in_between() -> None:

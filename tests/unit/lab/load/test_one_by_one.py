@@ -8,38 +8,42 @@ from tests.support.canned_trials import fast_request
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage, about
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
-from tuneproof.lab.protocol.requests import OneByOneSeen, RequestOneByOne
+from tuneproof.lab.protocol.loadgen import Loadgen, Round, RoundSeen
+from tuneproof.lab.protocol.messages import call
 
 TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
 
-def answer(*totals_ms: float) -> OneByOneSeen:
+def answer(*totals_ms: float) -> RoundSeen:
     """Requests that were cut short after a second, beside downloads of 4 MB/s."""
     requests = tuple(fast_request(total_ms, complete=total_ms < 1000) for total_ms in totals_ms)
-    return OneByOneSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
+    return RoundSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
 
 
-def run(load: OneByOne, seen: OneByOneSeen | None = None) -> tuple[FakeStage, Outcome[OneByOneSeen]]:
+def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outcome[RoundSeen]]:
     """Run a round; return the stage and what was recorded."""
     fake = FakeStage()
-    fake.answers[RequestOneByOne] = [seen or answer(*TOTALS_MS)]
+    fake.answers["one_by_one"] = [seen or answer(*TOTALS_MS)]
     return fake, load.run(fake.stage, label="a-b1")
 
 
 def test_a_round_is_the_articles_unless_told_otherwise() -> None:
     """Four downloads of the large file, and a second for each small one; nothing else is touched."""
     fake, recorded = run(OneByOne())
-    assert fake.did == ["RequestOneByOne"]
+    assert fake.did == ["one_by_one"]
     assert fake.asked == [
-        RequestOneByOne(
-            address=ADDRESS,
-            port=PORT,
-            fast_path="/small.bin",
-            requests=17,
-            timeout_s=1.0,
-            bulk_path="/bulk.bin",
-            bulk_downloads=4,
-            trial="a-b1",
+        call(
+            Loadgen.one_by_one,
+            Round(
+                address=ADDRESS,
+                port=PORT,
+                fast_path="/small.bin",
+                requests=17,
+                timeout_s=1.0,
+                bulk_path="/bulk.bin",
+                bulk_downloads=4,
+                trial="a-b1",
+            ),
         )
     ]
     assert recorded.record == answer(*TOTALS_MS)

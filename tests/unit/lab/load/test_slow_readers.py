@@ -11,7 +11,8 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load import fresh_workers, slow_readers
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
-from tuneproof.lab.protocol.connections import EndSlowReaders, SlowReadersSeen, StartSlowReaders
+from tuneproof.lab.protocol.loadgen import Loadgen, SlowReadersSeen, SlowReading
+from tuneproof.lab.protocol.messages import call
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))
@@ -38,7 +39,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     fake.samples = (sample(0.0, 2 * MIB, 2 * MIB), sample(0.1, 8 * MIB, 3 * MIB), sample(0.2, 6 * MIB, 3 * MIB))
     fake.cgroups = [cgroup(oom_kills=1), cgroup(usage=20 * MIB, anon=8 * MIB, file=3 * MIB, oom_kills=1)]
     fake.sockets = [sockets(send_queue_bytes=123_456)]
-    fake.answers[EndSlowReaders] = [
+    fake.answers["end_slow_readers"] = [
         SlowReadersSeen(alive=2, ended=1, failed={"ECONNREFUSED": 4}, read_bytes=5, unread_bytes=654_321)
     ]
     return fake
@@ -70,15 +71,16 @@ def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: F
     assert looks > 1
     assert fake.did == [
         *["workers", "reload", "workers"],
-        *["workers", "cgroup", "watch", "StartSlowReaders"],
+        *["workers", "cgroup", "watch", "start_slow_readers"],
         *["workers", *["sockets", "workers"] * looks],
-        *["sockets", "cgroup", "EndSlowReaders", "watched", "workers"],
+        *["sockets", "cgroup", "end_slow_readers", "watched", "workers"],
     ]
     assert fake.asked == [
-        StartSlowReaders(
-            address=ADDRESS, port=PORT, path="/bulk.bin", count=3, interval_s=3.0, read_bytes=1, hold_s=12.0
+        call(
+            Loadgen.start_slow_readers,
+            SlowReading(address=ADDRESS, port=PORT, path="/bulk.bin", count=3, interval_s=3.0, read_bytes=1),
         ),
-        EndSlowReaders(),
+        call(Loadgen.end_slow_readers),
     ]
     record = recorded.record
     assert record.rss_samples == fake.samples
@@ -159,13 +161,10 @@ def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int
     assert observation.temp_file_bytes == 0
 
 
-def test_the_client_may_take_as_long_as_the_readers_may(fake: FakeStage) -> None:
-    """Its answer comes at once when it is told to end them, and at their own end at the latest."""
+def test_the_client_is_told_how_to_read(fake: FakeStage) -> None:
+    """Until it is told to end."""
     SlowReaders(readers=1, longest_s=90.0, interval_s=0.5, path="/film.bin").run(fake.stage, label="a-b1")
-    assert fake.lasts_s == [0.0, 90.0]
-    started = fake.asked[0]
-    assert isinstance(started, StartSlowReaders)
-    assert started.hold_s == 90
+    started = fake.asked[0].arguments["asked"]
     assert (started.interval_s, started.path) == (0.5, "/film.bin")
 
 

@@ -8,8 +8,8 @@ import pytest
 from tuneproof.errors import LabError
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Answered, Question
-from tuneproof.lab.protocol.requests import Gaps, LookForGaps
+from tuneproof.lab.protocol.loadgen import Gaps, Loadgen
+from tuneproof.lab.protocol.messages import Answered, Call, call
 
 if TYPE_CHECKING:
     from tuneproof.lab.network.agent import LinkAgent
@@ -27,10 +27,10 @@ class Conversation:
 
     def __init__(self, answer: Gaps | LabError) -> None:
         self._answer = answer
-        self.asked: list[tuple[Question[Any], float]] = []
+        self.asked: list[tuple[Call[Any], float]] = []
         self.closed = 0
 
-    def timed(self, question: Question[Any], *, lasts_s: float) -> Answered[Gaps]:
+    def timed(self, question: Call[Any], *, lasts_s: float) -> Answered[Gaps]:
         """Return the answer."""
         self.asked.append((question, lasts_s))
         if isinstance(self._answer, LabError):
@@ -147,7 +147,7 @@ def test_a_question_goes_to_the_client_with_the_time_that_it_lasts() -> None:
     """Its one program answers all of them; what comes back is the answer, or the answer and what belongs to it."""
     stand_in = StandInLab()
     stage = stand_in.stage()
-    look = LookForGaps(seconds=5.0)
+    look = call(Loadgen.gaps, 5.0)
     assert stage.ask(look, lasts_s=5.0) == GAPS
     assert stage.timed(look) == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=1.5))
     (client,) = stand_in.conversations
@@ -157,8 +157,8 @@ def test_a_question_goes_to_the_client_with_the_time_that_it_lasts() -> None:
 
 def test_what_the_client_cannot_do_is_an_error_with_its_words() -> None:
     """Those of its channel, which has named question and container already."""
-    stage = StandInLab(LabError("no more file descriptors", where="container client, LookForGaps")).stage()
+    stage = StandInLab(LabError("no more file descriptors", where="container client, gaps")).stage()
     with pytest.raises(LabError) as caught:
-        stage.ask(LookForGaps(seconds=1.0))
+        stage.ask(call(Loadgen.gaps, 1.0))
     assert caught.value.what == "no more file descriptors"
-    assert caught.value.where == "container client, LookForGaps"
+    assert caught.value.where == "container client, gaps"

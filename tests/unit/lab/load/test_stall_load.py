@@ -24,9 +24,8 @@ from tuneproof.lab.load.observer import Observer
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Answered, Question, parse_answer
-from tuneproof.lab.protocol.observer import ReadTurns
-from tuneproof.lab.protocol.stall import Go, Prepare, Prepared, Went, Window
+from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.stall import Trial, Went, Window
 from tuneproof.lab.protocol.turns import Turns
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Program:
         self._seen = window() if seen is None else seen
         self._prepared = prepared
         self._together = together
-        self.specs: list[Prepare] = []
+        self.specs: list[Trial] = []
         self.starts_s: list[float] = []
 
     @property
@@ -82,22 +81,22 @@ class Program:
         """This object, where a channel is wanted."""
         return cast("Channel", self)
 
-    def timed(self, question: Question[Any]) -> Answered[Prepared]:
+    def timed(self, asked: Call[Any]) -> Answered[float]:
         """Prepare a trial as the program would."""
         self._together()
-        assert isinstance(question, Prepare)
-        self.specs.append(over_the_wire(Prepare, question))
+        assert asked.function == "prepare"
+        self.specs.append(over_the_wire(Trial, asked.arguments["trial"]))
         ready_s = self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
         time.sleep(self._round_trip_s)
         if self._prepared:
             raise self._prepared
-        return Answered(answer=Prepared(ready_s=ready_s), took_s=0.0, machine=MachineShares())
+        return Answered(answer=ready_s, took_s=0.0, machine=MachineShares())
 
-    def ask(self, question: Question[Any]) -> Went:
+    def ask(self, asked: Call[Any]) -> Went:
         """Run its window as the program would."""
         self._together()
-        assert isinstance(question, Go)
-        self.starts_s.append(question.start_s)
+        assert asked.function == "go"
+        self.starts_s.append(asked.arguments["start_s"])
         if isinstance(self._seen, LabError):
             raise self._seen
         if isinstance(self._seen, float):
@@ -148,16 +147,17 @@ class Recorder:
         self._together = together
         self.windows_s: list[tuple[float, float]] = []
 
-    def ask(self, question: Question[Any], *, lasts_s: float) -> Turns:
+    def ask(self, asked: Call[Any], *, lasts_s: float) -> Turns:
         """Answer as the program would."""
-        assert isinstance(question, ReadTurns)
-        assert lasts_s == question.end_s - question.start_s
-        self.windows_s.append((question.start_s, question.end_s))
+        assert asked.function == "turns"
+        start_s, end_s = asked.arguments["start_s"], asked.arguments["end_s"]
+        assert lasts_s == end_s - start_s
+        self.windows_s.append((start_s, end_s))
         self._together()
         if self._error:
             raise LabError(self._error)
         workers = (canned_turns.worker(11, read=[(67, 2, 3000)]), canned_turns.worker(12))
-        return Turns(workers=workers, start_s=question.start_s, end_s=question.end_s)
+        return Turns(workers=workers, start_s=start_s, end_s=end_s)
 
     @property
     def observer(self) -> Observer:
@@ -171,9 +171,9 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
-        def ask(self, question: Question[Any]) -> Went:
+        def ask(self, asked: Call[Any]) -> Went:
             both.wait()
-            return super().ask(question)
+            return super().ask(asked)
 
     client, recorder = Meeting(), Recorder(together=both.wait)
     programs = types.SimpleNamespace(loadgen=client, prober=Program() if has_prober else None)
@@ -251,7 +251,7 @@ def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
     )
     assert window_of(asked(client, plan=plan)) == seen
     assert client.specs == [
-        Prepare(
+        Trial(
             address="172.18.0.2",
             port=8000,
             trial="a-b1",
@@ -408,16 +408,16 @@ class Process:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def timed(self, question: Question[A]) -> Answered[A]:
+    def timed(self, question: Call[A]) -> Answered[A]:
         """Send a line, return the answer in the line that comes back."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{question.line(1)}\n")
-        answered = parse_answer(question, json.loads(self._process.stdout.readline()))
+        answered = question.parse_answer(json.loads(self._process.stdout.readline()))
         assert isinstance(answered, Answered), answered
         return answered
 
-    def ask(self, question: Question[A]) -> A:
+    def ask(self, question: Call[A]) -> A:
         """Return the answer alone."""
         return self.timed(question).answer
 

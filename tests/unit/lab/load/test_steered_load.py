@@ -10,7 +10,6 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import WRK, HttpLoad
 from tuneproof.lab.load.observer import Counters, SoftnetFigures
 from tuneproof.lab.load.steered_load import SteeredLoad, SteeredRecord
-from tuneproof.lab.protocol.requests import RunTool
 
 ANSWER = wrk_said(completed=4000, seconds=1.0)
 LOAD = SteeredLoad(tool=WRK, concurrency=100, cpus=(0, 1))
@@ -27,7 +26,7 @@ def softnet(*processed: int, squeezed: int = 0) -> Counters:
 def fake() -> FakeStage:
     """A machine whose two CPUs handle packets before, during and after a load."""
     fake = FakeStage()
-    fake.answers[RunTool] = [ANSWER]
+    fake.answers["run_tool"] = [ANSWER]
     fake.counters = [softnet(100, 7), softnet(110, 7), softnet(900, 407), softnet(1000, 507, squeezed=2)]
     return fake
 
@@ -39,7 +38,7 @@ def test_packets_are_steered_before_anything_is_counted(fake: FakeStage) -> None
     assert fake.did == [
         "steer_receive",
         "counters",
-        *["counters", "workers", "RunTool", "workers", "counters", "sockets"],
+        *["counters", "workers", "run_tool", "workers", "counters", "sockets"],
         "counters",
     ]
 
@@ -64,7 +63,7 @@ def test_the_record_has_what_was_read_back_and_what_each_cpu_did(fake: FakeStage
 def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
     """The generator is asked for the same, and the observation has the same figures."""
     plain = FakeStage()
-    plain.answers[RunTool] = [ANSWER]
+    plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = PLAIN.run(plain.stage, label="a-b1")
     assert fake.asked == plain.asked

@@ -7,7 +7,9 @@ from tuneproof.errors import LabError
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
-from tuneproof.lab.protocol import links, netadmin
+from tuneproof.lab.protocol import links
+from tuneproof.lab.protocol.codec import to_plain
+from tuneproof.lab.protocol.netadmin import HalfOpened
 
 NOTHING = {
     "delay_us": 0,
@@ -30,7 +32,7 @@ def test_every_question_has_its_own_number_and_the_greeting_is_the_first() -> No
     agent.revive()
     agent.switch_segmentation(on=False)
     assert program.numbers == [1, 2, 3]
-    assert program.asked == [links.Revive(), links.SwitchSegmentation(on=False)]
+    assert program.asked == [("revive", {}), ("switch_segmentation", {"on": False})]
 
 
 @pytest.mark.parametrize(
@@ -54,11 +56,11 @@ def test_an_error_is_an_error_of_the_lab_with_the_containers_name() -> None:
     """The program's own words are the message."""
     program = Program()
     agent = LinkAgent(container(program))
-    program.errors[links.Revive] = "/dev/net/tun cannot be opened (Operation not permitted)"
+    program.errors["revive"] = "/dev/net/tun cannot be opened (Operation not permitted)"
     with pytest.raises(LabError) as caught:
         agent.revive()
     assert caught.value.what == "/dev/net/tun cannot be opened (Operation not permitted)"
-    assert caught.value.where == "container netadmin-client, Revive"
+    assert caught.value.where == "container netadmin-client, revive"
 
 
 def test_a_program_that_did_not_come_up_is_an_error_at_once() -> None:
@@ -72,11 +74,11 @@ def test_a_link_is_shaped_direction_by_direction() -> None:
     program = Program()
     egress, ingress = Impairment(delay_ms=1, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
     read_back = LinkAgent(container(program)).shape(LinkProfile(egress=egress, ingress=ingress))
-    assert program.of(links.Shape) == [
-        links.Shape(
-            wanted={"egress": egress.to_netem(), "ingress": ingress.to_netem()},
-            per_packet={"egress": False, "ingress": True},
-        )
+    assert program.of("shape") == [
+        {
+            "wanted": {"egress": egress.to_netem(), "ingress": ingress.to_netem()},
+            "per_packet": {"egress": False, "ingress": True},
+        }
     ]
     assert read_back == {"egress": egress.to_netem(), "ingress": ingress.to_netem()}
 
@@ -86,8 +88,8 @@ def test_where_nothing_is_shaped_all_figures_are_zero(idle: Impairment) -> None:
     """A limit, too: any other figure would put netem there."""
     program = Program()
     LinkAgent(container(program)).shape(LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
-    (asked,) = program.of(links.Shape)
-    assert asked.wanted == {"egress": NOTHING, "ingress": Impairment(delay_ms=1).to_netem()}
+    (asked,) = program.of("shape")
+    assert asked["wanted"] == {"egress": NOTHING, "ingress": Impairment(delay_ms=1).to_netem()}
 
 
 def test_the_state_of_a_wire_is_told() -> None:
@@ -116,7 +118,7 @@ def test_a_path_is_probed_as_planned() -> None:
         port=7450,
     )
     assert agent.probe_path(plan).sent == 3
-    assert program.asked == [links.AnswerProbes(port=7450), plan]
+    assert program.asked == [("answer_probes", {"port": 7450}), ("probe_path", {"asked": to_plain(plan)})]
 
 
 def test_a_capture_is_fetched_from_where_it_was_written() -> None:
@@ -125,23 +127,23 @@ def test_a_capture_is_fetched_from_where_it_was_written() -> None:
     agent = LinkAgent(container(program))
     agent.start_capture("tcp port 8000")
     assert agent.stop_capture() == b"content of /var/log/link.pcap"
-    assert program.of(netadmin.StartCapture) == [netadmin.StartCapture(filter_="tcp port 8000", snap_bytes=192)]
+    assert program.of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
 def test_half_open_connections_are_asked_for_by_address_port_and_number() -> None:
     """What was sent comes back."""
     program = Program()
     answer = LinkAgent(container(program)).half_open("172.18.0.3", 8000, 300)
-    assert answer == netadmin.HalfOpened(sent=300, seconds=0.01, sources=("172.18.255.254", "172.18.255.191"))
-    assert program.asked == [netadmin.LeaveHalfOpen(address="172.18.0.3", port=8000, count=300)]
+    assert answer == HalfOpened(sent=300, seconds=0.01, sources=("172.18.255.254", "172.18.255.191"))
+    assert program.asked == [("half_open", {"address": "172.18.0.3", "port": 8000, "count": 300})]
 
 
 def test_receiving_is_steered_where_the_host_lets_a_container_do_so() -> None:
     """What was read back comes back; elsewhere there is an error with the reason."""
     program = Program()
     agent = LinkAgent(container(program))
-    assert agent.steer_receive((0, 1)) == netadmin.Steered(rps_cpus={"rx-0": (0, 1)})
-    assert program.asked == [netadmin.SteerReceive(cpus=(0, 1))]
-    program.errors[netadmin.SteerReceive] = "rps_cpus cannot be written: [Errno 30] Read-only file system"
+    assert agent.steer_receive((0, 1)) == {"rx-0": (0, 1)}
+    assert program.asked == [("steer_receive", {"cpus": [0, 1]})]
+    program.errors["steer_receive"] = "rps_cpus cannot be written: [Errno 30] Read-only file system"
     with pytest.raises(LabError, match="Read-only file system"):
         agent.steer_receive((0, 1))

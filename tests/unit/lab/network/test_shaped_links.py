@@ -8,7 +8,8 @@ from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
-from tuneproof.lab.protocol.links import AnswerProbes, ProbePath, ReadWireLog, Revive, Shape, SwitchSegmentation
+from tuneproof.lab.protocol.codec import from_plain
+from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
 
 SUPER_FRAMES = NetworkProfile(name="near", summary="Near.", client=LinkProfile.both(Impairment(delay_ms=1)))
@@ -56,15 +57,15 @@ def test_what_is_there_already_is_left_alone() -> None:
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
-    assert lab.asked() == {"client": [Shape], "backend": [Shape], "subject": [SwitchSegmentation]}
+    assert lab.asked() == {"client": ["shape"], "backend": ["shape"], "subject": ["switch_segmentation"]}
     assert lab.programs["client"].link.egress.delay_ms == 20
     shaped.apply(PROFILES["wan"], subject="subject")
-    assert lab.asked() == {"subject": [SwitchSegmentation]}
+    assert lab.asked() == {"subject": ["switch_segmentation"]}
     shaped.apply(PROFILES["slow-client"], subject="subject")
-    assert lab.asked() == {"client": [Shape], "subject": [SwitchSegmentation]}
+    assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
     assert lab.programs["client"].link.egress.rate_mbit == 2
     shaped.apply(BARE, subject="subject")
-    assert lab.asked() == {"client": [Shape], "subject": [SwitchSegmentation]}
+    assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
     assert not lab.programs["client"].link.shapes
 
 
@@ -72,7 +73,7 @@ def test_a_link_without_an_owner_is_not_shaped() -> None:
     """Whoever makes the lab knows which links some arm shapes."""
     lab = FakeLab(roles=("client",))
     links(lab, "client").apply(PROFILES["slow-backend"], subject="subject")
-    assert lab.asked() == {"client": [Shape], "subject": [SwitchSegmentation]}
+    assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
     assert not lab.programs["client"].link.shapes
 
 
@@ -81,19 +82,19 @@ def test_after_a_failure_nobody_believes_in_the_old_profile() -> None:
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
-    lab.programs["client"].errors[Shape] = "the kernel has something else"
+    lab.programs["client"].errors["shape"] = "the kernel has something else"
     with pytest.raises(LabError, match="the kernel has something else"):
         shaped.apply(PROFILES["lossy"], subject="subject")
     lab.programs["client"].errors.clear()
     lab.asked()
     shaped.apply(PROFILES["wan"], subject="subject")
-    assert lab.asked() == {"client": [Shape], "subject": [SwitchSegmentation]}
+    assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
 
 
 def test_a_subject_that_cannot_be_told_is_an_error() -> None:
     """Its frames would be shaped as wholes."""
     lab = FakeLab()
-    lab.programs["subject"].errors[SwitchSegmentation] = "tx-generic-segmentation cannot be switched off"
+    lab.programs["subject"].errors["switch_segmentation"] = "tx-generic-segmentation cannot be switched off"
     with pytest.raises(LabError, match="cannot be switched off"):
         links(lab).apply(PROFILES["lossy"], subject="subject")
 
@@ -128,7 +129,7 @@ def test_the_subject_sends_single_packets_where_some_link_needs_them(wanted: Net
     """What arrives at a role was sent by the subject; what a role sends its own agent sees to."""
     lab = FakeLab()
     links(lab).apply(wanted, subject="subject")
-    assert lab.programs["subject"].of(SwitchSegmentation) == [SwitchSegmentation(on=on)]
+    assert lab.programs["subject"].of("switch_segmentation") == [{"on": on}]
 
 
 PLAN = ProbePlan(packets=50, interval_s=0.002, payload_bytes=64, load_s=0.6)
@@ -141,8 +142,9 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     profile = PROFILES["jittery"].client
     shaped.apply(PROFILES["jittery"], subject="subject")
     figures = shaped.measure("client", profile, subject="subject", plan=PLAN)
-    assert lab.programs["subject"].of(AnswerProbes) == [AnswerProbes(port=PROBE_PORT)]
-    (asked,) = lab.programs["client"].of(ProbePath)
+    assert lab.programs["subject"].of("answer_probes") == [{"port": PROBE_PORT}]
+    (given,) = lab.programs["client"].of("probe_path")
+    asked = from_plain(ProbePath, given["asked"])
     assert (asked.address, asked.port, asked.packets) == ("172.18.0.2", PROBE_PORT, 50)
     assert (asked.interval_s, asked.payload_bytes) == (0.002, 64)
     assert asked.linger_s == pytest.approx(0.1 + 0.05)
@@ -170,7 +172,8 @@ def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, s
     """A load finds no rate where none was set; the offered rate is each direction's own, in bytes."""
     lab = FakeLab()
     links(lab).measure("client", profile, subject="subject", plan=PLAN)
-    (asked,) = lab.programs["client"].of(ProbePath)
+    (given,) = lab.programs["client"].of("probe_path")
+    asked = from_plain(ProbePath, given["asked"])
     assert {name: load.stream for name, load in asked.loads.items()} == streams
     for name, load in asked.loads.items():
         assert load.rate_bytes_per_s == (profile.directions[name].rate_mbit or 0) * 125_000
@@ -187,7 +190,7 @@ def test_what_another_machines_clock_is_ahead_is_taken_out_of_each_way() -> None
     lab.programs["client"].ahead_us = 7_000_000_000
     lab.asked()
     figures = shaped.measure("client", PROFILES["jittery"].client, subject="subject", plan=PLAN)
-    assert lab.asked()["client"] == [Shape, ProbePath, Shape, ProbePath]
+    assert lab.asked()["client"] == ["shape", "probe_path", "shape", "probe_path"]
     for way in ("egress", "ingress"):
         assert figures.directions[way].delays_ms == pytest.approx(together.directions[way].delays_ms, abs=0.1)
     assert figures.rtt_p50_ms == together.rtt_p50_ms
@@ -203,11 +206,11 @@ def test_a_link_that_passes_nothing_is_an_error_with_the_wires_log() -> None:
     assert caught.value.tail == "Kernel panic"
 
 
-@pytest.mark.parametrize(("role", "question"), [("client", "ProbePath"), ("subject", "AnswerProbes")])
+@pytest.mark.parametrize(("role", "question"), [("client", "probe_path"), ("subject", "answer_probes")])
 def test_a_measurement_that_fails_at_either_end_is_an_error(role: str, question: str) -> None:
     """Half of an answer is none."""
     lab = FakeLab()
-    lab.programs[role].errors |= {ProbePath: "went away", AnswerProbes: "went away"}
+    lab.programs[role].errors |= {"probe_path": "went away", "answer_probes": "went away"}
     with pytest.raises(LabError) as caught:
         links(lab).measure("client", LinkProfile(), subject="subject", plan=PLAN)
     assert caught.value.where == f"container netadmin-{role}, {question}"
@@ -225,18 +228,18 @@ def test_a_dead_wire_is_told_and_comes_up_unshaped() -> None:
     assert shaped.dead() == []
     lab.asked()
     shaped.apply(PROFILES["wan"], subject="subject")
-    assert lab.asked() == {"client": [Shape], "subject": [SwitchSegmentation]}
+    assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
 
 
 def test_a_wire_that_cannot_be_raised_says_why_with_its_log() -> None:
     """The end of the log is where a kernel says what it died of."""
     lab = FakeLab()
-    lab.programs["backend"].errors[Revive] = "the wire's kernel ended with status 1"
+    lab.programs["backend"].errors["revive"] = "the wire's kernel ended with status 1"
     with pytest.raises(LabError) as caught:
         links(lab).revive("backend")
     assert (caught.value.what, caught.value.where, caught.value.tail) == (
         "the wire's kernel ended with status 1",
-        "container netadmin-backend, Revive",
+        "container netadmin-backend, revive",
         "Kernel panic",
     )
 
@@ -247,7 +250,7 @@ def test_a_role_has_its_own_agent_and_its_own_log() -> None:
     shaped = links(lab)
     assert shaped.agent("backend").name == "netadmin-backend"
     assert shaped.log("backend") == "Kernel panic"
-    assert lab.asked() == {"backend": [ReadWireLog]}
+    assert lab.asked() == {"backend": ["wire_log"]}
 
 
 def test_the_quick_plan_is_large_enough_for_the_shares_that_profiles_set() -> None:

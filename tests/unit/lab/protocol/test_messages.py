@@ -1,34 +1,30 @@
-"""Every question names the type of its answer, and both survive their way as lines of JSON."""
+"""Every call and its answer survive their way as lines of JSON, whatever is in them."""
 
-import importlib
 import inspect
 import json
-import pkgutil
 import types
 import typing
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import pytest
 
-from tuneproof.lab import protocol
-from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
+from tuneproof.lab.protocol.codec import MalformedMessageError, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.links import Greet, Greeting, LinkStatus, ReadStatus
-from tuneproof.lab.protocol.messages import Answered, Done, Question, parse_answer
-from tuneproof.lab.protocol.observer import Print, ReadSockets
+from tuneproof.lab.protocol.links import Greeting
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import Answered, Call, call
+from tuneproof.lab.protocol.netadmin import Agent
+from tuneproof.lab.protocol.observer import Observer
+from tuneproof.lab.protocol.serving import Answers
 
-
-def _questions() -> Iterator[type[Question[Any]]]:
-    """Yield every question of the protocol."""
-    for module in pkgutil.iter_modules(protocol.__path__, f"{protocol.__name__}."):
-        for _, found in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if issubclass(found, Question) and found is not Question and found.__module__ == module.name:
-                yield found
-
-
-QUESTIONS = {question.__name__: question for question in _questions()}
+FUNCTIONS = {
+    f"{program.__name__}.{name}": (program, function)
+    for program in (Agent, Loadgen, Observer)
+    for name, function in inspect.getmembers(program, inspect.isfunction)
+    if name[0] != "_"
+}
 
 
 def example(wanted: Any, *, full: bool) -> Any:
@@ -48,87 +44,100 @@ def example(wanted: Any, *, full: bool) -> Any:
         values = {name: example(hint, full=full) for name, hint in typing.get_type_hints(wanted).items()}
         return wanted(**values)
     # Not what these types are without a value.
-    return {str: "text", int: 7, float: 0.5, bool: True}[wanted]
-
-
-def test_the_questions_of_all_programs_are_found() -> None:
-    """Or the tests below would run over nothing; each has a name of its own, by which it is asked."""
-    assert len(list(_questions())) == len(QUESTIONS) > 30
-    assert {"Shape", "ReadWorkers", "Go", "Hold", "RunFlows"} <= QUESTIONS.keys()
+    return {str: "text", int: 7, float: 0.5, bool: True, type(None): None}[wanted]
 
 
 @pytest.mark.parametrize("full", [True, False], ids=["full", "empty"])
-@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
-def test_a_question_and_its_answer_arrive_as_they_were(question: type[Question[Any]], full: bool) -> None:  # noqa: FBT001 - a parameter of the test
+@pytest.mark.parametrize(("program", "function"), FUNCTIONS.values(), ids=FUNCTIONS)
+def test_a_call_arrives_as_it_was_and_so_does_its_answer(
+    program: type,
+    function: Any,
+    full: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
     """With all that they may have, and with nothing but what they must have."""
-    asked = example(question, full=full)
-    read = json.loads(asked.line(3))
-    assert (read["number"], read["ask"]) == (3, question.__name__)
-    assert from_plain(question, read["of"]) == asked
-    answer_type = question.answer_type()
-    assert is_dataclass(answer_type)
-    answer = example(answer_type, full=full)
-    line = json.dumps({"number": 3, "answer": to_plain(answer)})
-    arrived = parse_answer(asked, json.loads(line))
-    assert isinstance(arrived, Answered)
-    assert arrived.answer == answer
+    hints = typing.get_type_hints(function)
+    answer = example(hints.pop("return"), full=full)
+    given = {name: example(hint, full=full) for name, hint in hints.items()}
+    arrived: list[dict[str, Any]] = []
+
+    def implementation(**arguments: Any) -> Any:
+        arrived.append(arguments)
+        return answer
+
+    asked = call(function, **given)
+    there = Answers(program, types.SimpleNamespace(**{function.__name__: implementation}))
+    back = asked.parse_answer(json.loads(there.answer(asked.line(3))))
+    assert arrived == [given]
+    assert isinstance(back, Answered), back
+    assert back.answer == answer
 
 
-@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
-def test_questions_and_answers_cannot_be_changed(question: type[Question[Any]]) -> None:
-    """They are values, made by the names of their fields."""
-    kinds: tuple[Any, ...] = (question, question.answer_type())
-    for kind in kinds:
-        assert kind.__dataclass_params__.frozen
-        assert all(each.kw_only for each in fields(kind))
+def test_what_is_not_said_is_what_the_protocol_says() -> None:
+    """Evidence has it, too; arguments may have no names where they are given."""
+    asked = call(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
+    assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
+    assert asked == call(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
-def test_a_question_is_one_line() -> None:
+def test_a_call_with_an_argument_that_the_function_does_not_have_is_none() -> None:
+    """The type checker says so before; nothing is sent."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gently'"):
+        call(Loadgen.release, gently=True)  # type: ignore[call-arg]  # that is the point
+
+
+def test_a_call_is_one_line() -> None:
     """Whatever its texts have in them."""
-    asked = Print(what='two\nlines and "quotes"')
-    assert "\n" not in asked.line(1)
-    assert json.loads(asked.line(1))["of"] == {"what": 'two\nlines and "quotes"'}
+    line = call(Observer.printed, 'two\nlines and "quotes"').line(1)
+    assert "\n" not in line
+    assert json.loads(line) == {"number": 1, "call": "printed", "with": {"what": 'two\nlines and "quotes"'}}
 
 
 def test_an_answer_has_its_time_and_the_machines_shares() -> None:
     """A program that measures neither may leave them out."""
-    plain: dict[str, Any] = {"number": 1, "answer": {"alive": True}}
-    alive = LinkStatus(alive=True)
-    assert parse_answer(ReadStatus(), plain) == Answered(answer=alive, took_s=0.0, machine=MachineShares())
+    plain: dict[str, Any] = {"number": 1, "answer": True}
+    asked = call(Agent.status)
+    assert asked.parse_answer(plain) == Answered(answer=True, took_s=0.0, machine=MachineShares())
     timed = {**plain, "took_s": 2, "machine": {"busy_pct": 12.5, "steal_pct": 0.5}}
     machine = MachineShares(busy_pct=12.5, steal_pct=0.5)
-    assert parse_answer(ReadStatus(), timed) == Answered(answer=alive, took_s=2.0, machine=machine)
+    assert asked.parse_answer(timed) == Answered(answer=True, took_s=2.0, machine=machine)
 
 
 def test_what_could_not_be_done_is_told_in_words() -> None:
     """Whatever else is in the line."""
     plain = {"number": 1, "error": "no wire was raised", "answer": {}, "took_s": 0.1}
-    assert parse_answer(Greet(), plain) == "no wire was raised"
+    assert call(Agent.greet).parse_answer(plain) == "no wire was raised"
 
 
 @pytest.mark.parametrize(
-    ("question", "plain", "message"),
+    ("asked", "plain", "message"),
     [
-        (Greet(), {"number": 1}, r"Greet is answered by \{'number': 1\}"),
-        (Greet(), {"answer": None}, "Greeting is None, which is no dict"),
-        (Greet(), {"answer": {"ready_s": "soon"}}, "Greeting.ready_s is 'soon', which is no float"),
-        (Greet(), {"answer": {"alive": True}}, "Greeting has no alive"),
+        (call(Agent.greet), {"number": 1}, r"greet is answered by \{'number': 1\}"),
+        (call(Agent.greet), {"answer": None}, "greet is None, which is no dict"),
+        (call(Agent.greet), {"answer": {"ready_s": "soon"}}, "greet.ready_s is 'soon', which is no float"),
+        (call(Agent.greet), {"answer": {"alive": True}}, "greet has no alive"),
+        (call(Agent.revive), {"answer": 7}, "revive is 7, which is no NoneType"),
+        (call(Agent.add_addresses, 1, ()), {"answer": [7]}, r"add_addresses\[\] is 7, which is no str"),
         (
-            ReadSockets(port=8000),
+            call(Observer.sockets, 8000),
             {"answer": {"listeners": []}},
-            "SocketCounts lacks local, others, send_queue_bytes, unread_bytes",
+            "sockets lacks local, others, send_queue_bytes, unread_bytes",
         ),
-        (Greet(), {"answer": {}, "machine": {"idle": 1.0}}, "MachineShares has no idle"),
+        (call(Agent.greet), {"answer": {}, "machine": {"idle": 1.0}}, "machine has no idle"),
+        (call(Agent.greet), {"answer": {}, "took_s": "long"}, "took_s is 'long', which is no float"),
     ],
-    ids=["nothing", "null", "wrong-type", "another-answer", "half-an-answer", "machine"],
+    ids=["nothing", "null", "wrong-type", "another", "no-answer", "in-a-tuple", "half", "machine", "time"],
 )
-def test_the_answer_to_something_else_is_refused(question: Question[Any], plain: dict[str, Any], message: str) -> None:
+def test_the_answer_to_something_else_is_refused(asked: Call[Any], plain: dict[str, Any], message: str) -> None:
     """With the place and what stands there."""
     with pytest.raises(MalformedMessageError, match=message):
-        parse_answer(question, plain)
+        asked.parse_answer(plain)
 
 
-def test_nothing_to_tell_is_an_answer_too() -> None:
-    """It is told apart from no answer."""
-    assert from_plain(Done, to_plain(Done())) == Done()
-    assert from_plain(Greeting, {}) == Greeting()
+def test_nothing_to_tell_is_told_apart_from_no_answer() -> None:
+    """A function may return nothing."""
+    answered = call(Agent.revive).parse_answer({"answer": to_plain(None)})
+    assert isinstance(answered, Answered)
+    assert answered.answer is None
+    greeting = call(Agent.greet).parse_answer({"answer": {}})
+    assert isinstance(greeting, Answered)
+    assert greeting.answer == Greeting()

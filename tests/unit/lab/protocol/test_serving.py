@@ -4,60 +4,58 @@ import io
 import json
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from tuneproof.lab.protocol import serving
 from tuneproof.lab.protocol.cpu_times import CpuTimes, MachineShares
-from tuneproof.lab.protocol.messages import Answered, Done, Question, parse_answer
+from tuneproof.lab.protocol.messages import Answered, call
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sum:
-    """What numbers add up to."""
+class Adder(Protocol):
+    """What the program can do."""
 
-    sum: int
+    def add(self, numbers: tuple[int, ...]) -> int:
+        """Add numbers."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Add(Question[Sum]):
-    """Add numbers."""
-
-    numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Forget(Question[Done]):
-    """Forget them."""
+    def forget(self) -> None:
+        """Forget them."""
 
 
 class DataError(Exception):
     """Something with a message that says enough."""
 
 
-def add(asked: Add) -> Sum:
-    """Add them up; some are refused, each in its own way."""
-    refused: dict[int, Exception] = {
-        -1: CannotDoError("there is no -1 here"),
-        -2: DataError("-2 is no data"),
-        -3: ZeroDivisionError("-3"),
-    }
-    for number in asked.numbers:
-        if number in refused:
-            raise refused[number]
-    return Sum(sum=sum(asked.numbers))
+class Program(Adder):
+    """It adds; some numbers are refused, each in its own way."""
+
+    def add(self, numbers: tuple[int, ...]) -> int:  # noqa: D102
+        refused: dict[int, Exception] = {
+            -1: CannotDoError("there is no -1 here"),
+            -2: DataError("-2 is no data"),
+            -3: ZeroDivisionError("-3"),
+        }
+        for number in numbers:
+            if number in refused:
+                raise refused[number]
+        return sum(numbers)
+
+    def forget(self) -> None:  # noqa: D102
+        pass
+
+    def secret(self) -> None:
+        """Nobody can call what the protocol does not have."""
+
+
+FORGET = call(Adder.forget)
 
 
 @pytest.fixture
 def able() -> Answers:
     """What can add and forget."""
-    answers = Answers(tells=(DataError,))
-    answers.to(Add, add)
-    answers.to(Forget, lambda _: Done())
-    return answers
+    return Answers(Adder, Program(), tells=(DataError,))
 
 
 def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
@@ -69,13 +67,13 @@ def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
 
 def test_a_question_is_handed_over_and_answered_under_its_number(able: Answers) -> None:
     """In turn, a line each."""
-    asked = Add(numbers=(1, 2))
-    first, second = answered(able, asked.line(7), Forget().line(9))
-    assert (first["number"], first["answer"]) == (7, {"sum": 3})
-    assert (second["number"], second["answer"]) == (9, {})
-    read = parse_answer(asked, first)
+    asked = call(Adder.add, (1, 2))
+    first, second = answered(able, asked.line(7), FORGET.line(9))
+    assert (first["number"], first["answer"]) == (7, 3)
+    assert (second["number"], second["answer"]) == (9, None)
+    read = asked.parse_answer(first)
     assert isinstance(read, Answered)
-    assert read.answer == Sum(sum=3)
+    assert read.answer == 3
 
 
 def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) -> None:
@@ -89,9 +87,9 @@ def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) ->
     out = Out()
 
     def questions() -> Iterator[str]:
-        yield Forget().line(1)
+        yield FORGET.line(1)
         assert flushed[-1].count("\n") == 1
-        yield Forget().line(2)
+        yield FORGET.line(2)
         assert flushed[-1].count("\n") == 2
 
     able.serve(questions(), out)
@@ -104,7 +102,7 @@ def test_time_and_machine_are_told_of_what_was_done(able: Answers, monkeypatch: 
     times = iter([CpuTimes(jiffies=(0,) * 8), CpuTimes(jiffies=(60, 0, 10, 20, 0, 0, 0, 10))])
     monkeypatch.setattr(serving, "time", types.SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(CpuTimes, "read", times.__next__)
-    (told,) = answered(able, Forget().line(1))
+    (told,) = answered(able, FORGET.line(1))
     assert told["took_s"] == 2.5
     assert told["machine"] == {"busy_pct": 70.0, "steal_pct": 10.0}
 
@@ -122,59 +120,55 @@ def test_what_goes_wrong_is_answered_and_the_next_question_is_taken(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What says enough is told by its message; anything else with its name, and its place on standard error."""
-    failed, done = answered(able, Add(numbers=(number,)).line(7), Forget().line(8))
+    failed, done = answered(able, call(Adder.add, (number,)).line(7), FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert "answer" not in failed
     assert failed.keys() == {"number", "error", "took_s", "machine"}
-    assert (done["number"], done["answer"]) == (8, {})
+    assert (done["number"], done["answer"]) == (8, None)
     assert ("Traceback" in capsys.readouterr().err) == is_traced
 
 
 def test_only_exceptions_that_were_named_are_told_without_their_names() -> None:
     """Another program may know no such error."""
-    plain = Answers()
-    plain.to(Add, add)
-    (failed,) = answered(plain, Add(numbers=(-2,)).line(1))
+    plain = Answers(Adder, Program())
+    (failed,) = answered(plain, call(Adder.add, (-2,)).line(1))
     assert failed["error"] == "DataError: -2 is no data"
 
 
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ('{"number": 7, "ask": "Dance", "of": {}}', "there is no 'Dance' here, only Add, Forget"),
-        ('{"number": 7, "ask": "Add", "of": {}}', "MalformedMessageError: Add lacks numbers"),
+        ('{"number": 7, "call": "dance", "with": {}}', "there is no 'dance' here, only add, forget"),
+        ('{"number": 7, "call": "secret", "with": {}}', "there is no 'secret' here, only add, forget"),
+        ('{"number": 7, "call": "__init__", "with": {}}', "there is no '__init__' here, only add, forget"),
+        ('{"number": 7, "call": "add", "with": {}}', "MalformedMessageError: add lacks numbers"),
         (
-            '{"number": 7, "ask": "Add", "of": {"numbers": [true]}}',
-            "MalformedMessageError: Add.numbers[] is True, which is no int",
+            '{"number": 7, "call": "add", "with": {"numbers": [true]}}',
+            "MalformedMessageError: add.numbers[] is True, which is no int",
         ),
-        ('{"number": 7, "ask": "Add", "of": {"numbers": [], "twice": 1}}', "MalformedMessageError: Add has no twice"),
-        ('{"number": 7, "of": {}}', "KeyError: 'ask'"),
-        ('{"number": 7, "ask": "Forget"}', "KeyError: 'of'"),
+        (
+            '{"number": 7, "call": "add", "with": {"numbers": [], "twice": 1}}',
+            "MalformedMessageError: add has no twice",
+        ),
+        ('{"number": 7, "with": {}}', "KeyError: 'call'"),
+        ('{"number": 7, "call": "forget"}', "KeyError: 'with'"),
     ],
-    ids=["unknown", "missing", "wrong-type", "too-much", "no-name", "no-fields"],
+    ids=["unknown", "not-public", "special", "missing", "wrong-type", "too-much", "no-name", "no-fields"],
 )
 def test_a_question_that_is_not_understood_is_answered(line: str, error: str, able: Answers) -> None:
     """Under its number: who asked waits for it."""
-    failed, done = answered(able, line, Forget().line(8))
+    failed, done = answered(able, line, FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
-    assert done["answer"] == {}
+    assert done["answer"] is None
 
 
 @pytest.mark.parametrize("line", ["{", "", "[]", "7"], ids=["half", "empty", "list", "number"])
 def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able: Answers) -> None:
     """And the next one is."""
-    failed, done = answered(able, line, Forget().line(8))
+    failed, done = answered(able, line, FORGET.line(8))
     assert "number" not in failed
     assert failed["error"]
     assert done["number"] == 8
-
-
-def test_an_answer_of_another_type_is_an_error() -> None:
-    """The lab would not understand it."""
-    able = Answers()
-    able.to(Add, lambda _: Done())
-    (failed,) = answered(able, Add(numbers=()).line(1))
-    assert failed["error"] == "TypeError: Add was answered by Done()"
 
 
 def test_a_machine_on_which_no_time_passed_did_nothing() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.places import CHECKOUT
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.messages import Question, parse_answer
-from tuneproof.lab.subject.supervisor import Supervisor, Tell
+from tuneproof.lab.protocol.messages import Call
+from tuneproof.lab.subject.supervisor import Supervisor, Words
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.channel import Channel
@@ -68,7 +68,7 @@ class Program:
             env=environment,
         )
 
-    def ask(self, question: Question[A]) -> A:
+    def ask(self, question: Call[A]) -> A:
         """Stand in for a channel."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -78,7 +78,7 @@ class Program:
         stdin.flush()
         plain = json.loads(stdout.readline())
         assert plain["number"] == self._asked
-        answered = parse_answer(question, plain)
+        answered = question.parse_answer(plain)
         assert not isinstance(answered, str), answered
         return answered.answer
 
@@ -175,5 +175,5 @@ def test_a_file_that_cannot_be_written_is_an_error(supervisor: Supervisor) -> No
 
 def test_what_it_is_not_made_for_is_answered(program: Program) -> None:
     """And what was said is readable."""
-    said = program.ask(Tell(words=("dance",)))
+    said = program.ask(Words.of("dance"))
     assert (said.status, said.text) == (1, "no such word: dance\n")

@@ -4,34 +4,27 @@ import json
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Protocol
 
 import pytest
 
 from tuneproof.errors import LabError
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Question
+from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.topology import channel as channel_module
 from tuneproof.lab.topology.channel import Channel
 
 STDOUT, STDERR = 1, 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sum:
-    """What numbers add up to."""
+class Adder(Protocol):
+    """What the program can do."""
 
-    sum: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Add(Question[Sum]):
-    """Add numbers."""
-
-    numbers: tuple[int, ...]
+    def add(self, numbers: tuple[int, ...]) -> int:
+        """Add numbers."""
 
 
-ASKED = Add(numbers=(1, 2))
+ASKED = call(Adder.add, (1, 2))
 
 
 class Talk:
@@ -100,41 +93,41 @@ def talk() -> Iterator[Talk]:
 
 def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) -> None:
     """Each question has a number of its own."""
-    talk.say({"number": 1, "answer": {"sum": 3}}, {"number": 2, "answer": {"sum": 7}})
-    assert talk.channel.ask(ASKED) == Sum(sum=3)
-    assert talk.channel.ask(Add(numbers=(3, 4))) == Sum(sum=7)
+    talk.say({"number": 1, "answer": 3}, {"number": 2, "answer": 7})
+    assert talk.channel.ask(ASKED) == 3
+    assert talk.channel.ask(call(Adder.add, (3, 4))) == 7
     assert [json.loads(line) for line in talk.heard().splitlines()] == [
-        {"number": 1, "ask": "Add", "of": {"numbers": [1, 2]}},
-        {"number": 2, "ask": "Add", "of": {"numbers": [3, 4]}},
+        {"number": 1, "call": "add", "with": {"numbers": [1, 2]}},
+        {"number": 2, "call": "add", "with": {"numbers": [3, 4]}},
     ]
 
 
 def test_the_time_that_an_answer_took_and_what_the_machine_did_come_with_it(talk: Talk) -> None:
     """As the program measured them."""
     machine = {"busy_pct": 50.0, "steal_pct": 1.5}
-    talk.say({"number": 1, "answer": {"sum": 3}, "took_s": 0.25, "machine": machine})
+    talk.say({"number": 1, "answer": 3, "took_s": 0.25, "machine": machine})
     answered = talk.channel.timed(ASKED)
-    assert (answered.answer, answered.took_s) == (Sum(sum=3), 0.25)
+    assert (answered.answer, answered.took_s) == (3, 0.25)
     assert answered.machine == MachineShares(busy_pct=50.0, steal_pct=1.5)
 
 
 @pytest.mark.parametrize(
     "before",
-    [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": {"sum": 99}}, {"number": 7, "error": "late"}],
+    [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": 99}, {"number": 7, "error": "late"}],
     ids=["unasked", "unasked-error", "late-answer", "late-error"],
 )
 def test_what_is_no_answer_to_the_question_is_passed_over(before: dict[str, object], talk: Talk) -> None:
     """What a program prints by itself, and answers to questions that were given up."""
-    talk.say(before, {"number": 1, "answer": {"sum": 3}})
-    assert talk.channel.ask(ASKED) == Sum(sum=3)
+    talk.say(before, {"number": 1, "answer": 3})
+    assert talk.channel.ask(ASKED) == 3
 
 
 def test_who_joins_late_may_hear_the_rest_of_a_line_and_of_no_other() -> None:
     """A program is attached to while it prints its greeting, or before, or after."""
     late = Talk(joins_late=True)
     try:
-        late.print(b'ady_s": 0.5}\n{"number": 1, "answer": {"sum": 3}}\nand half of\n')
-        assert late.channel.ask(ASKED) == Sum(sum=3)
+        late.print(b'ady_s": 0.5}\n{"number": 1, "answer": 3}\nand half of\n')
+        assert late.channel.ask(ASKED) == 3
         with pytest.raises(LabError, match="answered b'and half of'"):
             late.channel.ask(ASKED)
     finally:
@@ -145,26 +138,26 @@ def test_an_answer_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
     """The engine cuts what is printed as it likes; what goes to standard error is no part of an answer."""
     talk.print(b'{"number": 1, "ans')
     talk.print(b"a warning\n", stream=STDERR)
-    talk.print(b'wer": {"sum": 3}}\n{"number": 2,')
-    talk.print(b' "answer": {"sum": 4}}\n')
-    assert [talk.channel.ask(ASKED), talk.channel.ask(ASKED)] == [Sum(sum=3), Sum(sum=4)]
+    talk.print(b'wer": 3}\n{"number": 2,')
+    talk.print(b' "answer": 4}\n')
+    assert [talk.channel.ask(ASKED), talk.channel.ask(ASKED)] == [3, 4]
 
 
 def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) -> None:
     """With the container and the question; the next one can be asked."""
-    talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": {"sum": 3}})
+    talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": 3})
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
-    assert (caught.value.what, caught.value.where) == ("these are no numbers", "container netadmin-client, Add")
-    assert talk.channel.ask(ASKED) == Sum(sum=3)
+    assert (caught.value.what, caught.value.where) == ("these are no numbers", "container netadmin-client, add")
+    assert talk.channel.ask(ASKED) == 3
 
 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (b'{"number": 1, "answer": {"sum": "3"}}\n', "Sum.sum is '3', which is no int"),
-        (b'{"number": 1, "answer": {"sum": 3, "of": 2}}\n', "Sum has no of"),
-        (b'{"number": 1}\n', "Add is answered by {'number': 1}"),
+        (b'{"number": 1, "answer": "3"}\n', "add is '3', which is no int"),
+        (b'{"number": 1, "answer": 3, "machine": {"of": 2}}\n', "machine has no of"),
+        (b'{"number": 1}\n', "add is answered by {'number': 1}"),
         (b"Traceback (most recent call last):\n", "answered b'Traceback "),
         (b"[1]\n", r"answered b'\[1\]'"),
     ],
@@ -196,20 +189,20 @@ def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder did not answer within 0\.03 s"):
         talk.channel.ask(ASKED, lasts_s=0.02)
-    talk.say({"number": 1, "answer": {"sum": 99}}, {"number": 2, "answer": {"sum": 3}})
-    assert talk.channel.ask(ASKED, lasts_s=30.0) == Sum(sum=3)
+    talk.say({"number": 1, "answer": 99}, {"number": 2, "answer": 3})
+    assert talk.channel.ask(ASKED, lasts_s=30.0) == 3
 
 
 def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever comes later would be out of step with the engine's frames otherwise."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
-    said = b'{"number": 1, "answer": {"sum": 99}}\n{"number": 2, "answer": {"sum": 3}}\n'
+    said = b'{"number": 1, "answer": {"sum": 99}}\n{"number": 2, "answer": 3}\n'
     frame = struct.pack(">BxxxL", STDOUT, len(said)) + said
     talk._theirs.sendall(frame[:20])
     with pytest.raises(LabError, match="did not answer"):
         talk.channel.ask(ASKED)
     talk._theirs.sendall(frame[20:])
-    assert talk.channel.ask(ASKED, lasts_s=30.0) == Sum(sum=3)
+    assert talk.channel.ask(ASKED, lasts_s=30.0) == 3
 
 
 def test_time_limits_are_longer_where_everything_takes_longer(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,4 +217,4 @@ def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: p
     """It hangs, and its input is full."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder took no question within 0\.01 s"):
-        talk.channel.ask(Add(numbers=(1,) * 1_000_000))
+        talk.channel.ask(call(Adder.add, (1,) * 1_000_000))

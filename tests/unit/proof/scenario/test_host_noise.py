@@ -6,7 +6,6 @@ from collections.abc import Iterable
 import pytest
 
 from images.client.loadgen import gaps
-from tuneproof.lab.protocol.requests import LookForGaps
 from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 
 
@@ -72,6 +71,6 @@ def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) ->
     """Two gaps of 10 and 20 ms in 100 ms; what is shorter than 0.3 ms is the loop itself."""
     readings = iter([*clock(*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200)])
     monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))
-    told = gaps.run(LookForGaps(seconds=0.1))
+    told = gaps.run(0.1)
     assert told.longest_ms == pytest.approx(20)
     assert told.lost_pct == pytest.approx(30)

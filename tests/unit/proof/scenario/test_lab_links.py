@@ -10,7 +10,6 @@ from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.network.shaped_links import ShapedLinks
-from tuneproof.lab.protocol.links import ProbePath, ReadStatus, ReadWireLog, Revive, Shape
 from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.report.results.cells import Cell
@@ -34,7 +33,7 @@ def lab_links(lab: FakeLab, *, default: NetworkProfile = BARE) -> LabLinks:
 
 def probed(lab: FakeLab) -> dict[str, int]:
     """Return how often each role's link was measured."""
-    return {name: len(program.of(ProbePath)) for name, program in lab.programs.items() if name != "subject"}
+    return {name: len(program.of("probe_path")) for name, program in lab.programs.items() if name != "subject"}
 
 
 def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
@@ -52,7 +51,7 @@ def test_each_link_is_measured_while_its_network_is_there() -> None:
     lab = FakeLab()
     links = lab_links(lab)
     links.check([PROFILES["wan"], PROFILES["slow-client"], PROFILES["distant-backend"]], subject="subject")
-    assert lab.programs["client"].of(Shape)[0].wanted["egress"]["delay_us"] == 20_000
+    assert lab.programs["client"].of("shape")[0]["wanted"]["egress"]["delay_us"] == 20_000
     rates = [record["measured"]["rate_mbit"] for record in links.records([PROFILES["slow-client"]])]
     assert rates == pytest.approx([2, 10], rel=0.01)
 
@@ -84,7 +83,7 @@ def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
 def test_a_link_that_cannot_be_shaped_is_an_error_and_no_property_of_the_host() -> None:
     """The precondition was not even tried."""
     lab = FakeLab()
-    lab.programs["client"].errors[Shape] = "the wire's kernel ended with status 1"
+    lab.programs["client"].errors["shape"] = "the wire's kernel ended with status 1"
     with pytest.raises(LabError, match="the wire's kernel ended"):
         lab_links(lab).check([PROFILES["wan"]], subject="subject")
 
@@ -95,7 +94,7 @@ def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_aga
     lab.programs["client"].hangs = 1
     links = lab_links(lab)
     links.check([PROFILES["wan"]], subject="subject")
-    assert lab.asked()["client"] == [Shape, ProbePath, ReadWireLog, Revive, Shape, ProbePath]
+    assert lab.asked()["client"] == ["shape", "probe_path", "wire_log", "revive", "shape", "probe_path"]
     assert links.records([PROFILES["wan"]])[0]["measured"]["loss_pct"] == 0
 
 
@@ -139,7 +138,7 @@ def test_while_every_wire_lives_nothing_is_said() -> None:
     """This is asked after every trial."""
     lab = FakeLab()
     lab_links(lab).check_alive()
-    assert lab.asked() == {"client": [ReadStatus], "backend": [ReadStatus]}
+    assert lab.asked() == {"client": ["status"], "backend": ["status"]}
 
 
 def test_a_lost_wire_is_raised_again_and_the_trial_does_not_count() -> None:
@@ -158,7 +157,7 @@ def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
     """It is no lost trial: the next one would be lost, too."""
     lab = FakeLab()
     lab.programs["client"].alive = False
-    lab.programs["client"].errors[Revive] = "no memory"
+    lab.programs["client"].errors["revive"] = "no memory"
     with pytest.raises(LabError, match="no memory") as caught:
         lab_links(lab).check_alive()
     assert not isinstance(caught.value, LinkLostError)
@@ -171,7 +170,7 @@ def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_r
     with pytest.raises(LinkLostError) as caught:
         links.give_up_on(PROFILES["wan"], LabError("no answer"))
     assert caught.value.what == "a trial over the shaped link of client failed: no answer"
-    assert lab.asked() == {"client": [Revive]}
+    assert lab.asked() == {"client": ["revive"]}
 
 
 def test_a_trial_that_failed_over_unshaped_links_has_failed() -> None:
@@ -191,8 +190,8 @@ def test_each_link_is_measured_by_itself() -> None:
     """Single packets, which a slow link of the client's needs, would make a fast link of the backend's look slow."""
     lab = FakeLab()
     lab_links(lab).check([FAR_BOTH], subject="subject")
-    assert [asked.wanted["egress"]["delay_us"] for asked in lab.programs["client"].of(Shape)] == [20_000, 0]
-    assert [asked.wanted["egress"]["delay_us"] for asked in lab.programs["backend"].of(Shape)] == [0, 3000]
+    assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["client"].of("shape")] == [20_000, 0]
+    assert [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs["backend"].of("shape")] == [0, 3000]
 
 
 def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
