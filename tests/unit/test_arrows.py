@@ -131,7 +131,7 @@ def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
 def test_programs_in_containers_know_nothing_of_the_library_but_the_protocol() -> None:
     """The rest is not there."""
     known = {name for path in IN_CONTAINERS.values() for name in imported(path) if name.split(".")[0] in OURS}
-    assert {f"{PROTOCOL}.messages", f"{PROTOCOL}.serving"} <= known
+    assert {f"{PROTOCOL}.loadgen", f"{PROTOCOL}.serving"} <= known
     assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
 
 
