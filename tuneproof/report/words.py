@@ -10,6 +10,7 @@ _MOST_DIGITS: Final = 7
 _TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _ARMS: Final = 2
 _EXPIRED_VERDICT: Final = "refuted"
+_UNSHAPED: Final = "bare"
 
 
 def format_effect(value: float, unit: str, interval: tuple[float, float] | None = None) -> str:
@@ -78,6 +79,12 @@ def limit(cell: Cell, *, nothing: str = "") -> str:
 def verdict(cell: Cell) -> str:
     """Return a cell's verdict, with what was expected where that is something else."""
     return f"{cell.verdict}, expected: {cell.expected}" if cell.contradicts else cell.verdict
+
+
+def place_of(cell: Cell) -> str:
+    """Return where a cell was measured: scenario, version, and the network where links were shaped."""
+    network = "" if cell.network == _UNSHAPED else f", {cell.network}"
+    return f"{cell.scenario}, nginx {cell.nginx}{network}"
 
 
 def expired_since(cell: Cell) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tuneproof.report.terminal.progress import ProgressLine, format_state
+from tuneproof.report.terminal.progress import ProgressLine
 
 CLEAR = "\r\x1b[K"
 
@@ -61,6 +61,21 @@ def test_log_file_gets_permanent_lines_only() -> None:
     assert stream.getvalue() == "stall: holds\n"
 
 
+def test_log_file_shows_once_a_minute_that_the_run_goes_on() -> None:
+    """Unless another line has shown it."""
+    stream, now_s = io.StringIO(), [0.0]
+    progress = ProgressLine(stream, interactive=False, clock=lambda: now_s[0])
+    for at_s in (59.0, 60.0, 61.0, 119.0):
+        now_s[0] = at_s
+        progress.update(f"at {at_s:g}")
+    progress.line("stall: holds")
+    now_s[0] = 178.0
+    progress.update("at 178")
+    now_s[0] = 179.0
+    progress.update("at 179")
+    assert stream.getvalue().splitlines() == ["at 60", "stall: holds", "at 179"]
+
+
 def test_update_is_clipped_to_the_terminal_as_it_is_now(terminal: tuple[int, io.TextIOWrapper]) -> None:
     """A wrapped line could not be rewritten; the width is asked anew, and wide characters count twice."""
     reading, stream = terminal
@@ -94,16 +109,3 @@ def test_stream_that_knows_only_ascii_gets_ascii() -> None:
     stream = io.TextIOWrapper(written, encoding="ascii", newline="\n")
     ProgressLine(stream, interactive=False).line("134× → holds")
     assert written.getvalue() == b"134x -> holds\n"
-
-
-def test_state_reads_as_a_sentence() -> None:
-    """A question's state names blocks, the next look, the effect so far and the verdict, each once it is there."""
-    assert format_state("stall", unit="ratio", blocks=0, next_look=6) == "stall: 0/6 blocks"
-    assert format_state("stall", unit="ratio", blocks=4, next_look=6, value=134.2) == "stall: 4/6 blocks, 134×"
-    decided = format_state(
-        "stall", unit="ratio", blocks=6, next_look=6, value=134.2, interval=(98.0, 180.4), verdict="holds"
-    )
-    assert decided == "stall: 6/6 blocks, 134× [98–180] → holds"
-    assert format_state("slow", unit="share", blocks=9, value=0.1, verdict="refuted") == (
-        "slow: 9 blocks, 10 pp → refuted"
-    )
