@@ -1,5 +1,6 @@
 """The figures of README.md and docs/ are those of docs/results.json, and nobody wrote them by hand."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from tests.support.written_results import a_cell, ratio, unsupported, written
 from tools.docs.__main__ import PICTURES, RESULTS, ROOT, combined, pages
 from tools.docs.markers import Marker, markers, rewrite
+from tools.docs.recorded import recorded
 from tools.docs.tables import fill, scenarios_of
 from tuneproof.catalogue import every_advice
 from tuneproof.errors import BadInputError
@@ -212,6 +214,27 @@ def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Pat
     assert combined([both, again]).to_json()["cells"] == both.to_json()["cells"]
     assert len(combined([both, first]).parts) == 1
     assert combined([first]) == first
+
+
+def test_later_results_may_be_of_another_machine_and_seed(tmp_path: Path) -> None:
+    """Each figure says whose it is, and the audit what measured each claim."""
+    first = written(tmp_path / "first", a_cell("stalls"))
+    other = written(
+        tmp_path / "other", a_cell("rare", scenario="drops"), seed=8, host={"kernel": "6.9"}, options={"depth": "full"}
+    )
+    both = load(_stored(tmp_path / "both.json", combined([first, other])))
+    assert "(depth full, seed 8) on kernel 6.9." in fill("<!-- verdicts: drops --><!-- end -->", both, where="page")
+    assert "(depth quick and full, seed 7 and 8) on" in fill("<!-- run: all --><!-- end -->", both, where="page")
+    document = recorded(both, {})
+    machines = [document["machines"][cell["versions"]["1.22"]["machine"]] for cell in document["cells"].values()]
+    assert machines[0].startswith("A processor x 2")
+    assert machines[1] == "kernel 6.9"
+
+
+def _stored(path: Path, results: Results) -> Path:
+    kept = replace(results, runs=tuple(replace(run, path="") for run in results.runs))
+    path.write_text(json.dumps(kept.to_json()), encoding="utf-8")
+    return path
 
 
 def test_versions_stand_side_by_side_and_lines_are_told(tmp_path: Path) -> None:

@@ -25,14 +25,13 @@ def verdict(cell: Cell) -> str:
 
 def run_line(results: Results, shown: Collection[str]) -> str:
     """Return which runs the figures of some cells come from: when, how deep, with which seed, on which machine."""
-    parts = [run for run in results.parts if set(run.cells) & set(shown)]
+    parts = results.measured_by(shown)
     versions = ", ".join(dict.fromkeys(cell.nginx for cell in results.cells if cell.id in shown))
     machines = " and ".join(dict.fromkeys(machine_line(run.host) for run in parts))
     days = " and ".join(dict.fromkeys(run.started[:10] for run in parts))
-    return plain(
-        f"Measured on {days} with nginx {versions} (depth {results.options.get('depth', '?')}, "
-        f"seed {results.seed}) on {machines}."
-    )
+    depths = " and ".join(dict.fromkeys(str(run.options.get("depth", "?")) for run in parts))
+    seeds = " and ".join(dict.fromkeys(str(run.seed) for run in parts))
+    return plain(f"Measured on {days} with nginx {versions} (depth {depths}, seed {seeds}) on {machines}.")
 
 
 def plain(text: str) -> str:

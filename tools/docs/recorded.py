@@ -25,6 +25,8 @@ def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
         for names in _SHOWN.findall(text)
         for name in names.split(",")
     }
+    machine_of = {cell_id: machine_line(run.host) for run in results.parts for cell_id in run.cells}
+    machines = list(dict.fromkeys(machine_of.values()))
     cells: dict[str, dict[str, Any]] = {}
     for cell in results.cells:
         claim = cells.setdefault(
@@ -34,5 +36,6 @@ def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
         claim["versions"][cell.nginx] = {
             "verdict": cell.verdict,
             "effect": measured(cell),
+            "machine": machines.index(machine_of[cell.id]),
         }
-    return {"machine": machine_line(results.host), "cells": cells}
+    return {"machines": machines, "cells": cells}

@@ -21,6 +21,7 @@ class RecordedVerdict:
     verdict: str
     effect: str  # the figure with its interval, in words; empty for none
     page: str  # the page of docs/ that says more
+    machine: str  # that measured it, in one line
 
 
 def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:
@@ -34,12 +35,9 @@ def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | No
     measured = sorted(found["versions"], key=as_numbers)
     not_newer = [each for each in measured if as_numbers(each) <= as_numbers(version)]
     nginx = (not_newer or measured)[-1 if not_newer else 0]
-    return RecordedVerdict(claim=found["claim"], page=found["page"], nginx=nginx, **found["versions"][nginx])
-
-
-def machine() -> str:
-    """Return on which machine it was measured."""
-    return str(_document()["machine"])
+    cell = found["versions"][nginx]
+    machine = _document()["machines"][cell["machine"]]
+    return RecordedVerdict(claim=found["claim"], page=found["page"], nginx=nginx, **{**cell, "machine": machine})
 
 
 @cache

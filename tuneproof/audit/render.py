@@ -10,7 +10,7 @@ from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import diff
-from tuneproof.audit.recorded import machine, recorded_of
+from tuneproof.audit.recorded import recorded_of
 from tuneproof.wording import count, one_line
 
 _PLACES: Final = 4
@@ -80,8 +80,9 @@ def _rest(audit: Audit, *, details: bool) -> Iterator[str]:
     elif not details and (quiet := Counter(one.state.value for one in audit.advice if one.state in _QUIET)):
         said = ", ".join(f"{state}: {number}" for state, number in quiet.items())
         yield f"Besides, {said}; --details says which."
-    if any(recorded_of(advised.name, advised.claim, audit.facts.version) for advised in audit.advice):
-        yield f"Measured on: {machine()}"
+    recorded = [recorded_of(advised.name, advised.claim, audit.facts.version) for advised in audit.advice]
+    if machines := dict.fromkeys(found.machine for found in recorded if found):
+        yield f"Measured on: {'; '.join(machines)}"
 
 
 def _patches(told: Sequence[Advised], facts: Facts) -> Iterator[str]:
