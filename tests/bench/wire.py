@@ -48,7 +48,7 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
             ready_s += links.ready_s.values()
             links.apply(_OPEN, subject=PEER)
             figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
-            rates_mbit += [way.rate.mbit for way in figures.directions.values() if way.rate]
+            rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]
             if number == 0:
                 yield from _exactness(links)
             memory_mb.append(_own_memory_bytes(lab[owner_name("client")]) / 1e6)
@@ -66,7 +66,7 @@ def _exactness(links: ShapedLinks) -> Iterator[str]:
             links.apply(profile, subject=PEER)
             figures = links.measure(role, link, subject=PEER, plan=_PLAN)
             wrong = map(str, faults(link, figures, SELF_CHECK))
-            rates = [f"{way.rate.mbit:.4g}" for way in figures.directions.values() if way.rate]
+            rates = [f"{way.rate_mbit:.4g}" for way in figures.directions.values() if way.rate_mbit]
             yield (
                 f"  {profile.name}: round trip {figures.rtt_p50_ms:.2f} ms, 10th to 90th percentile "
                 f"{figures.rtt_p90_ms - figures.rtt_p10_ms:.2f} ms, Mbit/s each way {' and '.join(rates) or '-'}: "

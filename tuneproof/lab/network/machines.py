@@ -8,8 +8,7 @@ from typing import Any, Final, Self
 from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.agent import LinkAgent
-from tuneproof.lab.network.clocks import on_one_clock, other_ahead_us
-from tuneproof.lab.network.path import LinkFigures
+from tuneproof.lab.network.path import LinkFigures, on_one_clock, other_ahead_us
 from tuneproof.lab.network.shaped_links import PROBE_PORT
 from tuneproof.lab.network.shaper import CAPABILITIES
 from tuneproof.lab.protocol.links import LoadPlan, ProbePath
@@ -52,8 +51,8 @@ class MachinePath:
             rtt_p50_ms=figures.rtt_p50_ms,
             rtt_p90_ms=figures.rtt_p90_ms,
             loss_pct=100 * lost / figures.egress.packets,
-            to_subject_mbit=figures.egress.rate.mbit if figures.egress.rate else 0.0,
-            from_subject_mbit=figures.ingress.rate.mbit if figures.ingress.rate else 0.0,
+            to_subject_mbit=figures.egress.rate_mbit or 0.0,
+            from_subject_mbit=figures.ingress.rate_mbit or 0.0,
         )
 
     def to_json(self) -> dict[str, Any]:

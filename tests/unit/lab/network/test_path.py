@@ -1,11 +1,12 @@
-"""From the arrivals of probes to figures."""
+"""From the arrivals of probes and of loads to figures, on a host that pauses and between machines with two clocks."""
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
-from tuneproof.lab.network.path import DirectionFigures, LinkFigures
-from tuneproof.lab.network.rates import CarriedRate
+from tests.support.simulated_links import Gaps, loaded
+from tuneproof.lab.network.path import DirectionFigures, LinkFigures, carried_mbit, on_one_clock, other_ahead_us
 from tuneproof.lab.protocol.links import PathSeen
 
 # 12.5 bytes per microsecond.
@@ -85,8 +86,8 @@ def test_times_are_quantiles_in_milliseconds() -> None:
     assert figures.egress.delay_ms(0.1) == pytest.approx(0.1)
     assert (figures.rtt_p10_ms, figures.rtt_p50_ms, figures.rtt_p90_ms) == (1, 5, 9)
     assert (figures.late_at_ms(0.5), figures.late_at_ms(1.0)) == (0.5, 1.0)
-    assert figures.egress.rate == CarriedRate(mbit=100, fastest_mbit=100)
-    assert figures.ingress.rate is None
+    assert figures.egress.rate_mbit == pytest.approx(100)
+    assert figures.ingress.rate_mbit is None
     assert figures.frame_bytes == 106, "64 bytes, and the headers of Ethernet, IPv4 and UDP"
 
 
@@ -114,3 +115,91 @@ def test_results_have_shares_in_percent() -> None:
         "rate_mbit": pytest.approx(100),
         "packets": 4,
     }
+
+
+NOISE = {"quiet": (0.0, 1.3), "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps": (0.33, 4.0)}
+over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+
+
+def carried(rate_mbit: float, *, noise: tuple[float, float], seed: int = 7450, **load: float) -> float:
+    """Return what is told of a link with this rate, in Mbit/s."""
+    share, median_ms = noise
+    gaps = Gaps(np.random.default_rng(seed), share=share, median_ms=median_ms)
+    return carried_mbit(loaded(rate_mbit, gaps, **load))
+
+
+@over_noise
+@pytest.mark.parametrize("rate_mbit", [2, 10, 100, 400])
+def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float, noise: tuple[float, float]) -> None:
+    """What was held up comes at once afterwards, and counts not too much; a pause may be longer than a fast queue."""
+    longest_queue = rate_mbit <= 100 or noise[0] < 0.3
+    least = 0.9 if longest_queue else 0.7
+    for seed in range(10):
+        assert least * rate_mbit < carried(rate_mbit, noise=noise, seed=seed) < 1.01 * rate_mbit
+
+
+def test_on_a_quiet_host_it_is_the_rate() -> None:
+    """To a hundredth."""
+    assert carried(100, noise=NOISE["quiet"]) == pytest.approx(100, rel=0.01)
+
+
+def test_a_window_that_begins_in_a_pause_would_not() -> None:
+    """So the first and the last point do not do: this is what the highest points are for."""
+    points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
+    # 40 ms of pause at the beginning, made up for at once.
+    points[0] = [38_000, 0]
+    assert 8 * (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0]) > 88
+    assert carried_mbit(points) == pytest.approx(80)
+
+
+@over_noise
+def test_a_host_that_carries_less_lowers_the_rate(noise: tuple[float, float]) -> None:
+    """The link was never full."""
+    assert carried(500, noise=noise, host_mbit=300) < 320
+
+
+@over_noise
+def test_a_sender_that_is_too_slow_lowers_the_rate_and_raises_none(noise: tuple[float, float]) -> None:
+    """What the timetable misses is not made up for."""
+    assert carried(100, noise=noise, offered=0.7) < 75
+
+
+@pytest.mark.parametrize("points", [[], [[0, 0]], [[0, 0], [900, 1514]]], ids=len)
+def test_a_load_that_hardly_arrives_has_no_rate(points: list[list[int]]) -> None:
+    """Whatever kept it away, the link did not carry it; that is measured again, and then told."""
+    assert carried_mbit(points) == 0
+
+
+def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) -> PathSeen:
+    """Return what a leading agent answers whose partner's clock is ahead."""
+    return PathSeen(
+        sent=len(there_us),
+        late=(),
+        there=tuple((number, way_us + ahead_us) for number, way_us in enumerate(there_us)),
+        back=tuple((number, way_us - ahead_us, there_us[number] + way_us) for number, way_us in enumerate(back_us)),
+        loads={},
+    )
+
+
+@pytest.mark.parametrize("ahead_us", [0, 1_000, -5_000_000_000])
+def test_the_quickest_ways_tell_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
+    """Others waited somewhere, each way for itself."""
+    assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
+
+
+def test_ways_that_differ_err_by_half_of_their_difference() -> None:
+    """Which is less than half of the round trip, whatever they are."""
+    assert other_ahead_us(seen(ahead_us=0, there_us=(300,), back_us=(100,))) == 100
+
+
+def test_each_way_is_told_as_one_clock_would_have_timed_it() -> None:
+    """The round trip is that already."""
+    told = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
+    assert told.there == ((0, 100), (1, 250))
+    assert told.back == ((0, 120, 220), (1, 90, 340))
+
+
+def test_nothing_is_told_where_no_probe_came_back() -> None:
+    """Though some may have got there."""
+    with pytest.raises(ValueError, match="none of 1 probes came back"):
+        other_ahead_us(PathSeen(sent=1, late=(), there=((0, 5),), back=(), loads={}))
