@@ -10,10 +10,11 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-GROUND: Final = ("tuneproof.errors", "tuneproof.wording")
+GROUND: Final = ("tuneproof.errors", "tuneproof.nginx_changes", "tuneproof.wording")
 PARSERS: Final = (*GROUND, "tuneproof.explain.parse")
 MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
+    "tuneproof.nginx_changes": ("tuneproof.wording",),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),

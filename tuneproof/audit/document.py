@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.facts import Proxied
-from tuneproof.audit.patches import diff
 from tuneproof.audit.recorded import recorded_of
 
 SCHEMA_VERSION: Final = 1
@@ -22,7 +21,6 @@ def document(audit: Audit) -> dict[str, Any]:
     What cannot be known is null.
     """
     facts = audit.facts
-    texts = facts.configuration.texts
     content = {
         "schema": SCHEMA_VERSION,
         "version": facts.version,
@@ -42,7 +40,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "multi_accept": facts.multi_accept,
         "reuseport": facts.reuseport,
         "stream_servers": facts.stream_servers,
-        "advice": [_advised(advised, texts, facts.version) for advised in audit.advice],
+        "advice": [_advised(advised, audit) for advised in audit.advice],
     }
     _validator().validate(content)
     return content
@@ -69,8 +67,8 @@ def _proxied(proxied: Proxied) -> dict[str, Any]:
     }
 
 
-def _advised(advised: Advised, texts: dict[str, str], version: str) -> dict[str, Any]:
-    recorded = recorded_of(advised.name, advised.claim, version)
+def _advised(advised: Advised, audit: Audit) -> dict[str, Any]:
+    recorded = recorded_of(advised.name, advised.claim, audit.facts.version)
     return {
         "name": advised.name,
         "claim": advised.claim,
@@ -78,7 +76,7 @@ def _advised(advised: Advised, texts: dict[str, str], version: str) -> dict[str,
         "file": advised.at.file,
         "line": advised.at.line,
         "why": advised.why,
-        "patch": diff(advised.edits, texts) or None,
+        "patch": audit.patch(advised.edits) or None,
         "recorded": None
         if recorded is None
         else {"nginx": recorded.nginx, "verdict": recorded.verdict, "effect": recorded.effect, "page": recorded.page},

@@ -12,6 +12,10 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+# C0 and C1 but for what `script`, pagers, editors and Windows-1252 leave in a text.
+_OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_SAMPLE: Final = 4096
+_MOST_CONTROLS: Final = 0.05
 # What `script` and some pagers leave besides.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
@@ -34,6 +38,12 @@ def decode(raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def is_binary(text: str) -> bool:
+    """Tell whether decoded bytes are no text: too much of their beginning is control characters."""
+    sample = text[:_SAMPLE]
+    return len(_OF_NO_TEXT.findall(sample)) + sample.count("\0") // 2 > _MOST_CONTROLS * len(sample)
 
 
 def without_terminal(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,15 +45,23 @@ _Region = tuple[int, int, int, int]
 _CONTEXT: Final = 3
 
 
-def unified(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """Return what differs between two states of some files, in the form that patch(1) and git read."""
+def unified(
+    before: Mapping[str, str], after: Mapping[str, str], *, shown: Callable[[str], str] = lambda name: name
+) -> str:
+    """Return what differs between two states of some files, in the form that patch(1) and git read.
+
+    Args:
+        before: The files by name.
+        after: The same files.
+        shown: What a file is called in it.
+    """
     parts = []
     for name, text in before.items():
         old, new = lines_of(text), lines_of(after[name])
         if hunks := list(_hunks(old, new)):
             # As git does it: behind a tab no space is taken for the name's end.
-            shown = name.lstrip("/") + ("\t" if " " in name else "")
-            parts += [f"--- a/{shown}\n+++ b/{shown}\n", *hunks]
+            called = shown(name).lstrip("/") + ("\t" if " " in shown(name) else "")
+            parts += [f"--- a/{called}\n+++ b/{called}\n", *hunks]
     return "".join(parts)
 
 
@@ -97,9 +105,9 @@ def _range(begins: int, ends: int) -> str:
     return str(first) if length == 1 else f"{first},{length}"
 
 
-def diff(edits: Sequence[Edit], texts: Mapping[str, str]) -> str:
-    """Return some changes of files, which are given by name, as one unified diff."""
-    return unified(texts, {**texts, **apply(edits, texts)})
+def diff(edits: Sequence[Edit], texts: Mapping[str, str], *, shown: Callable[[str], str] = lambda name: name) -> str:
+    """Return some changes of files, which are given by name, as one unified diff; see :func:`unified`."""
+    return unified(texts, {**texts, **apply(edits, texts)}, shown=shown)
 
 
 def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:

@@ -8,9 +8,8 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.patches import diff
 from tuneproof.audit.recorded import recorded_of
+from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.wording import count, one_line
 
 _PLACES: Final = 4
@@ -18,25 +17,25 @@ _WIDEST: Final = 100
 _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
 
-def render(audit: Audit, *, width: int, details: bool = False) -> str:
+def render(audit: Audit, *, width: int, details: bool = False, patches: bool = True) -> str:
     """Return an audit for a person."""
     width = min(width, _WIDEST)
-    facts = audit.facts
     told = [advised for advised in audit.advice if details or advised.state not in _QUIET]
     parts = [
-        _summary(facts),
-        *_problems(facts, width),
+        _summary(audit),
+        *_problems(audit, width),
         *(
-            _group(list(group), facts.version, width)
+            _group(list(group), audit, width)
             for _, group in groupby(told, key=lambda one: (one.state, one.name, one.why))
         ),
         *_rest(audit, details=details),
-        *_patches(told, facts),
+        *(_patches(told, audit) if patches else ()),
     ]
     return "\n\n".join(parts)
 
 
-def _summary(facts: Facts) -> str:
+def _summary(audit: Audit) -> str:
+    facts = audit.facts
     parts = [count(len(facts.servers), "server"), count(len(facts.upstreams), "upstream block")]
     if facts.stream_servers:
         parts.append(count(facts.stream_servers, "stream server"))
@@ -44,12 +43,23 @@ def _summary(facts: Facts) -> str:
     answers = ", ".join(f"{answer}: {number}" for answer, number in reuse.most_common())
     passed = count(len(facts.proxied), "place that passes requests on", "places that pass requests on")
     kept = f" (connections kept: {answers})" if answers else ""
-    return f"Read for nginx {facts.version}: {', '.join(parts)}, {passed}{kept}."
+    return f"Read for nginx {facts.version}{_chosen(audit)}: {', '.join(parts)}, {passed}{kept}."
 
 
-def _problems(facts: Facts, width: int) -> Iterator[str]:
-    configuration = facts.configuration
-    lines = [f"{problem.file}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems]
+def _chosen(audit: Audit) -> str:
+    if audit.choice is None:
+        return ""
+    oldest = f" (the oldest of {', '.join(LAB_VERSIONS)}"
+    if (because := audit.choice.because) is not None:
+        oldest += f" that knows {because.what}, {audit.shown(because.said.file)}:{because.said.line}"
+    return f"{oldest}; yours: --nginx VERSION)"
+
+
+def _problems(audit: Audit, width: int) -> Iterator[str]:
+    configuration = audit.facts.configuration
+    lines = [
+        f"{audit.shown(problem.file)}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems
+    ]
     if lines:
         yield "\n".join(["Problems", *(f"  {line}" for line in lines)])
     if configuration.unseen:
@@ -59,9 +69,9 @@ def _problems(facts: Facts, width: int) -> Iterator[str]:
         yield _wrapped("This is a part of a configuration: what the rest says may change the answers.", width)
 
 
-def _group(group: Sequence[Advised], version: str, width: int) -> str:
-    first = group[0]
-    places = [f"{advised.at.file}:{advised.at.line}" for advised in group]
+def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
+    first, version = group[0], audit.facts.version
+    places = [f"{audit.shown(advised.at.file)}:{advised.at.line}" for advised in group]
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
     lines = [
         f"{first.state.value}: {first.name}, {', '.join(places[:_PLACES])}{more}",
@@ -85,11 +95,11 @@ def _rest(audit: Audit, *, details: bool) -> Iterator[str]:
         yield f"Measured on: {'; '.join(machines)}"
 
 
-def _patches(told: Sequence[Advised], facts: Facts) -> Iterator[str]:
-    names = list(dict.fromkeys(advised.name for advised in told))
-    for name in names:
-        edits = [edit for advised in told if advised.name == name for edit in advised.edits]
-        if patch := diff(edits, facts.configuration.texts):
+def _patches(told: Sequence[Advised], audit: Audit) -> Iterator[str]:
+    if audit.facts.configuration.is_broken:
+        yield "No patch: nginx would not start with this configuration; see the problems above."
+    for name in dict.fromkeys(advised.name for advised in told):
+        if patch := audit.patch([edit for advised in told if advised.name == name for edit in advised.edits]):
             yield f"Patch for {name}:\n{patch.rstrip()}"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tuneproof.audit.file_text import decode, lines_of, without_terminal
+from tuneproof.audit.file_text import decode, is_binary, lines_of, without_terminal
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"
@@ -27,15 +27,14 @@ _OPEN_FILES: Final = Path("/dev/fd")
 
 
 class Source(ABC):
-    """The files of one configuration.
-
-    Attributes:
-        roots: Names of the files that it begins with: one, or the fragments of a folder.
-        is_complete: Whether a file that is not there does not exist at all.
-    """
+    """The files of one configuration."""
 
     roots: Sequence[str]
+    """Names of the files that it begins with: one, or the fragments of a folder."""
     is_complete: bool = False
+    """Whether a file that is not there does not exist at all."""
+    folder: str = ""
+    """The folder that was named, if one was: names are shown relative to it."""
 
     @abstractmethod
     def text(self, name: str) -> str:
@@ -44,6 +43,23 @@ class Source(ABC):
     @abstractmethod
     def included(self, pattern: str) -> Sequence[str]:
         """Return the names of the files that an ``include`` means, in nginx's order."""
+
+
+class Changed(Source):
+    """A configuration some of whose files have other texts."""
+
+    def __init__(self, source: Source, texts: Mapping[str, str]) -> None:
+        self._source = source
+        self._texts = texts
+        self.roots, self.is_complete, self.folder = source.roots, source.is_complete, source.folder
+
+    def text(self, name: str) -> str:
+        """Return a file's text, changed or not."""
+        return self._texts[name] if name in self._texts else self._source.text(name)
+
+    def included(self, pattern: str) -> Sequence[str]:
+        """Return what the configuration includes."""
+        return self._source.included(pattern)
 
 
 class Dump(Source):
@@ -126,10 +142,12 @@ def open_source(named: str, *, prefix: str = "") -> Source:
         BadInputError: There is nothing of that name, or no configuration in it.
     """
     if named == STANDARD_INPUT:
-        return _of_text("standard input", decode(sys.stdin.buffer.read()))
+        return _of_text("standard input", _as_text("standard input", sys.stdin.buffer.read()))
     path = Path(named)
     if path.is_dir():
-        return Files(_beginnings(path), prefix=prefix)
+        found = Files(_beginnings(path), prefix=prefix)
+        found.folder = named
+        return found
     if not path.exists():
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
     text = _read(path)
@@ -181,9 +199,18 @@ def _read(path: Path) -> str:
         size_bytes = path.stat().st_size
         if size_bytes > _MAX_BYTES:
             raise BadInputError(f"{path} has {size_bytes >> 20} MiB: no configuration is that large")
-        return decode(path.read_bytes())
+        return _as_text(str(path), path.read_bytes())
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _as_text(name: str, raw: bytes) -> str:
+    text = decode(raw)
+    if is_binary(text):
+        raise BadInputError(
+            f"{name} is a binary file, and no configuration", remedy="name an nginx.conf, or its folder"
+        )
+    return text
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -116,6 +116,11 @@ class Configuration:
     """The files that others include, each with the argument of the ``include`` that found it first."""
 
     @property
+    def is_broken(self) -> bool:
+        """Whether nginx would refuse it. A file that is not here may be where nginx is."""
+        return not all(problem.message.startswith("open()") for problem in self.problems)
+
+    @property
     def is_whole(self) -> bool:
         """Whether nothing of it is elsewhere."""
         return not self.unseen and not self.is_fragment

@@ -3,13 +3,31 @@
 import argparse
 import contextlib
 import json
+import shlex
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
-from tuneproof.audit.auditing import NEWEST, audit
+from tuneproof.audit.auditing import Audit, audit
+from tuneproof.audit.findings import (
+    Finding,
+    annotations,
+    baseline_text,
+    findings,
+    read_baseline,
+    sarif,
+    states_of,
+    without_old,
+)
 from tuneproof.audit.render import render
-from tuneproof.cli.output import called_from, program, show
+from tuneproof.cli.output import called_from, program, say, show
+from tuneproof.errors import BadInputError
+from tuneproof.wording import count
 
+FOUND: Final = 1
+BROKEN: Final = 2
+_TEXT: Final = "text"
 DESCRIPTION = """\
 Say what advice comes to in a configuration of nginx: in effect, missing, without effect (and why), expired, harmful,
 or cannot tell; with file and line, the recorded verdict, and a patch.
@@ -21,21 +39,27 @@ EPILOG = """\
 examples:
   ./lab audit /etc/nginx
   ssh HOST nginx -T 2>/dev/null | ./lab audit -
-  ./lab audit --json site.conf | jq .advice
+  ./lab audit --patch nginx.patch deploy/nginx
+  ./lab audit --fail-on harmful,without-effect --format github deploy/nginx      in CI, see docs/ci.md
 
-exit status: 0 it was read, whatever was found; 2 it cannot be read, or is a template.
+exit status: 0 it was read; 1 something is in a state that --fail-on names, and not in the baseline; 2 it cannot be
+read, is a template, or nginx would not start with it.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Audit the configuration that is named.
-
-    Returns:
-        0.
+    """Audit the configuration that is named; return the exit status, as above.
 
     Raises:
-        BadInputError: It cannot be read, or is a template.
+        BadInputError: It cannot be read, or is a template; or an option is wrong.
     """
+    options = _parser().parse_args(arguments)
+    # There, so that files are called what they are called there, in patches as well.
+    with contextlib.chdir(called_from()):
+        return _audit(options)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{program()} audit",
         description=DESCRIPTION,
@@ -44,21 +68,82 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("configuration", metavar="CONF", help="a file, a folder, or - for standard input")
     parser.add_argument(
-        "--nginx", default=NEWEST, metavar="VERSION", help="the version that it is for (default: %(default)s)"
+        "--nginx",
+        metavar="VERSION",
+        help="the version that it is for (default: the oldest of the lab's that knows all its directives)",
     )
     parser.add_argument(
         "--prefix", default="", metavar="FOLDER", help="where nginx.conf's folder is on its own machine: /etc/nginx"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as in tuneproof/audit/schema.json")
     parser.add_argument("--details", action="store_true", help="tell in full what needs no action, too")
-    options = parser.parse_args(arguments)
-    # There, so that files are called what they are called there, in patches as well.
-    with contextlib.chdir(called_from()):
-        found = audit(options.configuration, version=options.nginx, prefix=options.prefix)
-    if options.json:
-        from tuneproof.audit.document import document  # noqa: PLC0415 - brings jsonschema: a fifth of every start
+    parser.add_argument(
+        "--patch", type=Path, metavar="FILE", help="write all changes there, as one patch for `git apply`"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--format",
+        choices=(_TEXT, "json", "sarif", "github"),
+        default=_TEXT,
+        help="for people; as in tuneproof/audit/schema.json; for code scanning; annotations (default: %(default)s)",
+    )
+    form.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
+    gate = parser.add_argument_group("in CI")
+    gate.add_argument(
+        "--fail-on", default="", metavar="STATES", help="exit with 1 if there is any: harmful,without-effect,…"
+    )
+    gate.add_argument("--baseline", type=Path, metavar="FILE", help="what is in there neither fails nor is told again")
+    gate.add_argument("--write-baseline", type=Path, metavar="FILE", help="write what is found as such a file")
+    return parser
 
-        show(json.dumps(document(found), indent=2))
+
+def _audit(options: argparse.Namespace) -> int:
+    fails_on = states_of(options.fail_on) if options.fail_on else frozenset()
+    known = read_baseline(_read(options.baseline), name=str(options.baseline)) if options.baseline else None
+    audited = audit(options.configuration, version=options.nginx, prefix=options.prefix)
+    found = findings(audited, known)
+    if options.format == _TEXT:
+        new = without_old(audited, found)
+        show(render(new, width=shutil.get_terminal_size().columns, details=options.details, patches=not options.patch))
+        if old := sum(not one.is_new for one in found):
+            show(f"\n{count(old, 'finding')} more in {options.baseline}.")
     else:
-        show(render(found, width=shutil.get_terminal_size().columns, details=options.details))
-    return 0
+        _show_as(options.format, audited, found, has_baseline=known is not None)
+    if options.patch:
+        _write_patch(audited, options.patch)
+    if options.write_baseline:
+        options.write_baseline.write_text(baseline_text(found), encoding="utf-8")
+        say(f"{count(len(found), 'finding')} written to {options.write_baseline}")
+    if audited.facts.configuration.is_broken:
+        return BROKEN
+    return FOUND if any(one.is_new and one.state in fails_on for one in found) else 0
+
+
+def _show_as(form: str, audited: Audit, found: Sequence[Finding], *, has_baseline: bool) -> None:
+    from tuneproof.audit.document import document  # noqa: PLC0415 - brings jsonschema: a fifth of every start
+
+    here = Path.cwd()
+    if form == "json":
+        show(json.dumps(document(audited), indent=2))
+    elif form == "sarif":
+        show(json.dumps(sarif(audited, found, has_baseline=has_baseline, below=here), indent=2))
+    else:
+        for line in annotations(audited, found, below=here):
+            show(line)
+
+
+def _write_patch(audited: Audit, file: Path) -> None:
+    patch = audited.whole_patch()
+    if not patch:
+        say("nothing to patch")
+        return
+    file.write_text(patch, encoding="utf-8", newline="")
+    folder = audited.source.folder
+    command = ["git", "-C", folder, "apply", str(file.absolute())] if folder else ["git", "apply", str(file)]
+    say(f"to apply it: {shlex.join(command)}")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{file} cannot be read: {error}", remedy=f"--write-baseline {file} makes it") from error

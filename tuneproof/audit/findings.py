@@ -1,0 +1,222 @@
+"""What of an audit needs an action, for programs: which of it is new since a baseline, as SARIF, as annotations."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import PurePath
+from typing import Any, Final
+from urllib.parse import quote
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.auditing import Audit
+from tuneproof.audit.recorded import recorded_of
+from tuneproof.errors import BadInputError
+from tuneproof.wording import one_line
+
+BASELINE_SCHEMA: Final = 1
+REFUSED: Final = "nginx-refuses-it"
+_LEVELS: Final[Mapping[State, str]] = {
+    State.HARMFUL: "error",
+    State.WITHOUT_EFFECT: "warning",
+    State.EXPIRED: "warning",
+    State.MISSING: "note",
+}
+_GITHUB: Final[Mapping[str, str]] = {"error": "error", "warning": "warning", "note": "notice"}
+_IDENTITY: Final = "tuneproof/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing to do something about."""
+
+    rule: str  # scenario and claim
+    state: State | None  # None for what nginx would refuse
+    file: str
+    line: int
+    text: str  # of the directive
+    why: str
+    is_new: bool = True  # not in the baseline
+
+    @property
+    def level(self) -> str:
+        """How urgent it is, in SARIF's words: error, warning or note."""
+        return _LEVELS[self.state] if self.state is not None else "error"
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What stays the same when lines move: two of one identity are told apart by their number only."""
+        return self.rule, self.state or "", self.file, self.text
+
+
+def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None) -> list[Finding]:
+    """Return what needs an action, the most urgent first.
+
+    Args:
+        audit: The audit.
+        baseline: How often what is known already was found, by identity.
+    """
+    found = [
+        Finding(rule=REFUSED, state=None, file=audit.shown(one.file), line=one.line, text=one.message, why=one.message)
+        for one in audit.facts.configuration.problems
+    ]
+    found += [_finding(advised, audit) for advised in audit.advice if advised.state in _LEVELS]
+    left = Counter(dict(baseline or {}))
+    told = []
+    for one in found:
+        is_new = left[one.identity] < 1
+        left[one.identity] -= 1
+        told.append(replace(one, is_new=is_new))
+    return told
+
+
+def _finding(advised: Advised, audit: Audit) -> Finding:
+    return Finding(
+        rule=f"{advised.name}/{advised.claim}",
+        state=advised.state,
+        file=audit.shown(advised.at.file),
+        line=advised.at.line,
+        text=" ".join((advised.at.name, *advised.at.args)),
+        why=one_line(advised.why),
+    )
+
+
+def without_old(audit: Audit, found: Sequence[Finding]) -> Audit:
+    """Return an audit without the advice that the baseline knows."""
+    judged = iter([one for one in found if one.state is not None])
+    advice = [advised for advised in audit.advice if advised.state not in _LEVELS or next(judged).is_new]
+    return replace(audit, advice=tuple(advice))
+
+
+def states_of(text: str) -> frozenset[State]:
+    """Return the states that ``--fail-on`` names, such as "harmful,without-effect".
+
+    Raises:
+        BadInputError: One of them is none that asks for an action.
+    """
+    known = {state.value.replace(" ", "-"): state for state in _LEVELS}
+    words = [word.strip() for word in text.split(",")]
+    if unknown := [word for word in words if word not in known]:
+        raise BadInputError(f"--fail-on {unknown[0]}: no such state", remedy=f"some of {','.join(known)}")
+    return frozenset(known[word] for word in words)
+
+
+def baseline_text(found: Sequence[Finding]) -> str:
+    """Return what is found as the text of a baseline file, which people can review."""
+    entries = [dict(zip(("rule", "state", "file", "text"), one.identity, strict=True)) for one in found]
+    ordered = sorted(entries, key=lambda entry: (entry["file"], entry["rule"], entry["text"]))
+    return json.dumps({"schema": BASELINE_SCHEMA, "findings": ordered}, indent=2) + "\n"
+
+
+def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
+    """Return how often each thing is in a baseline, by identity.
+
+    Raises:
+        BadInputError: It is no baseline.
+    """
+    try:
+        content = json.loads(text)
+        known = Counter(
+            tuple(str(entry[field]) for field in ("rule", "state", "file", "text")) for entry in content["findings"]
+        )
+        is_ours = content["schema"] == BASELINE_SCHEMA
+    except (ValueError, KeyError, TypeError):
+        is_ours = False
+    if not is_ours:
+        raise BadInputError(f"{name} is no baseline of audit's", remedy=f"--write-baseline {name}")
+    return known
+
+
+def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: PurePath) -> dict[str, Any]:
+    """Return a log of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+
+    Args:
+        audit: What was audited.
+        found: What was found in it.
+        has_baseline: Whether what is new was told from what was known.
+        below: The folder that paths are relative to.
+    """
+    rules = list(dict.fromkeys(one.rule for one in found))
+    results = []
+    for one in found:
+        result: dict[str, Any] = {
+            "ruleId": one.rule,
+            "ruleIndex": rules.index(one.rule),
+            "level": one.level,
+            "message": {"text": _message(one)},
+            "locations": [
+                {
+                    "physicalLocation": {
+                        "artifactLocation": {"uri": _uri(path_of(audit, one.file, below))},
+                        "region": {"startLine": one.line},
+                    }
+                }
+            ],
+            "partialFingerprints": {_IDENTITY: hashlib.sha256("\0".join(one.identity).encode()).hexdigest()},
+        }
+        if has_baseline:
+            result["baselineState"] = "new" if one.is_new else "unchanged"
+        results.append(result)
+    driver = {"name": "tuneproof", "version": _own_version(), "rules": [_rule(rule, audit) for rule in rules]}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+    }
+
+
+def annotations(audit: Audit, found: Sequence[Finding], *, below: PurePath) -> Iterator[str]:
+    """Yield what is new as GitHub's workflow commands, which show it beside its line.
+
+    https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+    """
+    for one in found:
+        if one.is_new:
+            file = _escaped(path_of(audit, one.file, below), ":,")
+            yield (
+                f"::{_GITHUB[one.level]} file={file},line={one.line},title={_escaped(one.rule, ':,')}"
+                f"::{_escaped(_message(one))}"
+            )
+
+
+def path_of(audit: Audit, shown: str, below: PurePath) -> str:
+    """Return the path of a file relative to a folder, as far as it is there."""
+    path = PurePath(audit.source.folder) / shown
+    return str(path.relative_to(below)) if path.is_relative_to(below) else str(path)
+
+
+def _message(one: Finding) -> str:
+    return one.why if one.state is None else f"{one.state.value}: {one.why}"
+
+
+def _uri(path: str) -> str:
+    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+
+
+def _rule(rule: str, audit: Audit) -> dict[str, Any]:
+    name, _, claim = rule.partition("/")
+    recorded = recorded_of(name, claim, audit.facts.version)
+    if recorded is None:
+        return {"id": rule, "shortDescription": {"text": "nginx would not start with this configuration"}}
+    measured = f"{recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}"
+    more = f" More: {recorded.page}" if recorded.page else ""
+    return {
+        "id": rule,
+        "shortDescription": {"text": recorded.claim},
+        "help": {"text": f'"{recorded.claim}" {measured}.{more}'},
+    }
+
+
+def _own_version() -> str:
+    try:
+        return version("tuneproof")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
