@@ -1,0 +1,104 @@
+"""Every command line of README.md and docs/ is understood by the program that it calls."""
+
+import argparse
+import importlib
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import pytest
+
+from tools.docs.__main__ import pages
+from tuneproof.cli import engines, main, run, suite
+
+# In a block for the shell, and between backticks where an option says that it is no mere name of a command. The line
+# goes on after a backslash, and ends where the shell's next word begins.
+_CODE: Final = re.compile(r"^```(?:sh|console|bash|yaml)\n(.*?)^```|`([^`\n]+ -[^`\n]+)`", re.DOTALL | re.MULTILINE)
+_COMMAND: Final = re.compile(
+    r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;<>&\n]*)",
+    re.MULTILINE,
+)
+# A synopsis, not a command: what may be left out, or be there several times.
+_SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…")
+_LEAST: Final = 60
+
+
+class _ParsedError(Exception):
+    """The arguments were understood; nothing is done with them here."""
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Yield the page and the text of each command."""
+    for page in pages():
+        for block, span in _CODE.findall(page.read_text(encoding="utf-8")):
+            for found in _COMMAND.finditer((block or span).replace("\\\n", " ")):
+                line = found["line"].strip()
+                if not _SYNOPSIS.search(line):
+                    yield page.name, line
+
+
+@pytest.fixture
+def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Stop each program as soon as its own parser has taken the arguments."""
+    parse = argparse.ArgumentParser.parse_args
+
+    def parsed(self: argparse.ArgumentParser, arguments: Any = None, namespace: Any = None) -> argparse.Namespace:
+        found: argparse.Namespace = parse(self, arguments, namespace)
+        if self.prog.endswith("lab"):  # the first word, which is looked up next
+            return found
+        raise _ParsedError
+
+    def started(_places: Sequence[str], arguments: Sequence[str], **_how: Any) -> NoReturn:
+        pytestconfig._parser.parse([word for word in arguments if word not in {"-p", "no:hypothesispytest"}])
+        raise _ParsedError
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parsed)
+    monkeypatch.setattr(suite, "start", started)
+    monkeypatch.setattr(suite, "start_each", lambda _parts, arguments: started([], arguments))
+    monkeypatch.setattr(engines, "run_on", lambda _engines, arguments: started([], arguments))
+    monkeypatch.setattr(run, "environment_of", lambda _engine: nullcontext(dict(os.environ)))
+    # pytest's stand-in has no number, and `-` is one way to name a configuration.
+    with Path(os.devnull).open(encoding="utf-8") as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        yield
+
+
+def understood(line: str) -> bool:
+    """Tell whether the program takes a command line, with a reason in what pytest shows where it does not."""
+    words = shlex.split(line, comments=True)
+    program = main.main
+    if words[0] in {"./lab", "tuneproof"}:
+        words = words[1:]
+    else:
+        words = words[words.index("-m") + 1 :]
+        name, words = words[0], words[1:]
+        program = importlib.import_module(
+            name if Path(f"{name.replace('.', '/')}.py").is_file() else f"{name}.__main__"
+        ).main
+    try:
+        return program(words) == 0
+    except _ParsedError:
+        return True
+    except SystemExit as left:
+        return left.code == 0
+    except pytest.UsageError:
+        return False
+
+
+@pytest.mark.usefixtures("only_parsed")
+def test_every_command_of_the_pages_is_understood() -> None:
+    """An option that was renamed, and a command that went, are still in somebody's memory; not in the pages."""
+    found = dict.fromkeys(commands())
+    assert len(found) >= _LEAST
+    assert [(page, line) for page, line in found if not understood(line)] == []
+
+
+@pytest.mark.usefixtures("only_parsed")
+@pytest.mark.parametrize("line", ["./lab runn", "./lab run --nginxx 1.22", "./lab audit --nope x", "./lab compare a"])
+def test_what_no_program_understands_is_found(line: str) -> None:
+    """The check above is able to fail."""
+    assert not understood(line)
