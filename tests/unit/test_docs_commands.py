@@ -19,11 +19,12 @@ from tuneproof.cli import engines, main, run, suite
 # goes on after a backslash, and ends where the shell's next word begins.
 _CODE: Final = re.compile(r"^```(?:sh|console|bash|yaml)\n(.*?)^```|`([^`\n]+ -[^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
-    r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;<>&\n]*)",
+    r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;&\n]*)",
     re.MULTILINE,
 )
-# A synopsis, not a command: what may be left out, or be there several times.
-_SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…")
+# A synopsis, not a command: what may be left out, be there several times, or stands for something else.
+_SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…|<\w[\w ]*>")
+_REDIRECTION: Final = re.compile(r"\s\d?[<>]\s?\S+")
 _LEAST: Final = 60
 
 
@@ -36,9 +37,8 @@ def commands() -> Iterator[tuple[str, str]]:
     for page in pages():
         for block, span in _CODE.findall(page.read_text(encoding="utf-8")):
             for found in _COMMAND.finditer((block or span).replace("\\\n", " ")):
-                line = found["line"].strip()
-                if not _SYNOPSIS.search(line):
-                    yield page.name, line
+                if not _SYNOPSIS.search(found["line"]):
+                    yield page.name, _REDIRECTION.sub("", found["line"]).strip()
 
 
 @pytest.fixture

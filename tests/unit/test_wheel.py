@@ -1,0 +1,90 @@
+"""The package as other people install it: built, put into an environment of its own, and used far from the checkout."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.places import CHECKOUT
+
+_BUILT_FROM: Final = ("pyproject.toml", "README.md", "LICENSE")
+_CONF: Final = "events {}\nhttp { server { location / { proxy_pass http://a:1; } } }\n"
+Tuneproof = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
+
+
+def pip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run pip, with the configuration that it finds: an index of one's own, a cache, a proxy."""
+    command = [sys.executable, "-m", "pip", "--no-input", "--retries", "1", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(name="wheel", scope="module")
+def wheel_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel from a copy: what an earlier build left beside the sources would be packed as well."""
+    source = tmp_path_factory.mktemp("source")
+    for name in _BUILT_FROM:
+        shutil.copy(CHECKOUT / name, source)
+    shutil.copytree(CHECKOUT / "tuneproof", source / "tuneproof", ignore=shutil.ignore_patterns("__pycache__"))
+    # With the setuptools of this environment: no index is needed for it.
+    built = pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", source / "dist", source)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (source / "dist").iterdir()
+    return wheel
+
+
+def installed(folder: Path) -> Tuneproof:
+    """Return the command of an environment, started in a folder that has nothing to do with the checkout."""
+
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        program = folder / "bin" / "tuneproof"
+        return subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, check=False, env={})
+
+    return run
+
+
+def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
+    """Use what an installed package has: advice, a diagnosis, a report with its pages, a comparison, a plan."""
+    results = str(CHECKOUT / "docs" / "results.json")
+    (folder / "nginx.conf").write_text(_CONF, encoding="utf-8")
+    (folder / "access.log").write_text('1.1.1.1 - - [20/Nov/2026:19:05:40 +0000] "GET / HTTP/1.1" 499 0 "-" "-"\n')
+    for arguments in (
+        ["audit", "nginx.conf"],
+        ["explain", "access.log"],
+        ["report", results, "--output", "report"],
+        ["compare", results, results],
+    ):
+        ended = tuneproof(arguments)
+        assert ended.returncode == 0, f"{arguments}: {ended.stdout}{ended.stderr}"
+        assert ended.stdout
+    assert (folder / "report" / "index.html").is_file()
+    assert (folder / "report" / "assets" / "report.css").is_file()
+
+
+def test_a_wheel_has_all_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
+    """Templates, schemas, recorded verdicts and the command itself; only its dependencies are this environment's."""
+    folder = tmp_path / "venv"
+    venv.create(folder, with_pip=False)
+    assert pip("--python", folder, "install", "--no-deps", "--no-index", wheel).returncode == 0
+    (site,) = (folder / "lib").glob("python*/site-packages")
+    (site / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    try_everything(installed(folder), folder)
+
+
+@pytest.mark.slow
+def test_what_the_wheel_says_it_needs_is_enough(wheel: Path, tmp_path: Path) -> None:
+    """In an empty environment, from pip's own index; a package that is only used and not named would be missing."""
+    folder = tmp_path / "venv"
+    venv.create(folder, with_pip=False)
+    done = pip("--python", folder, "install", "--quiet", wheel)
+    if "No matching distribution" in done.stderr and "connection" in done.stderr.lower():
+        pytest.skip(f"pip reaches no index: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    try_everything(installed(folder), folder)
+    missing = installed(folder)(["doctor"])
+    assert (missing.returncode, "pip install 'tuneproof[lab]'" in missing.stderr) == (3, True), missing.stderr
