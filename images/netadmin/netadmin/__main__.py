@@ -20,10 +20,13 @@ from .wire import Wire, WireError
 
 
 def _look() -> tuple[Greeting, Wire | None]:
-    from .listeners import listener_backlogs  # noqa: PLC0415 - netlink's memory is spared beside a wire
+    from .rtnetlink import DiagSocket  # noqa: PLC0415 - netlink's memory is spared beside a wire
     from .snapshot import take  # noqa: PLC0415
+    from .sockets import listener_backlogs  # noqa: PLC0415
 
-    return Greeting(snapshot=take(listener_backlogs=listener_backlogs())), None
+    with DiagSocket() as diag:
+        diag.bind()
+        return Greeting(snapshot=take(listener_backlogs=listener_backlogs(diag))), None
 
 
 def _wire() -> tuple[Greeting, Wire | None]:

@@ -5,12 +5,13 @@ a way out drop packets to all others.
 """
 
 import ipaddress
+import itertools
+import json
 import subprocess
 from collections.abc import Sequence
 from typing import Final
 
 from .links import ROLE_LINK
-from .subnets import interface_network, unused_addresses
 
 _RULES: Final = """\
 table ip tuneproof {{
@@ -51,11 +52,7 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
 
 
 def add_addresses(count: int, used: Sequence[str]) -> list[str]:
-    """Give the role's link further addresses of its subnet, for one machine that stands for many clients.
-
-    Raises ValueError: there is none left.
-    Raises subprocess.CalledProcessError: the kernel refused.
-    """
+    """Give the role's link so many further addresses of its subnet: one machine stands for many clients."""
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
     batch = "".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found)
@@ -64,11 +61,32 @@ def add_addresses(count: int, used: Sequence[str]) -> list[str]:
 
 
 def lead(addresses: Sequence[str], to: str) -> None:
-    """Lead what this network namespace sends to some addresses to another one.
-
-    Raises ValueError: one of them is no IPv4 address.
-    Raises subprocess.CalledProcessError: the kernel refused.
-    """
+    """Lead what this network namespace sends to some IPv4 addresses to another one."""
     checked = [str(ipaddress.IPv4Address(address)) for address in addresses]
     rules = _RULES.format(addresses=", ".join(checked), to=ipaddress.IPv4Address(to))
     subprocess.run(["nft", "-f", "-"], input=rules.encode(), check=True, stdout=subprocess.DEVNULL)
+
+
+def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
+    """Return addresses of a subnet that nobody has, from its top downwards: the engine gives out the lowest first.
+
+    Raises ValueError: there is none.
+    """
+    taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
+    # By number: a list of all addresses of a large subnet would be long.
+    lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1
+    downwards = (ipaddress.IPv4Address(number) for number in range(highest, lowest - 1, -1))
+    found = [str(address) for address in itertools.islice((item for item in downwards if item not in taken), count)]
+    if not found:
+        raise ValueError(f"{network} has no address left")
+    return found
+
+
+def interface_network(interface: str) -> ipaddress.IPv4Interface:
+    """Return an interface's IPv4 address with its subnet (OSError: there is no such interface, or no address)."""
+    command = ["ip", "-json", "-4", "address", "show", "dev", interface]
+    shown = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    for told in json.loads(shown or "[]"):
+        for address in told.get("addr_info", ()):
+            return ipaddress.IPv4Interface(f"{address['local']}/{address['prefixlen']}")
+    raise OSError(f"{interface} has no IPv4 address")

@@ -11,12 +11,13 @@ import socket
 import struct
 import subprocess
 import sys
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 from .links import ROLE_LINK
-from .ring_file import RingFile
 
 FILE: Final = Path("/var/log/link.pcap")
 _EVERY_PROTOCOL: Final = 0x0003
@@ -24,7 +25,7 @@ _ATTACH_FILTER: Final = 26
 _RCVBUFFORCE: Final = 33
 _TIMESTAMPNS: Final = 35
 _BUFFER_BYTES: Final = 32 << 20
-# Of packets, their headers in the file included; the oldest go first.
+# Of packets that are kept in memory until the end, their headers included; the oldest go first.
 _MOST_BYTES: Final = 64 << 20
 _FILE_HEADER: Final = struct.Struct("=IHHiIII")
 _NANOSECOND_MAGIC: Final = 0xA1B23C4D
@@ -61,10 +62,7 @@ class Capture:
 
 
 def compile_filter(filter_: str) -> bytes:
-    """Return the instructions for a filter, as the kernel takes them (Documentation/networking/filter.rst).
-
-    Raises subprocess.CalledProcessError: it is no filter.
-    """
+    """Return a filter's instructions for the kernel (Documentation/networking/filter.rst); fails if it is none."""
     listing = subprocess.run(
         ["tcpdump", "-y", "EN10MB", "-ddd", filter_], capture_output=True, check=True, text=True
     ).stdout
@@ -82,18 +80,20 @@ def main(path: str, snap_bytes: int, filter_: str) -> None:
         ended = True
 
     signal.signal(signal.SIGTERM, end)
-    header = _FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, snap_bytes, _ETHERNET)
-    with _open(filter_) as packets, RingFile(Path(path), header=header, most_bytes=_MOST_BYTES) as out:
+    kept = Newest(most_bytes=_MOST_BYTES)
+    with _open(filter_) as packets, suppress(TimeoutError):
         sys.stdout.write("capturing\n")
         sys.stdout.flush()
         packets.settimeout(0.1)
         while True:
             try:
-                _copy(packets, out, snap_bytes)
+                kept.add(_record(packets, snap_bytes))
             except TimeoutError:
                 # Only once nothing is left in the socket's buffer.
                 if ended:
-                    return
+                    raise
+    header = _FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, snap_bytes, _ETHERNET)
+    Path(path).write_bytes(b"".join([header, *kept.records]))
 
 
 def _open(filter_: str) -> socket.socket:
@@ -109,10 +109,25 @@ def _open(filter_: str) -> socket.socket:
     return opened
 
 
-def _copy(packets: socket.socket, out: RingFile, snap_bytes: int) -> None:
+class Newest:
+    """The newest records of at most so many bytes together."""
+
+    def __init__(self, *, most_bytes: int) -> None:
+        self.records: deque[bytes] = deque()
+        self._free_bytes = most_bytes
+
+    def add(self, record: bytes) -> None:
+        """Keep a record; the oldest go where there is no room."""
+        self.records.append(record)
+        self._free_bytes -= len(record)
+        while self._free_bytes < 0:
+            self._free_bytes += len(self.records.popleft())
+
+
+def _record(packets: socket.socket, snap_bytes: int) -> bytes:
     frame, ancillary, _, _ = packets.recvmsg(65536 + 14, socket.CMSG_SPACE(_TIMESTAMP.size))
     seconds, nanoseconds = _TIMESTAMP.unpack(ancillary[0][2])
-    out.write(_PACKET_HEADER.pack(seconds, nanoseconds, min(len(frame), snap_bytes), len(frame)) + frame[:snap_bytes])
+    return _PACKET_HEADER.pack(seconds, nanoseconds, min(len(frame), snap_bytes), len(frame)) + frame[:snap_bytes]
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def _shape(netlink: "IPRoute", wanted: Mapping[str, Mapping[str, float]]) -> dic
 
 
 def _join(netlink: "IPRoute") -> None:
-    from .redirect import redirect  # noqa: PLC0415 - see main
+    from .netem import redirect  # noqa: PLC0415 - see main
 
     (role,), (network,) = (netlink.link_lookup(ifname=ENDS[direction]) for direction in ("ingress", "egress"))
     for index in (role, network):

@@ -25,8 +25,8 @@ from scapy.arch import get_if_hwaddr
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether, getmacbyip
 
+from .addresses import interface_network, unused_addresses
 from .links import ROLE_LINK
-from .subnets import interface_network, unused_addresses
 
 MOST_SOURCES: Final = 64
 """The server's kernel has one table for the neighbours of all containers, with room for 1024 (arp(7), gc_thresh3)."""
@@ -37,14 +37,9 @@ _PAUSE_S: Final = 0.001
 
 
 def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, port: int, count: int) -> list[bytes]:
-    """Return SYNs to a server: each from the next source in turn, and each from a port of its own.
+    """Return 1 to 64512 SYNs to a server, each from the next source in turn, and each from a port of its own.
 
-    Each takes scapy about half a millisecond.
-
-    sources: IPv4 addresses that they come from.
-    address: the server's IPv4 address.
-    count: how many, 1 to 64512.
-    Raises ValueError: it is none, or there are not so many ports.
+    ``macs`` are where they come from and go to. Each SYN takes scapy about half a millisecond.
     """
     if not 1 <= count <= _PORTS:
         raise ValueError(f"{count} SYNs are asked for; it can be 1 to {_PORTS}, the number of ports")
@@ -62,10 +57,8 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
 
 
 def flood(address: str, *, port: int, count: int) -> dict[str, Any]:
-    """Send SYNs to a server from addresses that nobody has; for the result see above.
+    """Send SYNs to a server in the subnet of the role's link, from addresses that nobody has; for the result see above.
 
-    address: its IPv4 address, in the subnet of the role's link.
-    count: how many, 1 to 64512.
     Raises OSError: the server's MAC address is unknown, or the link takes no more frames.
     Raises ValueError: there is no address left to send from, or not so many ports.
     """
@@ -92,24 +85,20 @@ def _open() -> socket.socket:
 
 
 def _send(link: socket.socket, frames: Sequence[bytes]) -> None:
-    """Send frames as fast as the link takes them."""
+    """Send frames as fast as the link takes them; its queue may be full (packet(7), ENOBUFS)."""
     deadline_s = time.monotonic() + _WITHIN_S
-    for frame in frames:
-        while not _sent(link, frame):
+    waiting = list(reversed(frames))
+    while waiting:
+        try:
+            link.send(waiting[-1])
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:
+                raise
             if time.monotonic() > deadline_s:
-                raise TimeoutError(f"{ROLE_LINK} did not take {len(frames)} frames within {_WITHIN_S:g} s")
+                raise TimeoutError(f"{ROLE_LINK} did not take {len(frames)} frames within {_WITHIN_S:g} s") from error
             time.sleep(_PAUSE_S)
-
-
-def _sent(link: socket.socket, frame: bytes) -> bool:
-    """Send one frame; tell whether there was room for it in the link's queue (packet(7), ENOBUFS)."""
-    try:
-        link.send(frame)
-    except OSError as error:
-        if error.errno != errno.ENOBUFS:
-            raise
-        return False
-    return True
+        else:
+            waiting.pop()
 
 
 def main(address: str, port: int, count: int) -> None:

@@ -97,10 +97,7 @@ def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) 
 
 
 class Counter:
-    """An interface's counters of what it has received; see proc_pid_net(5) on /proc/net/dev.
-
-    Raises OSError: when first read: there is no such interface.
-    """
+    """An interface's counters of what it has received; see proc_pid_net(5) on /proc/net/dev."""
 
     def __init__(self, interface: str) -> None:
         self._interface = interface

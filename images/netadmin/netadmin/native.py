@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from . import netem
-from .redirect import redirect
 from .rtnetlink import IPRoute, NetlinkError
 
 _IFB: Final = "ingress"
@@ -54,7 +53,7 @@ def shape(
         ip.link("add", ifname=_IFB, kind="ifb")
         (target,) = ip.link_lookup(ifname=_IFB)
         ip.link("set", index=target, state="up")
-        redirect(ip, source, target)
+        netem.redirect(ip, source, target)
     return {"egress": netem.shape(ip, interface, egress), "ingress": netem.shape(ip, _IFB, ingress)}
 
 

@@ -1,4 +1,4 @@
-"""One function that puts netem on one interface of this network namespace: the same natively and in a wire.
+"""Puts netem on one interface of this network namespace, and leads frames: the same natively and in a wire.
 
 See tc-netem(8), and net/sched/sch_netem.c for what the kernel does with the numbers.
 """
@@ -11,6 +11,8 @@ from .rtnetlink import IPRoute, tick_in_usec, time2tick
 # Our own qdisc is known by its handle ("7450:" in tc's words); whatever else has one is somebody's.
 HANDLE: Final = 0x7450_0000
 _ROOT: Final = 0xFFFF_FFFF
+_INGRESS: Final = 0xFFFF_FFF2
+_EVERY_PROTOCOL: Final = 0x0003
 _ALWAYS: Final = 0xFFFF_FFFF
 _ZERO: Final = {
     "delay_us": 0,
@@ -53,10 +55,7 @@ def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[
 
 
 def clear(ip: IPRoute, interface: str) -> None:
-    """Take our own qdisc off an interface.
-
-    Raises ShapingError: there is no such interface, or it carries a qdisc of somebody else.
-    """
+    """Take our own qdisc off an interface (ShapingError: it carries somebody else's, or is not there)."""
     index = _index(ip, interface)
     root = _root(ip, index)
     # The kernel's own default has no handle, and makes way for ours.
@@ -69,10 +68,7 @@ def clear(ip: IPRoute, interface: str) -> None:
 
 
 def read(ip: IPRoute, interface: str) -> dict[str, float]:
-    """Return what our qdisc does, as :func:`shape` takes it; all zero where it is not there.
-
-    Raises ShapingError: there is no such interface.
-    """
+    """Return what our qdisc does, as :func:`shape` takes it; all zero where it is not there."""
     root = _root(ip, _index(ip, interface))
     if root is None or root["handle"] != HANDLE or root.get_attr("TCA_KIND") != "netem":
         return dict(_ZERO)
@@ -141,3 +137,27 @@ def _share(percent: float) -> int:
 
 def _percent(share: int) -> float:
     return share * 100 / _ALWAYS
+
+
+def redirect(ip: IPRoute, source: int, target: int) -> None:
+    """Send whatever arrives at ``source`` out of ``target`` (interface indices), and nothing of it up the stack.
+
+    See tc-mirred(8). The filter is u32, which kernels without matchall have, too.
+    """
+    ip.tc("add", "clsact", source)
+    ip.tc(
+        "add-filter",
+        "u32",
+        source,
+        parent=_INGRESS,
+        prio=1,
+        protocol=_EVERY_PROTOCOL,
+        target=0x1_0000,
+        keys=["0x0/0x0+0"],
+        action={"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": target},
+    )
+
+
+def stop_redirecting(ip: IPRoute, source: int) -> None:
+    """Take back what :func:`redirect` did to an interface (its index)."""
+    ip.tc("del", "clsact", source)

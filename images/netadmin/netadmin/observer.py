@@ -95,10 +95,7 @@ class Observer(protocol.Observer):
         return "".join(_text(self._proc / str(pid) / "status") for pid in pids)
 
     def workers(self) -> protocol.WorkerTexts:
-        """Return nginx's workers, in ascending order of process id; see processes.py.
-
-        Raises CannotDoError: there is no nginx: this is not its PID namespace, or it has ended.
-        """
+        """Return nginx's workers by ascending process id (CannotDoError: no nginx in this PID namespace)."""
         at_s = time.monotonic()
         # Only looked for: it may be root's, which nobody else may look at.
         if not processes.pids(processes.MASTER, proc=self._proc):
@@ -115,10 +112,7 @@ class Observer(protocol.Observer):
             return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=port)
 
     def watch(self, port: int, interval_s: float) -> None:
-        """Sample the workers' memory and the port's queues from now on.
-
-        Raises CannotDoError: that is done already, or the interval is none.
-        """
+        """Sample the workers' memory and the port's queues from now on (CannotDoError: that is done already)."""
         if self._watch is not None:
             raise CannotDoError("a watch runs already")
         if interval_s <= 0:
@@ -148,10 +142,7 @@ class Observer(protocol.Observer):
         return found
 
     def calls(self) -> Mapping[str, protocol.Calls]:
-        """Return the system calls that the workers have made, all of them together; see calls.py.
-
-        Raises CallsError: one of them does not count them.
-        """
+        """Return the workers' system calls, all together (CallsError: one of them does not count them)."""
         return calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
 
     def signal(self, name: str, to: str) -> None:

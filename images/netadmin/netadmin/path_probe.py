@@ -35,10 +35,7 @@ _BREATH_S: Final = 0.0001
 
 
 def answer_probes(port: int) -> None:
-    """Answer the probes of one leader, until it closes its connection.
-
-    Raises OSError: no leader came, or it went away in the middle.
-    """
+    """Answer the probes of one leader, until it closes its connection (OSError: none came, or it went away)."""
     arrivals: list[list[int]] = []
     # The listener comes last: as soon as it is there, the leader sends.
     with _udp(port) as probes, Sink(port + 1) as sink, socket.create_server(("", port)) as listener:

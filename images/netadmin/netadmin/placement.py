@@ -7,10 +7,7 @@ from pathlib import Path
 
 
 def stay_on(cpus: Iterable[int], *, processes: Path = Path("/proc")) -> None:
-    """Let every process and thread of this container run on these CPUs only; children inherit it.
-
-    Raises OSError: there are no such CPUs here.
-    """
+    """Let every process and thread of this container run on these CPUs only; children inherit it."""
     chosen = set(cpus)
     os.sched_setaffinity(0, chosen)
     for entry in processes.glob("[0-9]*/task/[0-9]*"):

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
 from .neighbours import fix, fixed
-from .redirect import redirect, stop_redirecting
+from .netem import redirect, stop_redirecting
 from .rtnetlink import IPRoute
 
 # Locally administered (IEEE 802). It is never seen: nothing is sent from the interface that has it.

@@ -18,10 +18,7 @@ def pids(title: str, *, proc: Path = PROC) -> list[int]:
 
 
 def texts(title: str, *, proc: Path = PROC) -> tuple[ProcessTexts, ...]:
-    """Return what the kernel shows of these, in ascending order of process id; one that ends meanwhile is left out.
-
-    Raises OSError: they belong to another user, or this kernel does not count what is asked for.
-    """
+    """Return what the kernel shows of these, in ascending order of process id; one that ends meanwhile is left out."""
     found = (_texts(pid, proc / str(pid)) for pid in pids(title, proc=proc))
     return tuple(process for process in found if process is not None)
 

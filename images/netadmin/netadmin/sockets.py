@@ -1,7 +1,7 @@
 """TCP sockets of this network namespace, through sock_diag(7); what the numbers mean is in net/ipv4/tcp_diag.c."""
 
 import socket
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -81,6 +81,14 @@ def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, in
         send_queue_bytes=send_queue_bytes,
         unread_bytes=tuple(unread_bytes),
     )
+
+
+def listener_backlogs(diag: Diag) -> dict[int, list[int]]:
+    """Return the backlog of every listening TCP socket by port: sock_diag gives it as the send queue, as `ss -ltn`."""
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for entry in tcp_sockets(diag, states=LISTENING):
+        found[entry["idiag_sport"]].append(entry["idiag_wqueue"])
+    return found
 
 
 def queued(diag: Diag, *, port: int) -> int:

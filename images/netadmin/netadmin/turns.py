@@ -119,10 +119,7 @@ class Reader:
         return begun
 
     def read(self) -> Record:
-        """Return the record as it is between two turns.
-
-        Raises TurnsError: it never is: its process was stopped or ended while it added one.
-        """
+        """Return the record as it is between two turns (TurnsError: its process was stopped or ended within one)."""
         for _ in range(_TRIES):
             # Read on its own before and after, since nobody promises in which order one copy reads its words.
             before, _ = self._moment()

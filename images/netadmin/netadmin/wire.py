@@ -92,10 +92,7 @@ class Wire:
         return time.monotonic() - began_s
 
     def lead_through(self, *, through: bool) -> None:
-        """Lead the role's frames through the wire, or past it.
-
-        Raises subprocess.CalledProcessError: the links cannot be changed.
-        """
+        """Lead the role's frames through the wire, or past it."""
         if through != self._through:
             _plumb("through" if through else "past")
             self._through = through

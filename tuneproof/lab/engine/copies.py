@@ -17,10 +17,7 @@ def copy_images(
     name: str,
     report: Callable[[str], None],
 ) -> None:
-    """Copy the images that an engine lacks from one of the same architecture, which needs no registry there.
-
-    Raises TuneproofError: an engine refused, or stopped answering.
-    """
+    """Copy the images that an engine lacks from one of the same architecture, which needs no registry there."""
     for spec in missing_images(target, specs):
         report(f"copying image {spec.tag} to engine {name}")
         with engine_errors(f"copying {spec.tag} to engine {name}"):

@@ -69,10 +69,7 @@ class MachinePath:
 
 
 def measure_paths(session: Session, engines: Engines, *, image: str) -> Mapping[Role, MachinePath]:
-    """Measure the path between the subject's machine and each other one, by the roles that are there.
-
-    Raises NoPathError: nothing passes, or a container cannot be started.
-    """
+    """Measure the path between the subject's machine and each other one, by role (NoPathError: nothing passes)."""
     try:
         return _measure(session, engines, image)
     except LabError as error:

@@ -58,11 +58,7 @@ class Supervisor:
         return self._ask("test", configuration)
 
     def start(self, configuration: str, *, library: str = "") -> None:
-        """Start nginx with a configuration; its sockets listen when this returns.
-
-        library: what is preloaded into it; nothing unless given.
-        Raises LabError: it did not start, with its own words.
-        """
+        """Start nginx, with a library preloaded if one is named; its sockets listen then (LabError, in its words)."""
         said = self._ask("start", configuration, *([library] if library else []))
         if said.status:
             raise LabError(f"nginx does not start with {configuration}", where=f"subject {self._name}", tail=said.text)
@@ -72,10 +68,7 @@ class Supervisor:
         self._ask("stop")
 
     def write(self, name: str, size_bytes: int) -> None:
-        """Write a file of zeros of this size to the folder /changing, in the place of one that is there.
-
-        Raises LabError: it cannot be written.
-        """
+        """Write a file of zeros of this size to the folder /changing, in the place of one that is there."""
         said = self._ask("write", name, str(size_bytes))
         if said.status:
             raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)

@@ -42,10 +42,7 @@ def hosts_of(containers: Iterable["LabContainer"]) -> dict[str, str]:
 
 
 def wait_until_reached(containers: Sequence["LabContainer"]) -> None:
-    """Wait until packets pass between what the netadmin containers are beside and all that is on other engines.
-
-    Raises LabError: they do not.
-    """
+    """Wait until packets pass between the netadmin containers' namespaces and all on other engines (else LabError)."""
     ends = [item for item in containers if not item.spec.joins]
     by_name = {item.spec.name: item for item in containers}
     watchers = [

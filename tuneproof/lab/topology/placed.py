@@ -107,10 +107,7 @@ def label_of(name: str) -> str:
 
 
 def parse_places(words: Iterable[str]) -> dict[Role, str]:
-    """Return the engines' names by role.
-
-    Raises BadInputError: there is no such role, it is placed twice, or the engine is missing.
-    """
+    """Return the engines' names by role from words ROLE=ENGINE (BadInputError: no such role, twice, or no engine)."""
     roles = {role.value: role for role in PLACEABLE}
     found: dict[Role, str] = {}
     for word in words:
@@ -169,10 +166,7 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
 
 
 def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return why engines cannot share an overlay network, in sentences; none if they can.
-
-    Raises EngineUnavailableError: the one that manages the swarm stopped answering.
-    """
+    """Return why engines cannot share an overlay network, in sentences; none if they can."""
     nodes = {name: fact.node for name, fact in facts.items()}
     manager = manager_of(nodes)
     states: dict[str, str] = {}

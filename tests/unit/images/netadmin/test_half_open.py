@@ -12,8 +12,8 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from images.netadmin.netadmin import half_open
+from images.netadmin.netadmin.addresses import interface_network, unused_addresses
 from images.netadmin.netadmin.half_open import flood, main, syn_frames
-from images.netadmin.netadmin.subnets import interface_network, unused_addresses
 
 NETWORK = ipaddress.IPv4Network("172.18.0.0/16")
 OWN_MAC, SERVER_MAC = "02:74:70:01:01:01", "02:74:70:02:02:02"
@@ -97,7 +97,7 @@ def test_more_syns_than_ports_or_none_are_refused(count: int) -> None:
 def test_the_subnet_is_the_interfaces_own() -> None:
     """Every machine has a loopback interface."""
     assert str(interface_network("lo")) == "127.0.0.1/8"
-    with pytest.raises(OSError, match="No such device"):
+    with pytest.raises(OSError, match="none-such has no IPv4 address"):
         interface_network("none-such")
 
 
