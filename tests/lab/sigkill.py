@@ -39,7 +39,11 @@ class Kill:
 
 
 def kill_once(
-    *clients: docker.DockerClient, after_s: float, results: Path, arguments: Sequence[str] = SHORTEST_RUN
+    *clients: docker.DockerClient,
+    after_s: float,
+    results: Path,
+    arguments: Sequence[str] = SHORTEST_RUN,
+    has: int = 0,
 ) -> Kill:
     """Start a run, kill it, and wait until nothing is left of it.
 
@@ -48,6 +52,7 @@ def kill_once(
         after_s: How long it lives.
         results: Where its results go.
         arguments: Of pytest.
+        has: How many resources it must have before that time begins.
 
     Raises:
         TimeoutError: Something was left after two minutes.
@@ -55,6 +60,9 @@ def kill_once(
     before = reapers()
     child = start_pytest(*arguments, results=results)
     try:
+        wait_until(
+            lambda: child.poll() is not None or len(_resources(clients, child.pid)) >= has, within_s=GONE_WITHIN_S
+        )
         child.wait(timeout=after_s)
     except subprocess.TimeoutExpired:
         alive = True

@@ -13,7 +13,7 @@ import pytest
 from fixtures.engine import BuiltImages
 from fixtures.options import RunState
 from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, resources_of, start_pytest
-from tests.lab.sigkill import LATEST_S, kill_once
+from tests.lab.sigkill import kill_once
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Owner, Session
 from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
@@ -80,17 +80,14 @@ def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images
         assert not _ids(engine, dead)
 
 
-@pytest.mark.parametrize(
-    "number", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.timing
-def test_nothing_survives_a_sigkill(
-    engine: docker.DockerClient, tmp_path: Path, run_state: RunState, number: int
-) -> None:
-    """The short version of ``python -m tests.lab.sigkill``: three random instants, one in each third of a run."""
-    instants = random.Random(run_state.options.seed + number)  # noqa: S311 - reproducible, not secret
-    after_s = (number + instants.random()) * LATEST_S / 3
-    kill_once(engine, after_s=after_s, results=tmp_path)
+def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path, run_state: RunState, has: int) -> None:
+    """The short version of ``python -m tests.lab.sigkill``: soon after the run has made so many things."""
+    instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
+    kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
+    assert kill.alive, "the kill hit nothing"
+    assert kill.resources
 
 
 @pytest.fixture

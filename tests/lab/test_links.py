@@ -166,7 +166,7 @@ def test_native_shaping_works_where_the_kernel_has_netem(lab_session: Session, i
     assert wire
     owner = wire_owner(images, init="native")
     boot = (
-        "TMPDIR=/wire HOME=/wire linux.uml mem=64M root=/dev/root rootfstype=hostfs rootflags=/ ro panic=-1 "
+        "TMPDIR=/wire HOME=/wire linux.uml mem=256M root=/dev/root rootfstype=hostfs rootflags=/ ro panic=-1 "
         'init=/usr/bin/python3 con0=null,fd:1 con=null ssl=null -- -B /opt/netadmin/wire_init.py "$@" 2>&1 </dev/null'
     )
     with Lab(lab_session) as alone:

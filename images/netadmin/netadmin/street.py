@@ -123,10 +123,10 @@ async def _connect(address: str, port: int, *, within_s: float) -> None:
 async def _log_in(address: str) -> None:
     reader, writer = await asyncio.open_connection(address, SSH_PORT)
     try:
-        await reader.readline()
+        await reader.readuntil(b"\n")
         for command in (b"uptime\n", b"free -m\n", b"exit\n"):
             writer.write(command)
-            await reader.readline()
+            await reader.readuntil(b"\n")
     finally:
         writer.close()
 

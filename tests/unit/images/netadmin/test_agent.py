@@ -238,34 +238,6 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     assert not answer.startswith("begin")
 
 
-def test_paths_are_probed_with_the_plan_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One agent leads, the other answers."""
-    asked: list[object] = []
-    seen = links.PathSeen(sent=3, late=(0,), there=((0, 50),), back=((0, 50, 100),), loads={"egress": ((0, 0),)})
-
-    def probe_path(plan: links.ProbePath) -> links.PathSeen:
-        asked.append(plan)
-        return seen
-
-    def answer_probes(port: int) -> None:
-        asked.append(port)
-
-    monkeypatch.setattr(agent_module, "probe_path", probe_path)
-    monkeypatch.setattr(agent_module, "answer_probes", answer_probes)
-    load = links.LoadPlan(seconds=0.6, rate_bytes_per_s=1e6, stream=True)
-    plan = links.ProbePath(
-        address="172.18.0.2",
-        packets=3,
-        interval_s=0.002,
-        payload_bytes=64,
-        linger_s=0.1,
-        loads={"egress": load},
-        port=7450,
-    )
-    assert served(agent(), call(Program.probe_path, plan), call(Program.answer_probes, 3)) == [seen, None]
-    assert asked == [plan, 3]
-
-
 def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes its memory along, does not hear the agent's questions, and its last word is the answer."""
     ran: list[list[str]] = []
@@ -287,19 +259,3 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
         "nobody tells the MAC address of 172.18.0.3",
     ]
     assert ran == [["-m", "netadmin.half_open", "172.18.0.3", "8000", "9"]] * 2
-
-
-def test_what_the_link_receives_is_steered_to_the_cpus_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where that cannot be done, the reason is the answer."""
-
-    def steer(cpus: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-        if not cpus:
-            raise OSError("rps_cpus cannot be written: [Errno 30] Read-only file system")
-        return {"rx-0": cpus}
-
-    monkeypatch.setattr(agent_module, "steer_receive", steer)
-    questions = [call(Program.steer_receive, cpus) for cpus in ((0, 1), ())]
-    assert served(agent(), *questions) == [
-        {"rx-0": (0, 1)},
-        "rps_cpus cannot be written: [Errno 30] Read-only file system",
-    ]

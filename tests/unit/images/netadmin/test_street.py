@@ -52,6 +52,22 @@ def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database
     assert "tcp sport 5432" in street.firewall(side="sport")
 
 
+def test_a_service_that_hangs_up_is_no_conversation(unused_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end in the middle passes for an answer nowhere."""
+
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(street._BANNER)
+        writer.close()
+
+    async def talk() -> None:
+        monkeypatch.setattr(street, "SSH_PORT", unused_port)
+        async with await asyncio.start_server(hang_up, "127.0.0.1", unused_port):
+            with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
+                await street._log_in("127.0.0.1")
+
+    asyncio.run(asyncio.wait_for(talk(), 20))
+
+
 def test_services_of_the_machine_answer(monkeypatch: pytest.MonkeyPatch, unused_port: int) -> None:
     """Line by line as ssh, and rows for each query of a database."""
 

@@ -13,7 +13,7 @@ from docker.errors import ImageNotFound
 from tests.support.places import CHECKOUT
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.lab.engine import base, images
-from tuneproof.lab.engine.base import base_image, choose_mirror, ensure_base
+from tuneproof.lab.engine.base import choose_mirror, ensure_base
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
 
 SHARING = "FROM scratch\nCOPY tuneproof /opt/client/tuneproof\n"
@@ -184,18 +184,6 @@ def test_an_unknown_image_is_refused_with_the_known_ones(root: Path) -> None:
     with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
         _ = ImageSpec(name="empty", suite="bookworm", root=root).tag
     assert caught.value.remedy == "one of: client"
-
-
-@pytest.mark.parametrize("name", ["subject", "backend", "client", "netadmin"])
-def test_every_role_of_the_project_has_an_image(name: str) -> None:
-    """The folder's name is the image's."""
-    assert ImageSpec(name=name, suite="bookworm").tag.startswith(f"tuneproof/{name}:bookworm-")
-    assert (IMAGES_FOLDER / name / "Dockerfile").is_file()
-
-
-def test_the_base_image_is_debians_slim_one() -> None:
-    """The same name whether it was pulled or bootstrapped."""
-    assert base_image("trixie") == "debian:trixie-slim"
 
 
 @pytest.mark.parametrize(

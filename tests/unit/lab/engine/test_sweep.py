@@ -123,21 +123,6 @@ def kept(api: FakeApi, session: Session) -> set[str]:
     return {name for name in api.names() if name.startswith(f"{session.id}-")}
 
 
-def test_only_what_dead_sessions_left_is_removed(api: FakeApi) -> None:
-    """A live session's resources, another machine's, and foreign ones are not touched."""
-    before = api.names()
-    assert remove_dead_sessions(client(api)) == Removed(containers=1, networks=1, volumes=1)
-    assert before - api.names() == {"dead-container", "dead-network", "dead-volume"}
-
-
-def test_a_session_of_another_machine_is_removed_once_its_lease_is_over(api: FakeApi) -> None:
-    """The engine has noticed that nobody is there any more."""
-    api.leases_over = [{LEASE: "held", **ELSEWHERE.labels}, {LEASE: "held"}]
-    assert remove_dead_sessions(client(api)).total == 6
-    assert not kept(api, ELSEWHERE)
-    assert kept(api, ALIVE)
-
-
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
 def test_a_network_over_several_engines_is_free_in_a_moment(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch, *, overlay: bool, removed: int
@@ -167,14 +152,6 @@ def test_images_and_unowned_resources_belong_to_no_session(api: FakeApi) -> None
     assert {"build-step", "client"} <= api.names()
     assert remove_everything(client(api)).total > 0
     assert not {"build-step", "client"} & api.names()
-
-
-def test_one_session_is_removed_whoever_owns_it(api: FakeApi) -> None:
-    """The reaper removes its own session while its process id may still be there."""
-    assert remove_session(client(api), "alive").total == 3
-    assert not kept(api, ALIVE)
-    assert kept(api, DEAD)
-    assert kept(api, ELSEWHERE)
 
 
 @pytest.mark.parametrize(

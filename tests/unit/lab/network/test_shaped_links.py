@@ -7,7 +7,7 @@ from tuneproof.errors import LabError
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
-from tuneproof.lab.network.shaped_links import PROBE_PORT, QUICK_PROBES, ProbePlan, ShapedLinks, owner_name, owner_specs
+from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks, owner_name, owner_specs
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
@@ -242,17 +242,3 @@ def test_a_wire_that_cannot_be_raised_says_why_with_its_log() -> None:
         "container netadmin-backend, revive",
         "Kernel panic",
     )
-
-
-def test_a_role_has_its_own_agent_and_its_own_log() -> None:
-    """For whoever wants to know more about one of them."""
-    lab = FakeLab()
-    shaped = links(lab)
-    assert shaped.agent("backend").name == "netadmin-backend"
-    assert shaped.log("backend") == "Kernel panic"
-    assert lab.asked() == {"backend": ["wire_log"]}
-
-
-def test_the_quick_plan_is_large_enough_for_the_shares_that_profiles_set() -> None:
-    """Two percent of its packets are several, or an unshaped link could pass for a lossy one."""
-    assert QUICK_PROBES.packets * 0.02 >= 8

@@ -55,49 +55,6 @@ def made(spec: RoleSpec) -> LabContainer:
     return LabContainer(spec, session=Session(), network="lab")
 
 
-def keywords(spec: RoleSpec, *, joined: LabContainer | None = None) -> dict[str, Any]:
-    """Return what the engine is told when the container starts."""
-    started = made(spec)
-    started.start(joined=joined)
-    return cast("StandIn", started._container).keywords
-
-
-def test_a_container_that_asks_for_nothing_has_no_limits_and_shares_nothing() -> None:
-    """The engine's own defaults; no right is kept."""
-    told = keywords(CLIENT)
-    assert told["cap_drop"] == ["ALL"]
-    assert told["cap_add"] == []
-    assert not told.keys() & {"nano_cpus", "cpuset_cpus", "mem_limit", "network_mode", "pid_mode", "stdin_open"}
-
-
-@pytest.mark.parametrize(("cpus", "nano"), [(0.06, 60_000_000), (0.29, 290_000_000), (2.0, 2_000_000_000)])
-def test_a_share_of_a_cpu_is_told_in_billionths(cpus: float, nano: int) -> None:
-    """NanoCpus of the engine's API is a whole number."""
-    found = keywords(RoleSpec(name="backend", role=Role.BACKEND, image="backend:1", cpus=cpus, cpuset="1"))
-    assert (found["nano_cpus"], found["cpuset_cpus"]) == (nano, "1")
-    assert isinstance(found["nano_cpus"], int)
-
-
-def test_what_stands_beside_a_subject_shares_its_network_and_sees_its_processes() -> None:
-    """Both namespaces are those of the one container; all other keywords stay."""
-    spec = companion_spec("subject", image="netadmin:1", cpuset="1")
-    assert (spec.joins, spec.needs) == ("subject", ("subject",))
-    subject = made(RoleSpec(name="subject", role=Role.SUBJECT, image="subject:1"))
-    told = keywords(spec, joined=subject)
-    assert (told["network_mode"], told["pid_mode"]) == ("container:id-of-subject:1",) * 2
-    assert told["cap_add"] == ["NET_ADMIN", "NET_RAW"]
-    assert told["stdin_open"] is True
-
-
-def test_a_container_that_only_joins_a_network_sees_no_foreign_processes() -> None:
-    """So it outlives a restart of the container that owns the network."""
-    owner = made(RoleSpec(name="netadmin-client", role=Role.NETADMIN, image="netadmin:1"))
-    joining = RoleSpec(name="client", role=Role.CLIENT, image="client:1", joins="netadmin-client")
-    told = keywords(joining, joined=owner)
-    assert told["network_mode"] == "container:id-of-netadmin:1"
-    assert "pid_mode" not in told
-
-
 def test_a_container_waits_for_what_it_joins_and_for_all_that_it_comes_after() -> None:
     """A subject looks up every one of its backends when it starts."""
     assert CLIENT.needs == ()
