@@ -24,7 +24,8 @@ from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
-from tuneproof.proof.inference.intervals import Scale, effect_interval
+from tuneproof.proof.inference.plan import side
+from tuneproof.proof.inference.verdicts import order_interval
 from tuneproof.proof.scenario.backends import FILES, READY, STATIC, Backend
 from tuneproof.proof.scenario.containers import BenchImages
 
@@ -34,8 +35,6 @@ _SNAP_BYTES: Final = 96
 _FILE_HEADER_BYTES: Final = 24
 _RECORD: Final = struct.Struct("<8xI4x")
 _SUBJECT_CPU, _OTHERS_CPU = "0", "1"
-_RESOLUTION: Final = 0.01
-_TAIL: Final = 0.025  # on each side: intervals of 95 %
 
 _CLIENT: Final = "client"
 _TSHARK: Final = "tshark"
@@ -218,10 +217,8 @@ def _summary(costs: Sequence[_Cost], packets: int) -> str:
 
 
 def _ratio(ratios: Sequence[float]) -> str:
-    # Costs in whole clock ticks may all be alike.
-    interval = effect_interval(ratios, scale=Scale.RATIO, tail=_TAIL, seed=0, resolution=_RESOLUTION)
-    assert interval is not None, "a resolution gives every interval a width"
-    return f"{interval.value:.2f} (95 % interval {interval.low:.2f} to {interval.high:.2f})"
+    interval = order_interval(ratios, side((len(ratios),)).looks[0])
+    return f"{interval.value:.2f} ({interval.level:.1%} interval {interval.low:.2f} to {interval.high:.2f})"
 
 
 def _count(capture: bytes) -> int:

@@ -33,7 +33,7 @@ from tuneproof.lab.network.shaper import NATIVE, WIRE, NoShaperError, choose_sha
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import RoleSpec
-from tuneproof.proof.inference.looks import FEWEST_BLOCKS
+from tuneproof.proof.inference.plan import FEWEST_BLOCKS
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.measurement import CellPlace
 

@@ -152,6 +152,16 @@ def fed(*of_ten: int) -> list[StallObservation]:
     return per_arm(STALL, fast=[(*STALL.fast[:count], *[elsewhere] * (10 - count)) for count in of_ten])
 
 
+def unloaded(*total_ms: float) -> list[StallObservation]:
+    """Return trials whose fast requests take so long before there is any load."""
+    return per_arm(STALL, baseline=[(replace(STALL.baseline[0], total_ms=each),) for each in total_ms])
+
+
+def waits(*shares: float) -> list[AcceptObservation]:
+    """Return loads whose workers wait so much of their time for their CPU."""
+    return per_arm(ACCEPT, run_queue_wait_share=shares)
+
+
 def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
     """Return rounds of the article's protocol whose slowest tenth takes so long."""
     return per_arm(ROUND, slowest_tenth_ms=slowest_tenth_ms)

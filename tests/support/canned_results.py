@@ -136,7 +136,7 @@ def write_small_run(folder: Path) -> Results:
             expired_since="1.11.3",
             reason="expired since nginx 1.11.3: EPOLLEXCLUSIVE wakes one worker per connection",
         ),
-        cell("twins", verdict="inconclusive", reason="after 9 blocks the interval still contains the threshold"),
+        cell("twins", verdict="inconclusive", reason="after 9 blocks too few of them agree"),
         with_evidence(
             folder,
             cell("over_a_link", scenario="network_quality", network="wan", expected=None, links=[_link()]),

@@ -9,10 +9,10 @@ from tuneproof.proof.scenario.scenarios import Scenario
 _BY_NAME: Final = {advice.name: advice.scenario(RunConditions()) for advice in every_advice()}
 EVERY_SCENARIO: Final[tuple[Scenario[Any], ...]] = tuple(_BY_NAME.values())
 
-ALLOCATION: Final = _BY_NAME["listen_queue_allocation"]
 BUFFERING: Final = _BY_NAME["proxy_buffering"]
 CAPACITY: Final = _BY_NAME["connection_capacity"]
 DIAGNOSIS: Final = _BY_NAME["differential_diagnosis"]
+DISTANCE: Final = _BY_NAME["upstream_keepalive_distance"]
 HERD: Final = _BY_NAME["reuseport_stall_herd"]
 KEEPALIVE: Final = _BY_NAME["upstream_keepalive"]
 LEAGUE: Final = _BY_NAME["reuseport_stall_league"]

@@ -15,9 +15,9 @@ from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.looks import Looks
-from tuneproof.proof.inference.questions import Progress
+from tuneproof.proof.depths import LOOKS, QUICK
+from tuneproof.proof.inference.effects import Scale
+from tuneproof.proof.inference.experiment import Progress
 from tuneproof.proof.scenario import measurement
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -166,7 +166,7 @@ def measuring(
         bench=cast("Bench", bench),
         arms=[arm(name, subject=subject) for name in sorted(names)],
         claims=claims,
-        looks=Looks(blocks=(5, 8)),
+        looks=LOOKS[QUICK],
         seed=1,
         place=replace(PLACE, network=network),
         writer=writer,

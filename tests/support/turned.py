@@ -28,6 +28,8 @@ def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
     What nginx's version makes of it is left out: where the advice has expired, nothing is left to be turned.
     """
     places = {name: _twin(name, other) for name, other in claim.turned_by.items()}
+    if claim.condition is not None:
+        raise NotImplementedError(f"{claim.name} has a condition, whose arms would have to be turned as well")
     return replace(
         claim,
         name=f"{claim.name}_turned",

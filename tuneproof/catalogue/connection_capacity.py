@@ -1,17 +1,15 @@
 """The million: what a slow or idle proxied connection costs, and what a million of them would."""
 
-import statistics
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
-from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.claims import Claim, Metrics
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
@@ -49,19 +47,15 @@ def machine_bytes(observation: HeldObservation) -> float:
     return per_connection * MILLION / MACHINES
 
 
-def figures(blocks: Sequence[Mapping[str, HeldObservation]]) -> Condition:
-    """Return whether the one client stayed small, with the prediction in words."""
-    held = [block[HELD.name] for block in blocks]
-    client_bytes = max(item.client_rss_bytes for item in held)
-    workers = statistics.median(item.worker_bytes_per_connection for item in held)
-    kernel = statistics.median(item.kernel_bytes_per_connection for item in held)
-    predicted = [machine_bytes(item) / 1e9 for item in held]
-    return Condition(
-        met=client_bytes <= CLIENT_LIMIT_BYTES,
-        figures=f"{workers:.0f} bytes of nginx and {kernel:.0f} of the kernel per connection; a million over "
-        f"{MACHINES} machines of {WORKERS} workers: {statistics.median(predicted):.2f} GB each "
-        f"[{min(predicted):.2f} to {max(predicted):.2f}], the article's had 128 and then used 20; one client held "
-        f"{CONNECTIONS} in {client_bytes / 1e6:.0f} MB",
+def figures(arms: Metrics) -> str:
+    """Return the prediction in words, beside what one client needed."""
+    held = {name: arms[HELD.name][f"{name}_bytes_per_connection"] or 0.0 for name in ("worker", "kernel")}
+    machine_gb = sum(held.values()) * MILLION / MACHINES / 1e9
+    client_mb = (arms[HELD.name]["client_rss_bytes"] or 0.0) / 1e6
+    return (
+        f"{held['worker']:.0f} bytes of nginx and {held['kernel']:.0f} of the kernel per connection; a million over "
+        f"{MACHINES} machines of {WORKERS} workers: {machine_gb:.2f} GB each, the article's had 128 and then used 20; "
+        f"one client held {CONNECTIONS} in {client_mb:.0f} MB"
     )
 
 
@@ -78,7 +72,9 @@ SCENARIO: Final = Scenario(
             effect_name="128 GB ÷ predicted memory of a machine",
             scale=Scale.RATIO,
             threshold=2.0,
-            condition=figures,
+            condition=lambda block: block[HELD.name].client_rss_bytes <= CLIENT_LIMIT_BYTES,
+            condition_name="the one client stayed below 200 MB",
+            moderator=figures,
         ),
         Claim[HeldObservation](
             name="million_idle_connections_cost_20_gb",

@@ -8,8 +8,7 @@ from typing import Final
 from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -55,12 +54,10 @@ class Count:
     Attributes:
         figure: Its name among those that a script returns.
         what: The figure in words.
-        of: How many it is counted among, for its resolution: one more or less.
     """
 
     figure: str
     what: str
-    of: int
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
@@ -99,13 +96,17 @@ def times(
 ) -> Callable[[Mapping[str, CountedObservation]], float]:
     """Return the effect: how many times as much of a figure the first arm has as the second.
 
-    Args:
-        figure: The figure.
-        arms: The arms.
-        at_least: What less is taken for, so that none at all can stand below: one of what is counted.
+    Less than ``at_least`` (one of what is counted) is taken for that, so that none at all can stand below. None in both
+    arms is no effect, since a broken instrument would show the same.
     """
-    first, second = arms
-    return lambda block: max(block[first][figure], at_least) / max(block[second][figure], at_least)
+
+    def effect(block: Mapping[str, CountedObservation]) -> float:
+        first, second = (block[arm][figure] for arm in arms)
+        if not first and not second:
+            raise ValueError(f"no {figure} was counted in either arm")
+        return max(first, at_least) / max(second, at_least)
+
+    return effect
 
 
 def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
@@ -151,7 +152,6 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         effect_name=f"{count.what}, {arms[0]} ÷ {arms[1]}",
         scale=Scale.RATIO,
         threshold=threshold,
-        resolution=1 / count.of,
         expected=expected,
         expired_since=expired_since,
         expired_reason=expired_reason,
@@ -185,7 +185,7 @@ def usual(  # noqa: PLR0913 - likewise
         sentence=sentence,
         source=source,
         arms=(arm,),
-        effect=lambda block: Share(of=Tally.yes(when=block[arm][figure] > HALF)),
+        effect=lambda block: Tally.yes(when=block[arm][figure] > HALF),
         effect_name=what,
         scale=Scale.SHARE,
         threshold=USUALLY,

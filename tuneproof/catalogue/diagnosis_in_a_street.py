@@ -28,8 +28,7 @@ from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.depths import QUICK
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.claims import Claim
@@ -90,11 +89,11 @@ def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
     return replace(quiet, plan=replace(quiet.plan, street_to=asked[0] if asked else FILES_BACKEND.name))
 
 
-def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Share:
+def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Tally:
     """Return whether the cause that was built is found, no other one with it, and no other one from outside."""
     names = [cause.value for cause in causes]
     right = list(observation.found) == names and set(observation.found_from_outside) <= set(names)
-    return Share(of=Tally.yes(when=right))
+    return Tally.yes(when=right)
 
 
 def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObservation]:

@@ -96,7 +96,7 @@ _FIN_TIMEOUT: Final = "net.ipv4.tcp_fin_timeout"
 _OK: Final = 'location / { return 200 "ok"; }'
 
 
-TIME_WAIT: Final = Count(figure="time_wait", what=f"sockets in TIME-WAIT {LATER_S:g} s later", of=CLOSED)
+TIME_WAIT: Final = Count(figure="time_wait", what=f"sockets in TIME-WAIT {LATER_S:g} s later")
 ARMS: Final = arms_of(
     [
         Setting(name="fin-timeout-60", config=_CLOSING, script=_closed_by_nginx, sysctls={_FIN_TIMEOUT: "60"}),
@@ -134,7 +134,7 @@ CLAIMS: Final = (
         "A shorter tcp_fin_timeout frees sockets from FIN-WAIT-2 sooner",
         source="the kernel's documentation: how long an orphaned connection stays in FIN_WAIT_2",
         arms=("fin-timeout-60", "fin-timeout-1"),
-        count=Count(figure="fin_wait_2", what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later", of=HALF_CLOSED),
+        count=Count(figure="fin_wait_2", what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later"),
         threshold=5.0,
     ),
     more(

@@ -4,17 +4,16 @@ Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOver
 (accept queue), ListenDrops alone, and TCPBacklogDrop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale, Tally, ratio
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
-from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -66,33 +65,24 @@ BUSY_ARMS: Final = (
 )
 
 
-def slow(observation: StormObservation) -> Tally:
-    """Return the connects that took a second and more, of all."""
-    return Tally(count=observation.connections - observation.connected, of=observation.connections)
+def slow(observation: StormObservation) -> float:
+    """Return the share of connects that took a second and more, of all."""
+    return 1 - observation.connected / observation.connections
 
 
-def law(block: Mapping[str, StormObservation]) -> Share:
+def law(block: Mapping[str, StormObservation]) -> Tally:
     """Return in how many of the short queues exactly min(backlog, somaxconn) + 1 connections got in."""
     exact = [
         block[arm.name].connected == min(backlog, somaxconn) + 1
         for arm, (backlog, somaxconn) in zip(QUEUE_ARMS, QUEUES, strict=True)
         if min(backlog, somaxconn) < CONNECTIONS
     ]
-    return Share(of=Tally(count=sum(exact), of=len(exact)))
+    return Tally(count=sum(exact), of=len(exact))
 
 
-def backlog_drops(block: Mapping[str, StormObservation]) -> Share:
+def backlog_drops(block: Mapping[str, StormObservation]) -> float:
     """Return the share of connects that met a locked listener's full backlog, in the arm with the most of them."""
-    tallies = [Tally(count=min(item.backlog_drops, item.connections), of=item.connections) for item in block.values()]
-    return Share(of=max(tallies, key=lambda tally: tally.share))
-
-
-def nobody_waits(blocks: Sequence[Mapping[str, StormObservation]]) -> Condition:
-    """Return whether behind the long queue nobody at all waited for a second."""
-    waited = sum(round(slow(block[LONG]).count) for block in blocks)
-    return Condition(
-        met=waited == 0, figures=f"{waited} connects of 1 s and more with backlog 2048, in {len(blocks)} blocks"
-    )
+    return max(min(item.backlog_drops, item.connections) / item.connections for item in block.values())
 
 
 CLAIMS: Final = (
@@ -101,11 +91,12 @@ CLAIMS: Final = (
         sentence="A burst of 1000 connects to busy workers waits for a second behind somaxconn 128, not behind 2048",
         source=f"{ARTICLE}: 2048 cures what 128 causes",
         arms=(SHORT, LONG),
-        effect=lambda block: Share(of=slow(block[SHORT]), less=slow(block[LONG])),
+        effect=lambda block: slow(block[SHORT]) - slow(block[LONG]),
         effect_name="connects of 1 s and more, somaxconn 128 - backlog 2048",
         scale=Scale.SHARE,
         threshold=SLOW_THRESHOLD,
-        condition=nobody_waits,
+        condition=lambda block: slow(block[LONG]) == 0,
+        condition_name="nobody at all waited for a second with backlog 2048",
     ),
     Claim[StormObservation](
         name="queue_holds_backlog_plus_one",
@@ -124,14 +115,11 @@ CLAIMS: Final = (
         sentence="A full accept queue counts every dropped SYN as ListenOverflows and as ListenDrops",
         source=f"{ARTICLE}: both rise together",
         arms=(SHORT,),
-        # None at all is the opposite of the claim, and no ratio: one is counted at least.
-        effect=lambda block: max(block[SHORT].listen_drops, 1) / block[SHORT].listen_overflows,
+        effect=lambda block: ratio(block[SHORT].listen_drops, block[SHORT].listen_overflows),
         effect_name="ListenDrops ÷ ListenOverflows",
         scale=Scale.RATIO,
         threshold=COUNTERS_MARGIN,
         form=Form.SAME,
-        # One SYN more or less, of a storm in which most are dropped.
-        resolution=2 / CONNECTIONS,
     ),
     Claim[StormObservation](
         name="listener_lock_drops_syns",

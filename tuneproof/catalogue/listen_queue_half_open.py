@@ -1,16 +1,15 @@
 """Half-open connections: ListenDrops without ListenOverflows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
 from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
-from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
@@ -37,29 +36,14 @@ LONG: Final = arm("syn-backlog-4096", cookies=0, syn_backlog=4096)
 COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
 
 
-def no_overflow(blocks: Sequence[Mapping[str, HalfOpenObservation]]) -> Condition:
-    """Return whether ListenOverflows stood still in all blocks."""
-    overflows = sum(round(item.overflowed_share * item.syns) for block in blocks for item in block.values())
-    return Condition(met=overflows == 0, figures=f"ListenOverflows rose by {overflows} in {len(blocks)} blocks")
-
-
-def of_syns(share: float, observation: HalfOpenObservation) -> Tally:
-    """Return a share of an arm's SYNs as a count of them."""
-    return Tally(count=min(round(share * observation.syns), observation.syns), of=observation.syns)
-
-
 def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
     """Return a claim on the share of dropped SYNs: in the first arm more than in the second, or than overflows."""
     first, *second = arms
 
-    def effect(block: Mapping[str, HalfOpenObservation]) -> Share:
+    def effect(block: Mapping[str, HalfOpenObservation]) -> float:
         dropped = block[first]
-        if second:
-            other = block[second[0]]
-            less = of_syns(other.dropped_share, other)
-        else:
-            less = of_syns(dropped.overflowed_share, dropped)
-        return Share(of=of_syns(dropped.dropped_share, dropped), less=less)
+        less = block[second[0]].dropped_share if second else dropped.overflowed_share
+        return min(dropped.dropped_share, 1.0) - min(less, 1.0)
 
     return Claim(
         name=name,
@@ -70,7 +54,8 @@ def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL)
         effect_name=f"dropped SYNs, {first} - {second[0] if second else 'overflows'}",
         scale=Scale.SHARE,
         threshold=DROP_THRESHOLD,
-        condition=no_overflow,
+        condition=lambda block: not any(item.overflowed_share for item in block.values()),
+        condition_name="ListenOverflows stood still",
     )
 
 

@@ -13,7 +13,7 @@ from tuneproof.catalogue.advice import MANY_CPUS, Advice, RunConditions
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation, HttpRecord
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.placement import CpuShare

@@ -6,18 +6,17 @@ https://nginx.org/en/docs/http/ngx_http_proxy_module.html
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale, Tally, ratio
 from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.backends import Backend
-from tuneproof.proof.scenario.claims import Claim, Condition
+from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
@@ -106,18 +105,9 @@ def linear(block: Mapping[str, MemoryObservation]) -> float:
     return max(ratios, key=lambda ratio: abs(math.log(ratio)))
 
 
-def killed_and_spared(block: Mapping[str, MemoryObservation]) -> Share:
+def killed_and_spared(block: Mapping[str, MemoryObservation]) -> Tally:
     """Return whether the article's config had a worker killed, and buffering off had none."""
-    return Share(of=Tally.yes(when=block[KILLED.name].oom_kills > 0 and not block[SPARED.name].oom_kills))
-
-
-def only_the_worker_died(blocks: Sequence[Mapping[str, MemoryObservation]]) -> Condition:
-    """Return whether each kill took one worker, and nothing else with it."""
-    kills = [block[KILLED.name].oom_kills for block in blocks]
-    others = sum(block[KILLED.name].others_ended for block in blocks)
-    return Condition(
-        met=others == 0, figures=f"processes killed per block: {kills}; others of nginx that ended: {others}"
-    )
+    return Tally.yes(when=block[KILLED.name].oom_kills > 0 and not block[SPARED.name].oom_kills)
 
 
 CLAIMS: Final = (
@@ -131,7 +121,6 @@ CLAIMS: Final = (
         scale=Scale.RATIO,
         threshold=BOUND_MARGIN,
         form=Form.SAME,
-        resolution=PAGE_BYTES / bound_bytes(ARTICLE_BUFFERS),
     ),
     Claim[MemoryObservation](
         name="memory_grows_with_every_reader",
@@ -143,14 +132,13 @@ CLAIMS: Final = (
         scale=Scale.RATIO,
         threshold=BOUND_MARGIN,
         form=Form.SAME,
-        resolution=PAGE_BYTES / bound_bytes(SMALLER_BUFFERS),
     ),
     Claim[MemoryObservation](
         name="buffering_off_is_bounded",
         sentence="With proxy_buffering off a slow reader costs proxy_buffer_size only",
         source=f"{ARTICLE}: 64 MB more, in production 20 GB instead of 128",
         arms=(ARTICLES.name, OFF.name),
-        effect=lambda block: block[ARTICLES.name].growth_bytes / block[OFF.name].growth_bytes,
+        effect=lambda block: ratio(block[ARTICLES.name].growth_bytes, block[OFF.name].growth_bytes),
         effect_name="growth of the workers' memory, the article's config ÷ proxy_buffering off",
         figure="growth_bytes",
         scale=Scale.RATIO,
@@ -175,7 +163,8 @@ CLAIMS: Final = (
         effect_name="pairs of trials with a kill in the article's config and none with proxy_buffering off",
         scale=Scale.SHARE,
         threshold=KILL_THRESHOLD,
-        condition=only_the_worker_died,
+        condition=lambda block: not block[KILLED.name].others_ended,
+        condition_name="nothing of nginx but the worker ended",
     ),
 )
 SCENARIO: Final = Scenario(

@@ -7,7 +7,6 @@ from tuneproof.catalogue.proxy_buffering import (
     ARTICLE,
     BACKEND,
     BOUND_MARGIN,
-    PAGE_BYTES,
     SMALLER,
     SMALLER_BUFFERS,
     bound_bytes,
@@ -16,7 +15,7 @@ from tuneproof.catalogue.proxy_buffering import (
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
@@ -48,7 +47,6 @@ SCENARIO: Final = Scenario(
             scale=Scale.RATIO,
             threshold=BOUND_MARGIN,
             form=Form.SAME,
-            resolution=PAGE_BYTES / bound_bytes(SMALLER_BUFFERS),
         ),
     ),
     backends=(BACKEND,),

@@ -72,7 +72,7 @@ def _arm(name: str, config: str, script: Callable[[Rig], Figures]) -> Setting:
     return Setting(name=name, config=config, script=script)
 
 
-UPSTREAM_REQUESTS: Final = Count(figure="upstream_requests", what="upstream requests", of=CLIENTS)
+UPSTREAM_REQUESTS: Final = Count(figure="upstream_requests", what="upstream requests")
 ARMS: Final = arms_of(
     [
         _arm("new-key", _cached(""), _stampede),
@@ -124,7 +124,6 @@ CLAIMS: Final = (
             figure="late_share",
             what=f"share of answers that take longer than {LATE_S:g} s, "
             f"of an upstream that takes {ANSWER_MS / 1000:g} s",
-            of=CLIENTS,
         ),
         threshold=3.0,
         at_least=1 / CLIENTS,
@@ -135,7 +134,7 @@ CLAIMS: Final = (
         f"A cache of one second spares the upstream nearly all of {REQUESTS} requests for one page",
         source=f"{ARTICLE}: 5.53 requests/s become 2185",
         arms=("no-cache", "microcache"),
-        count=Count(figure="upstream_requests", what="upstream requests", of=REQUESTS),
+        count=Count(figure="upstream_requests", what="upstream requests"),
         threshold=10.0,
         line="proxy_cache_valid 1s;",
     ),

@@ -9,12 +9,8 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
 from tuneproof.catalogue.request_limits_scripts import (
-    ATTACKERS,
-    BODIES,
     BODY_BYTES,
     COOKIE_BYTES,
-    DOWNLOADS,
-    HEADER_BYTES,
     HTTP2_PORT,
     OBJECTS,
     STEADY_BYTES_PER_S,
@@ -159,7 +155,6 @@ CLAIMS: Final = (
         count=Count(
             figure="kept_bytes",
             what="memory of the workers beside unfinished headers",
-            of=ATTACKERS * HEADER_BYTES // 4096,
         ),
         threshold=2.0,
         at_least=4096,
@@ -184,7 +179,7 @@ CLAIMS: Final = (
         f"client_body_buffer_size 128k spares the temporary files of bodies of {BODY_BYTES} bytes",
         source=f"{COPIED}: client_body_buffer_size 128k",
         arms=("body-buffer-default", "body-buffer-128k"),
-        count=Count(figure="temporary_files", what="temporary files of request bodies", of=BODIES),
+        count=Count(figure="temporary_files", what="temporary files of request bodies"),
         threshold=5.0,
         line="client_body_buffer_size 128k;",
     ),
@@ -207,7 +202,7 @@ CLAIMS: Final = (
         "reset_timedout_connection immediately frees the sockets of clients that stopped reading",
         source=f"{COPIED}: reset_timedout_connection on",
         arms=("reset-off", "reset-on"),
-        count=Count(figure="orphans", what="sockets in FIN-WAIT-1 with data for clients given up", of=DOWNLOADS),
+        count=Count(figure="orphans", what="sockets in FIN-WAIT-1 with data for clients given up"),
         threshold=3.0,
         line="reset_timedout_connection on;",
     ),

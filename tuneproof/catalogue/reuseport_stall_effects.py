@@ -6,16 +6,13 @@ from typing import Final
 from tuneproof.lab.load.stall_observation import StallObservation, WorkerLag, percentile
 from tuneproof.lab.protocol.stall import FastRequest
 from tuneproof.lab.protocol.turns import WorkerTurns
-from tuneproof.proof.inference.dose_response import page_trend
-from tuneproof.proof.inference.tallies import Share, Tally
-from tuneproof.proof.scenario.claims import Condition
 
 # A fast request is slow when it takes this many times the unloaded median of the same trial.
 SLOW_FACTOR: Final = 5.0
 
 
-def slow(observation: StallObservation) -> Tally:
-    """Return the fast requests that failed, or took more than SLOW_FACTOR times the trial's unloaded median, of all.
+def slow(observation: StallObservation) -> float:
+    """Return the share of fast requests that failed, or took SLOW_FACTOR times the trial's unloaded median.
 
     Raises:
         ValueError: The trial had no fast requests, or no unloaded ones.
@@ -24,11 +21,11 @@ def slow(observation: StallObservation) -> Tally:
     if not observation.fast:
         raise ValueError("no fast request in the window")
     count = sum(request.total_ms > limit_ms or not request.complete for request in observation.fast)
-    return Tally(count=count, of=len(observation.fast))
+    return count / len(observation.fast)
 
 
-def fed_to_loaded(observation: StallObservation) -> Tally:
-    """Return the fast requests that worker 1, which carries the bulk downloads, had to serve, of all.
+def fed_to_loaded(observation: StallObservation) -> float:
+    """Return the share of fast requests that worker 1, which carries the bulk downloads, had to serve, of all.
 
     A request that nobody answered within its time limit was given to the worker that had no time for it.
 
@@ -38,7 +35,7 @@ def fed_to_loaded(observation: StallObservation) -> Tally:
     if not observation.fast:
         raise ValueError("no fast request in the window")
     idle = observation.workers[1].worker_pid
-    return Tally(count=sum(request.worker_pid != idle for request in observation.fast), of=len(observation.fast))
+    return sum(request.worker_pid != idle for request in observation.fast) / len(observation.fast)
 
 
 def median_total_ms(requests: Sequence[FastRequest]) -> float:
@@ -48,33 +45,6 @@ def median_total_ms(requests: Sequence[FastRequest]) -> float:
         ValueError: There are no requests.
     """
     return percentile([request.total_ms for request in requests], 50)
-
-
-def concordance(responses: Sequence[float]) -> Share:
-    """Return in which share of dose pairs the smaller dose had the smaller response; chance gives one half.
-
-    Pairs share their doses, so they are not independent of each other. By chance alone the share varies as that of
-    9 n (n - 1) / (2 (2 n + 5)) independent pairs would, which is the variance of Kendall's S (Kendall 1938, "A New
-    Measure of Rank Correlation"): of five doses the ten pairs count as six units.
-
-    Args:
-        responses: Response by dose, the largest dose first.
-    """
-    pairs = [(responses[i], responses[j]) for i in range(len(responses)) for j in range(i + 1, len(responses))]
-    doses = len(responses)
-    units = 9 * doses * (doses - 1) / (2 * (2 * doses + 5))
-    return Share(of=Tally(count=units * sum(smaller < larger for larger, smaller in pairs) / len(pairs), of=units))
-
-
-def monotone(responses: Sequence[Sequence[float]]) -> Condition:
-    """Return whether the response falls with the dose in all blocks together, and at no step rises.
-
-    Args:
-        responses: One row per block, one column per dose, the largest first.
-    """
-    trend = page_trend(responses)
-    steps = f"reversed between doses {trend.reversals}" if trend.reversals else "no step reversed"
-    return Condition(met=trend.monotone, figures=f"Page's L = {trend.statistic:g}, p = {trend.p_value:.2g}, {steps}")
 
 
 def loaded_turns(observation: StallObservation) -> WorkerTurns:

@@ -7,13 +7,13 @@ queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
 from collections.abc import Mapping
 from typing import Final
 
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -39,10 +39,9 @@ def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
     return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
 
 
-def empty_accepts(observation: AcceptObservation) -> Tally:
-    """Return the calls of accept(2) that found nothing, of all."""
-    empty = round(observation.empty_accepts_per_request * observation.completed)
-    return Tally(count=empty, of=empty + observation.completed)
+def empty_accepts(observation: AcceptObservation) -> float:
+    """Return the share of calls of accept(2) that found nothing."""
+    return observation.empty_accepts_per_request / (observation.empty_accepts_per_request + 1)
 
 
 def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
@@ -58,17 +57,18 @@ def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
 
 OWN: Final = arm("reuseport", reuseport=True)
 SHARED: Final = arm("shared-queue", reuseport=False)
+TWIN: Final = arm("reuseport-twin", reuseport=True)
 
 SCENARIO: Final = Scenario(
     name="reuseport_stall_herd",
-    arms=(OWN, SHARED),
+    arms=(OWN, SHARED, TWIN),
     claims=(
         Claim[AcceptObservation](
             name="shared_queue_wakes_for_nothing",
             sentence="Behind a shared accept queue workers are woken for connections that another one takes",
             source=f"{ARTICLE}: the thundering herd",
             arms=(SHARED.name, OWN.name),
-            effect=lambda block: Share(of=empty_accepts(block[SHARED.name]), less=empty_accepts(block[OWN.name])),
+            effect=lambda block: empty_accepts(block[SHARED.name]) - empty_accepts(block[OWN.name]),
             effect_name="accepts that found nothing, shared queue - reuseport",
             scale=Scale.SHARE,
             threshold=EMPTY_THRESHOLD,
@@ -86,6 +86,15 @@ SCENARIO: Final = Scenario(
             threshold=WAIT_THRESHOLD,
             expected=None,
             moderator=contention,
+        ),
+        aa_control(
+            "twins_wait_as_long",
+            "Workers of two identical subjects wait equally long for their CPU",
+            arms=(OWN.name, TWIN.name),
+            value=lambda seen: seen.run_queue_wait_share,
+            what="time on the run queue",
+            figure="run_queue_wait_share",
+            decides=WAIT_THRESHOLD,
         ),
     ),
     backends=(),

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
-    BUCKET,
     BULK_DOWNLOADS,
     FAST_RATE_HZ,
     SMALLEST_RMEM_BYTES,
@@ -25,7 +25,7 @@ from tuneproof.lab.load.instrument import check_loop_probe
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -50,6 +50,7 @@ SMALL: Final = "tcp_rmem-40960"
 NO_FILE: Final = "no-temp-file"
 SMALL_NO_FILE: Final = "tcp_rmem-40960-no-temp-file"
 SHARED: Final = "reuseport-off"
+TWIN: Final = "default-twin"
 # Directives of the proxied location by arm; the limit is the article's order of magnitude for one download.
 DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
     DEFAULT: (),
@@ -86,11 +87,12 @@ class League:
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
-        """Return an arm per mitigation, one for two together, and one for none."""
+        """Return an arm per mitigation, one for two together, and two identical ones for none."""
         arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
         arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
         arms.append(self._arm(SMALL_NO_FILE, DIRECTIVES[NO_FILE], rmem=SMALL_RMEM))
         arms.append(self._arm(SHARED, (), reuseport=False))
+        arms.append(self._arm(TWIN, ()))
         return tuple(arms)
 
     def _arm(
@@ -118,7 +120,6 @@ class League:
             effect_name="bytes that a turn of the event loop reads, default ÷ two small buffers of each connection",
             scale=Scale.RATIO,
             threshold=HALVED_THRESHOLD,
-            resolution=BUCKET,
         )
 
         def relief(
@@ -141,7 +142,7 @@ class League:
                 threshold=HALVED_THRESHOLD,
                 expected=expected,
                 # Trials differ fourfold however long they last, and cost little: more of them tell none from half.
-                further_looks=(6, 12) if expected is Verdict.REFUTED else (),
+                further_looks=(6,) if expected is Verdict.REFUTED else (),
                 moderator=moderator,
                 control=control,
             )
@@ -176,12 +177,21 @@ class League:
                 "Switching reuseport off halves the loop lag of a worker that is loaded already",
                 expected=Verdict.REFUTED,
             ),
+            aa_control(
+                "twins_are_alike",
+                "Event-loop turns of two identical subjects take the same CPU time",
+                arms=(DEFAULT, TWIN),
+                value=turn_cpu_ms,
+                what="CPU time of a turn of the event loop",
+                figure="worker1_turn_cpu_p50_ms",
+                decides=HALVED_THRESHOLD,
+            ),
             Claim[StallObservation](
                 name="receive_buffer_is_the_larger_factor",
                 sentence="A small receive buffer relieves the event loop more than avoiding the temporary file does",
                 source=f"{ARTICLE}, which names the receive buffer only",
                 # The factorial needs four of them; the league is shown as a whole.
-                arms=tuple(arm.name for arm in self.arms()),
+                arms=tuple(arm.name for arm in self.arms() if arm.name != TWIN),
                 effect=factors,
                 effect_name="main effect on the CPU time of a turn, tcp_rmem ÷ temporary file",
                 scale=Scale.RATIO,

@@ -6,13 +6,14 @@ Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw l
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.reuseport_stall import ARTICLE, STALL_WARM_UP, TCP_RMEM
 from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -50,15 +51,16 @@ def beside_the_article(arms: Mapping[str, Mapping[str, Metric]]) -> Sequence[str
     return lines
 
 
-REUSEPORT, SMALL, OFF = (
+REUSEPORT, TWIN, SMALL, OFF = (
     arm("reuseport"),
+    arm("reuseport-twin"),
     arm("tcp_rmem-40960", rmem=SMALL_RMEM),
     arm("reuseport-off", reuseport=False),
 )
 
 SCENARIO: Final = Scenario(
     name="reuseport_stall_protocol",
-    arms=(REUSEPORT, SMALL, OFF),
+    arms=(REUSEPORT, SMALL, OFF, TWIN),
     claims=(
         Claim[ProtocolObservation](
             name="small_rmem_shortens_slow_requests",
@@ -72,6 +74,15 @@ SCENARIO: Final = Scenario(
             # Where the downloads land differs from block to block.
             further_looks=(4,),
             table=beside_the_article,
+        ),
+        aa_control(
+            "twins_are_as_slow",
+            "By the article's own protocol two identical subjects have equally slow slowest requests",
+            arms=(REUSEPORT.name, TWIN.name),
+            value=lambda seen: seen.slowest_tenth_ms,
+            what="mean of the slowest tenth of fast requests",
+            figure="slowest_tenth_ms",
+            decides=SLOWEST_THRESHOLD,
         ),
     ),
     warm_up=STALL_WARM_UP,

@@ -42,8 +42,8 @@ def _log(name: str, log: str) -> Setting:
     return _counting(name, written_config(f"sendfile on; access_log {log};"), _LOGGED)
 
 
-SEGMENTS_PER_REQUEST: Final = Count(figure="segments_per_request", what="segments per request", of=REQUESTS)
-BODY_BYTES: Final = Count(figure="body_bytes", what="bytes of a compressed text", of=10_000)
+SEGMENTS_PER_REQUEST: Final = Count(figure="segments_per_request", what="segments per request")
+BODY_BYTES: Final = Count(figure="body_bytes", what="bytes of a compressed text")
 ARMS: Final = arms_of(
     [
         _counting("plain-file", written_config(_SENDFILE)),
@@ -131,7 +131,7 @@ CLAIMS: Final = (
         "tcp_nopush costs system calls for every file: the cork is put in and taken out",
         source=f"{COPIED}: tcp_nopush on",
         arms=("plain-file", "sendfile-alone"),
-        count=Count(figure="setsockopt_calls", what="setsockopt(2) calls", of=REQUESTS),
+        count=Count(figure="setsockopt_calls", what="setsockopt(2) calls"),
         threshold=5.0,
         line="tcp_nopush on;",
     ),
@@ -140,7 +140,7 @@ CLAIMS: Final = (
         "With aio threads, a worker blocks several times as often even though the file is in the page cache",
         source='"Thread Pools in NGINX Boost Performance 9x!" (2015)',
         arms=("threads", "no-threads"),
-        count=Count(figure="waits", what="voluntary context switches", of=REQUESTS),
+        count=Count(figure="waits", what="voluntary context switches"),
         line="aio threads;",
     ),
     more(
@@ -148,7 +148,7 @@ CLAIMS: Final = (
         "open_file_cache spares nginx from opening a file for every request",
         source=f"{COPIED}: open_file_cache max=200000 inactive=20s",
         arms=("plain-file", "file-cache"),
-        count=Count(figure="open_calls", what="files opened", of=REQUESTS),
+        count=Count(figure="open_calls", what="files opened"),
         threshold=5.0,
         line="open_file_cache max=200000 inactive=20s;",
     ),
@@ -171,7 +171,7 @@ CLAIMS: Final = (
         "access_log with a buffer saves a write(2) per request",
         source=f"{COPIED}: access_log off, or buffer=32k, to boost I/O",
         arms=("log-each", "log-buffered"),
-        count=Count(figure="write_calls", what="write(2) calls", of=LOGGED),
+        count=Count(figure="write_calls", what="write(2) calls"),
         threshold=5.0,
         line="access_log … buffer=32k;",
     ),
@@ -180,7 +180,7 @@ CLAIMS: Final = (
         "access_log with a variable in its path opens a file for every request",
         source="nginx: the file is opened and closed for each log write",
         arms=("log-by-host", "log-each"),
-        count=Count(figure="open_calls", what="files opened", of=LOGGED),
+        count=Count(figure="open_calls", what="files opened"),
         threshold=1.5,
         line="access_log /var/log/nginx/$host.log;",
     ),
@@ -189,7 +189,7 @@ CLAIMS: Final = (
         "gzip_static on looks for a .gz file on every request, even where there is none",
         source=f"{COPIED}: gzip_static on",
         arms=("gzip-static", "no-gzip-static"),
-        count=Count(figure="opens_in_vain", what="files opened in vain", of=REQUESTS),
+        count=Count(figure="opens_in_vain", what="files opened in vain"),
         threshold=5.0,
         line="gzip_static on;",
     ),

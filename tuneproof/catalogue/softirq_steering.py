@@ -12,7 +12,7 @@ from tuneproof.lab.load.http_load import WRK, HttpObservation
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.steered_load import SteeredLoad
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.inference.effects import Scale, ratio
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import ASYNCIO, FILES, STATIC, Backend
 from tuneproof.proof.scenario.claims import Claim
@@ -37,7 +38,6 @@ BACKEND_OF: Final[Mapping[str, Backend]] = {backend.name: backend for backend in
 GAIN_THRESHOLD: Final = 1.3
 DIRECT_THRESHOLD: Final = 0.8
 CONNECTS_THRESHOLD: Final = 2.0
-TWIN_MARGIN: Final = 1.3
 
 # The articles' recipe, and the opposite of it that every version understands.
 KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_timeout 60s")
@@ -140,10 +140,10 @@ def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
 def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
     """Return how many times as many connections nginx opens without keepalive; with it, one is counted at least."""
     kept = max(block["keepalive"].upstream_connects_per_request, 1 / block["keepalive"].completed)
-    return block["off"].upstream_connects_per_request / kept
+    return ratio(block["off"].upstream_connects_per_request, kept)
 
 
-CLAIMS: Final = (
+CLAIMS: Final[tuple[Claim[HttpObservation], ...]] = (
     gain_claim(
         "keepalive_raises_throughput",
         "With upstream keepalive, nginx serves at least a third more requests for the same CPU",
@@ -209,22 +209,25 @@ CLAIMS: Final = (
         effect_name="upstream connections per request, off ÷ keepalive",
         figure="upstream_connects_per_request",
         scale=Scale.RATIO,
-        # One connection more or less of one per request.
-        resolution=1 / REQUESTS,
         threshold=CONNECTS_THRESHOLD,
     ),
-    Claim[HttpObservation](
-        name="twins_are_as_fast",
-        sentence="Two identical subjects take the same CPU per request (A/A control)",
-        source="control of the method",
+    aa_control(
+        "twins_are_as_fast",
+        "Two identical subjects take the same CPU per request",
         arms=("keepalive", "twin"),
-        effect=lambda block: block["keepalive"].worker_cpu_us_per_request / block["twin"].worker_cpu_us_per_request,
-        effect_name="nginx's CPU time per request, first ÷ second",
+        value=lambda seen: seen.worker_cpu_us_per_request,
+        what="nginx's CPU time per request",
         figure="worker_cpu_us_per_request",
-        scale=Scale.RATIO,
-        threshold=TWIN_MARGIN,
-        form=Form.SAME,
-        everywhere=True,
+        decides=GAIN_THRESHOLD,
+    ),
+    aa_control(
+        "twins_answer_as_many",
+        "Two identical subjects answer the same number of requests per second",
+        arms=("keepalive", "twin"),
+        value=lambda seen: seen.requests_per_s,
+        what="requests per second",
+        figure="requests_per_s",
+        decides=DIRECT_THRESHOLD,
     ),
 )
 SCENARIO: Final = Scenario(

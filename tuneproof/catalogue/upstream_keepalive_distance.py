@@ -5,6 +5,7 @@ Over a link, what a kept connection saves is not work but the handshake's round 
 
 from typing import Final
 
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.upstream_keepalive import (
     ARTICLE,
@@ -18,7 +19,7 @@ from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.claims import Claim
@@ -55,6 +56,9 @@ def arm(of: Subject, one_way_ms: float) -> Arm[HttpObservation]:
     return Arm(name=f"{of.name}-{one_way_ms:g}-ms", subject=of, plan=LOAD, network=upstream_at(one_way_ms))
 
 
+TWIN: Final = arm(subject("keepalive-twin", KEEPALIVE, REUSE), ONE_WAY_MS[-1])
+
+
 def claim(one_way_ms: float) -> Claim[HttpObservation]:
     """Return the claim for one distance."""
     plain, kept = arm(PLAIN, one_way_ms).name, arm(KEPT, one_way_ms).name
@@ -75,8 +79,19 @@ def claim(one_way_ms: float) -> Claim[HttpObservation]:
 
 SCENARIO: Final = Scenario(
     name="upstream_keepalive_distance",
-    arms=tuple(arm(of, one_way_ms) for one_way_ms in ONE_WAY_MS for of in (PLAIN, KEPT)),
-    claims=tuple(claim(one_way_ms) for one_way_ms in ONE_WAY_MS),
+    arms=(*(arm(of, one_way_ms) for one_way_ms in ONE_WAY_MS for of in (PLAIN, KEPT)), TWIN),
+    claims=(
+        *map(claim, ONE_WAY_MS),
+        aa_control(
+            "twins_are_as_fast",
+            "Two identical subjects answer the same number of requests per second over the same distance",
+            arms=(arm(KEPT, ONE_WAY_MS[-1]).name, TWIN.name),
+            value=lambda seen: seen.requests_per_s,
+            what="requests per second",
+            figure="requests_per_s",
+            decides=GAIN_THRESHOLD,
+        ),
+    ),
     backends=(BACKEND,),
     warm_up=HttpLoad(concurrency=10, requests=100),
 )

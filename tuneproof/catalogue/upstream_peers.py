@@ -92,8 +92,8 @@ def _visits(rig: Rig) -> Figures:
     return {"tries_of_the_dead_peer": tried, "ok": statuses(done, 200)}
 
 
-BAD_GATEWAYS: Final = Count(figure="bad_gateways", what="502s for a page that works", of=ASKED_AFTERWARDS)
-UPSTREAM_CONNECTS: Final = Count(figure="upstream_connects", what="upstream connections", of=AT_ONCE)
+BAD_GATEWAYS: Final = Count(figure="bad_gateways", what="502s for a page that works")
+UPSTREAM_CONNECTS: Final = Count(figure="upstream_connects", what="upstream connections")
 ARMS: Final = arms_of(
     [
         Setting(name="5xx-listed", config=_two_peers("", _LIST), script=_two_bad_requests),
@@ -140,7 +140,7 @@ CLAIMS: Final = (
         f"With {AT_ONCE} requests at once, keepalive 2 opens several times as many connections as keepalive 64",
         source='"Avoiding the Top 10 NGINX Configuration Mistakes" (2022): keepalive of twice the number of servers',
         arms=("keepalive-2", "keepalive-64"),
-        count=Count(figure="upstream_connects", what="upstream connections", of=AT_ONCE * REQUESTS_EACH),
+        count=Count(figure="upstream_connects", what="upstream connections"),
         threshold=3.0,
         line="keepalive 2;",
     ),
@@ -168,7 +168,7 @@ CLAIMS: Final = (
         f"Without a zone each worker discovers a dead peer for itself: {WORKERS} workers try it several times as often",
         source="nginx: without zone each worker keeps the state of its upstreams",
         arms=("without-zone", "with-zone"),
-        count=Count(figure="tries_of_the_dead_peer", what="tries of a peer that is down", of=VISITORS),
+        count=Count(figure="tries_of_the_dead_peer", what="tries of a peer that is down"),
         threshold=2.0,
         line="max_fails=3",
     ),

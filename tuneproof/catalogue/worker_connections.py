@@ -9,7 +9,7 @@ from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.start_up import StartUp
 from tuneproof.lab.load.start_up import StartUpObservation as Seen
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.intervals import Scale
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -25,8 +25,6 @@ def arm(workers: int, slots: int) -> Arm[Seen]:
     return Arm(name=name, subject=Subject(name=name, config=config), plan=plan, doses=(dose,))
 
 
-# Resident memory is counted in pages: a step of one, of what the largest arm holds.
-PAGE_BYTES, LARGEST_BYTES = 4096, 2 * 100_000 * 424
 ARMS = tuple(arm(workers, slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000))
 
 
@@ -40,7 +38,6 @@ def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: floa
     return Claim(
         name=name, sentence=text, source=source, arms=tuple(item.name for item in ARMS), effect=effect,
         effect_name=f"bytes ÷ {is_bytes:.4g}", scale=Scale.RATIO, form=Form.SAME, threshold=1.03,
-        resolution=PAGE_BYTES / LARGEST_BYTES,
         expired_since=since, expired_reason="ngx_connection_t has grown: QUIC came with it")  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def choose(arguments: Sequence[str]) -> int:
 def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
     """Run a part on an engine; return pytest's status. Its lines are written under the engine's name, one at a time."""
     folder = plan.folder / folder_of(engine, part)
-    cells = [word for cell in part.cells or plan.cells for word in ("--cell", cell)]
+    cells = [word for cell in plan.cells for word in ("--cell", cell)]
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
     words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "--no-header", "--no-summary")
     child = subprocess.Popen(
@@ -78,7 +78,7 @@ def is_news(line: str) -> bool:
 def folder_of(engine: str, part: Part) -> str:
     """Return the name of the folder for what an engine measures of a part."""
     safe = "".join(letter if letter.isalnum() else "-" for letter in engine)
-    return f"{safe}-part-{part.shard.replace('/', '-of-')}{'-again' if part.cells else ''}"
+    return f"{safe}-part-{part.shard.replace('/', '-of-')}"
 
 
 def runs_in(folder: Path) -> list[Results]:

@@ -1,18 +1,19 @@
 """``./lab run --engine A --engine B``: the cells of a run, shared out to several engines at once.
 
 The run is cut into shards, as for several jobs of a CI; each engine takes one after the other from one pile, by a
-pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one. So do
-the inconclusive cells of an engine that is too noisy.
+pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one. Nothing
+that was looked at gets a second chance to err: what stays inconclusive is not measured again, and a cell whose engine
+was lost after its first look is unsupported.
 """
 
 import contextlib
+import json
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +26,9 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.sweep import remove_dead_sessions
+from tuneproof.proof.inference.plan import FEWEST_BLOCKS
 from tuneproof.proof.inference.verdicts import Verdict
-from tuneproof.proof.matrix.noise import calmer_than, left_open, noise_of
+from tuneproof.proof.matrix.noise import calmer_than, noise_of
 from tuneproof.proof.matrix.pool import Part, Pile
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
@@ -34,7 +36,6 @@ from tuneproof.report.results.files import point_link
 from tuneproof.report.results.merged_folder import write_folder
 from tuneproof.report.results.merging import merge
 from tuneproof.report.terminal.table import render_table
-from tuneproof.wording import count
 
 # More parts than engines: a fast one takes more of them, and less is measured again when one is lost.
 _PARTS_PER_ENGINE: Final = 4
@@ -146,14 +147,14 @@ class _Work:
 
     def on(self, engine: str) -> None:
         """Do one part after the other on an engine, until none is left or the engine is lost."""
-        done: dict[Part, Sequence[Cell]] = {}
+        done: list[Cell] = []
         try:
             for part in self.pile.parts_for(engine):
                 status = run_part(self._plan, engine, part, self._lock)
                 runs = runs_in(self._plan.folder / folder_of(engine, part))
                 if runs and runs[-1].finished:
                     self.statuses.append(status)
-                    done[part] = runs[-1].cells
+                    done += runs[-1].cells
                     self._leave_if_noisy(engine, done)
                 elif not _answers(self._plan.environments[engine]):
                     say(f"engine {engine} is lost; the rest of {part} goes to another one")
@@ -170,8 +171,8 @@ class _Work:
                 self._noise_pct.pop(engine, None)
             self.pile.give_back(engine)
 
-    def _leave_if_noisy(self, engine: str, done: dict[Part, Sequence[Cell]]) -> None:
-        own_pct = noise_of(chain.from_iterable(done.values()))
+    def _leave_if_noisy(self, engine: str, done: Sequence[Cell]) -> None:
+        own_pct = noise_of(done)
         if own_pct is None:
             return
         with self._lock:
@@ -182,14 +183,11 @@ class _Work:
             calmer_pct = self._noise_pct[calmer]
             # Nobody leaves on account of one that has left.
             del self._noise_pct[engine]
-        again = left_open(done)
-        done.clear()
-        cells = count(sum(len(part.cells) for part in again), "inconclusive cell")
         say(
             f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the blocks, "
-            f"{calmer_pct:.0f} % on {calmer}; the others measure {cells} again"
+            f"{calmer_pct:.0f} % on {calmer}; the others do the rest"
         )
-        self.pile.step_aside(engine, again)
+        self.pile.step_aside(engine)
 
 
 def _sweep(engine: str, environment: Mapping[str, str]) -> None:
@@ -223,7 +221,8 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     if not found:
         say("nothing was measured: the lines above say why")
         return max([*statuses, _OPEN])
-    merged, missing = write_folder(merge(_each_cell_once(found)), folder)
+    looked_at = {lab for results in found if not results.finished for lab in _looked_at(results)}
+    merged, missing = write_folder(merge(_each_cell_once(found, looked_at)), folder)
     point_link(folder.parent / "latest", folder.name)
     show(render_table(merged.cells, color=False, seconds=merged.seconds))
     say(f"results: {folder / 'results.json'}")
@@ -239,20 +238,43 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     return _FAILED if fails or any(statuses) else 0
 
 
-def _each_cell_once(results: Sequence[Results]) -> list[Results]:
-    """Return results with each cell as it was first decided, else as it was last left open."""
+def _looked_at(results: Results) -> set[str]:
+    """Return the labs of an unfinished run whose data were looked at."""
+    journal = results.path.parent / "trials.jsonl"
+    trials = map(json.loads, journal.read_text(encoding="utf-8").splitlines()) if journal.exists() else ()
+    return {trial["lab"] for trial in trials if trial["block"] >= FEWEST_BLOCKS}
+
+
+def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
+    """Return results with each cell as it came out first, unless it was unsupported there.
+
+    Args:
+        results: Of all parts.
+        looked_at: Labs that were lost after their first look.
+    """
     ordered = sorted(results, key=lambda item: (item.finished, item.started))
     source: dict[str, Results] = {}
-    decided: set[str] = set()
     for one in ordered:
-        source |= {cell.id: one for cell in one.cells if cell.id not in decided}
-        decided |= {cell.id for cell in one.cells if cell.verdict != Verdict.INCONCLUSIVE}
+        for cell in one.cells:
+            known = source.get(cell.id)
+            if known is None or any(old.id == cell.id and old.verdict == Verdict.UNSUPPORTED for old in known.cells):
+                source[cell.id] = one
+
+    def kept(one: Results) -> tuple[Cell, ...]:
+        cells = (cell for cell in one.cells if source[cell.id] is one)
+        return tuple(_second_start(cell) if one.finished and _lab(cell) in looked_at else cell for cell in cells)
+
     # What was begun on a lost engine is as complete as it can be: another part has the rest.
-    return [
-        replace(one, cells=tuple(cell for cell in one.cells if source[cell.id] is one), finished=True)
-        for one in ordered
-        if one.cells or one.finished
-    ] or ordered[:1]
+    return [replace(one, cells=kept(one), finished=True) for one in ordered if one.cells or one.finished] or ordered[:1]
+
+
+def _lab(cell: Cell) -> str:
+    return f"{cell.scenario}/nginx-{cell.nginx}/{cell.network}"
+
+
+def _second_start(cell: Cell) -> Cell:
+    why = "an engine was lost after the first look at it, and this second start would be a second chance to err"
+    return replace(cell, verdict=Verdict.UNSUPPORTED.value, reason="; ".join(filter(None, (why, cell.reason))))
 
 
 def _write_pages(results: Results) -> None:

@@ -5,12 +5,11 @@ from types import MappingProxyType
 from typing import Final
 
 from tuneproof.lab.subject.versions import ALL, choose_versions
-from tuneproof.proof.inference.looks import Looks
 
 QUICK: Final = "quick"
 FULL: Final = "full"
-# Declared here, before anything is measured, and paid for by alpha spending (inference/looks.py).
-LOOKS: Final[Mapping[str, Looks]] = MappingProxyType({QUICK: Looks(blocks=(5, 9)), FULL: Looks(blocks=(12, 18, 24))})
+# After how many blocks the data are looked at; how many must agree then, inference/plan.py enumerates.
+LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), FULL: (12, 18, 24)})
 
 
 def versions_at(depth: str, asked: Sequence[str]) -> tuple[str, ...]:

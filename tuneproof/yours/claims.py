@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.counted import CountedObservation
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Remedy
 from tuneproof.wording import size
@@ -24,15 +23,10 @@ _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
 # As for the claim of the catalogue that measures the bound.
 _BOUND_MARGIN: Final = 1.02
-# One more or less of nginx's own queue.
-_ONE_CONNECT: Final = 1 / 511
 # What nginx keeps of a connection and its request besides the buffers of the answer; and with TLS what OpenSSL keeps,
 # its records of 16 KiB in both directions and ssl_buffer_size among it.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
-# Turns are counted in classes an eighth apart.
-_TURN_CLASS: Final = 0.125
-_ONE_OF_32: Final = 1 / 32
 
 
 def connects(name: str, way: Way, arm: str) -> OwnClaim:
@@ -60,7 +54,6 @@ def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy
         effect_name="connections to the upstream, yours ÷ patched",
         threshold=_TIMES,
         way=way,
-        resolution=_ONE_OF_32,
         figure="upstream_connects",
         remedy=change,
     )
@@ -78,7 +71,6 @@ def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> Ow
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         threshold=1.0,
         way=way,
-        resolution=_PAGE_BYTES / most,
     )
 
 
@@ -92,7 +84,6 @@ def holds_less(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> Ow
         effect_name="memory for each slow reader, yours ÷ patched",
         threshold=_TIMES,
         way=way,
-        resolution=_ONE_OF_32,
         figure="grown_bytes",
         remedy=change,
     )
@@ -109,7 +100,6 @@ def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
         effect_name="bytes that a turn of the event loop reads ÷ 1 MiB",
         threshold=1.0,
         way=way,
-        resolution=_TURN_CLASS,
     )
 
 
@@ -123,7 +113,6 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -
         effect_name="bytes that a turn of the event loop reads, yours ÷ patched",
         threshold=_TIMES,
         way=way,
-        resolution=_TURN_CLASS,
         figure="turn_bytes",
         remedy=change,
     )
@@ -138,7 +127,6 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
         effect_name="private memory of a fresh worker ÷ that",
         threshold=1 / _BOUND_MARGIN,
-        resolution=_PAGE_BYTES / size_bytes,
     )
 
 
@@ -152,7 +140,6 @@ def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
         effect=lambda block: block[after]["queued"] / block[before]["queued"],
         effect_name="connects that are queued, patched ÷ yours",
         threshold=_LARGER_QUEUE,
-        resolution=_ONE_CONNECT,
         figure="queued",
         remedy=change,
     )
@@ -180,10 +167,10 @@ def _saved(
     return effect
 
 
-def _connecting_share(seen: CountedObservation, way: Way) -> Share:
+def _connecting_share(seen: CountedObservation, way: Way) -> Tally:
     answered = _answered(seen, way)
     # Requests of one trial share connections, or do not, together: one unit.
-    return Share(of=Tally.yes(when=seen["upstream_connects"] > answered / 2))
+    return Tally.yes(when=seen["upstream_connects"] > answered / 2)
 
 
 def _answered(seen: CountedObservation, way: Way) -> float:

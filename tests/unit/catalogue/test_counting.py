@@ -36,17 +36,19 @@ def test_arms_that_need_the_same_container_share_it() -> None:
 
 
 def test_none_at_all_counts_as_one() -> None:
-    """So that a ratio to it is a number, and no larger than what was counted."""
-    block = dict(zip("ab", counted(20, 0), strict=True))
+    """So that a ratio to it is no larger than what was counted; of none in both arms there is no ratio."""
+    block = dict(zip("abc", counted(20, 0, 0), strict=True))
     observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
     assert times("x", ("a", "b"))(observed) == 20
     assert times("x", ("b", "a"))(observed) == 1 / 20
     assert times("x", ("a", "b"), at_least=0.5)(observed) == 40
+    with pytest.raises(ValueError, match="no x was counted in either arm"):
+        times("x", ("b", "c"))(observed)
 
 
 def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     """Its effect is then that arm's, and the other verdict is expected."""
-    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="x", what="x", of=20))
+    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="x", what="x"))
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
     (told,) = other_way.claims

@@ -6,10 +6,10 @@ from tuneproof.catalogue.diagnosis_in_a_street import ADVICE, DIAGNOSES_IN_A_STR
 from tuneproof.catalogue.differential_diagnosis import NINE_IN_TEN
 from tuneproof.catalogue.recorded import Recorded, RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Tally
 
-RIGHT = Share(of=Tally(count=1, of=1))
-WRONG = Share(of=Tally(count=0, of=1))
+RIGHT = Tally(count=1, of=1)
+WRONG = Tally(count=0, of=1)
 
 
 def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedObservation:

@@ -12,7 +12,6 @@ from tuneproof.cli.engine_parts import Plan, choose, folder_of, is_news, run_par
 from tuneproof.proof.matrix.pool import Part
 
 SHARD = Part(shard="2/8")
-AGAIN = Part(shard="2/8", cells=("x", "y"))
 
 
 class Started:
@@ -85,19 +84,16 @@ def test_pytest_looks_once_which_claims_are_meant(
     assert bool(said) == bool(status)
 
 
-def test_of_cells_that_are_measured_again_those_of_the_part_are_meant(started: Started) -> None:
-    """Of a whole shard, those that the user names: a part's are some of them."""
+def test_the_cells_that_the_user_names_are_meant(started: Started) -> None:
+    """Whatever the shard."""
     run_part(plan("x", "y", "z"), "a", SHARD, threading.Lock())
     assert started.cells() == ["x", "y", "z"]
-    run_part(plan("x", "y", "z"), "a", AGAIN, threading.Lock())
-    assert started.cells() == ["x", "y"]
-    assert "--shard 2/8" in " ".join(started.words)
 
 
 def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    """Also what is measured again; the latest run in it is the last, and a link to it counts for none."""
-    names = {folder_of("ssh://me@lab1", SHARD), folder_of("ssh://me@lab1", AGAIN), folder_of("b", SHARD)}
-    assert len(names) == 3
+    """The latest run in it is the last, and a link to it counts for none."""
+    names = {folder_of("ssh://me@lab1", SHARD), folder_of("b", SHARD)}
+    assert len(names) == 2
     assert not any("/" in name for name in names)
     for name in ("20261122T100000Z-b", "20261121T100000Z-a"):
         write(tmp_path / name, a_cell(name[-1]))

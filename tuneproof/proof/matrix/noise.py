@@ -1,11 +1,8 @@
-"""Which of several engines is too noisy to go on beside calmer ones, and what it leaves to them."""
+"""Which of several engines is too noisy to go on beside calmer ones."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 
-from tuneproof.proof.inference.verdicts import Verdict
-from tuneproof.proof.matrix.pool import Part
 from tuneproof.proof.scenario.host_noise import is_noisy_beside
 from tuneproof.report.results.cells import Cell
 
@@ -25,11 +22,3 @@ def calmer_than(engine: str, noise_pct: Mapping[str, float]) -> str | None:
     """
     calmest = min(noise_pct, key=noise_pct.__getitem__)
     return calmest if is_noisy_beside(noise_pct[engine], noise_pct[calmest]) else None
-
-
-def left_open(done: Mapping[Part, Sequence[Cell]]) -> tuple[Part, ...]:
-    """Return the parts that measure once more what is inconclusive of some parts, and nothing else."""
-    undecided = {
-        part: tuple(cell.id for cell in cells if cell.verdict == Verdict.INCONCLUSIVE) for part, cells in done.items()
-    }
-    return tuple(replace(part, cells=cells) for part, cells in undecided.items() if cells)

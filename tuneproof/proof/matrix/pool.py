@@ -1,29 +1,21 @@
 """Parts of a run that several engines take from one pile, each as soon as it has nothing to do.
 
-An engine that is lost gives its part back, one that is too noisy adds what it left open; whoever is free takes it up.
+An engine that is lost gives its part back; whoever is free takes it up.
 """
 
 import threading
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from tuneproof.wording import count
-
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What is measured in one go.
-
-    Attributes:
-        shard: A shard of the run, such as ``2/8``.
-        cells: Ids of the only cells of it that are meant; empty for all.
-    """
+    """What is measured in one go: a shard of the run, such as ``2/8``."""
 
     shard: str
-    cells: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{count(len(self.cells), 'cell')} of {self.shard}" if self.cells else self.shard
+        return self.shard
 
 
 class Pile:
@@ -46,7 +38,6 @@ class Pile:
         while (part := self._next(taker)) is not None:
             yield part
             with self._changed:
-                # Cells that stayed open, and were left to the others, may be another one's by now.
                 if self._taken.get(part) == taker:
                     del self._taken[part]
                     self._changed.notify_all()
@@ -61,16 +52,10 @@ class Pile:
                     self._open.insert(0, part)
             self._changed.notify_all()
 
-    def step_aside(self, taker: str, parts: Iterable[Part]) -> None:
-        """Let a taker take no further part, unless all others are out of the game or have stepped aside as well.
-
-        Args:
-            taker: Who.
-            parts: What it leaves to the others.
-        """
+    def step_aside(self, taker: str) -> None:
+        """Let a taker take no further part, unless all others are out of the game or have stepped aside as well."""
         with self._changed:
             self._aside.add(taker)
-            self._open.extend(parts)
             self._changed.notify_all()
 
     @property

@@ -1,18 +1,15 @@
 """The sequential experiment: blocks, voids, dropped arms, failures and progress."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from tuneproof.proof.inference.blocks import block_order
-from tuneproof.proof.inference.experiment import Experiment
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.looks import Looks
-from tuneproof.proof.inference.questions import Progress, Question, Trial
-from tuneproof.proof.inference.tallies import Share, Tally
-from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.inference.effects import Scale, Tally
+from tuneproof.proof.inference.experiment import Experiment, Progress, Question, Trial
+from tuneproof.proof.inference.verdicts import Form, Verdict
 
 _SEED = 3
 
@@ -37,36 +34,26 @@ class _Bench:
             measuring_seconds=1.5,
         )
 
-    def experiment(self, *questions: Question[float], max_void_share: float = 0.5) -> Experiment[float]:
+    def experiment(self, *questions: Question[float], looks: tuple[int, ...] = (6, 9)) -> Experiment[float]:
         return Experiment(
-            run_trial=self.run_trial,
-            questions=questions,
-            seed=_SEED,
-            progress=self.progress.append,
-            max_void_share=max_void_share,
+            run_trial=self.run_trial, questions=questions, looks=looks, seed=_SEED, progress=self.progress.append
         )
 
     def arms_of(self, block: int) -> set[str]:
         return {arm for arm, asked_in in self.asked if asked_in == block}
 
 
-def _ratio(
-    name: str, loaded: str, idle: str, *, blocks: Sequence[int] = (6, 9), threshold: float = 10.0
-) -> Question[float]:
+def _ratio(name: str, loaded: str, idle: str, *, threshold: float = 10.0) -> Question[float]:
     def effect(observations: Mapping[str, float]) -> float:
         if not observations[idle]:
             raise ValueError(f"{idle} measured nothing")
         return observations[loaded] / observations[idle]
 
-    return Question(
-        name=name,
-        arms=(loaded, idle),
-        effect=effect,
-        scale=Scale.RATIO,
-        threshold=threshold,
-        looks=Looks(blocks=tuple(blocks)),
-        resolution=0.01,
-    )
+    return Question(name=name, arms=(loaded, idle), effect=effect, scale=Scale.RATIO, threshold=threshold)
+
+
+def _loaded(observations: Mapping[str, float]) -> float:
+    return observations["loaded"]
 
 
 def _wobble(block: int) -> float:
@@ -145,35 +132,34 @@ def test_a_void_block_is_not_a_second_look_at_the_same_data() -> None:
 
 
 def test_too_many_void_blocks_make_a_question_unsupported() -> None:
-    """With a last look at 6 and a share of 0.5, three void blocks are put up with and the fourth ends it."""
+    """With a last look at 6, three void blocks are put up with and the fourth ends it."""
     bench = _Bench(_levels, void=lambda arm, block: ("late",) if block % 2 and arm == "idle" else ())
-    answer = bench.experiment(_ratio("stall", "loaded", "idle", blocks=(6,))).answer("stall")
+    answer = bench.experiment(_ratio("stall", "loaded", "idle"), looks=(6,)).answer("stall")
     assert answer.verdict is Verdict.UNSUPPORTED
     assert answer.assessment is None
     assert (answer.blocks, answer.void_blocks) == (3, 4)
-    assert answer.reason == "4 of 7 blocks were void, at most 3 may be: idle: late"
-
-
-def test_effects_that_never_vary_make_a_question_without_a_resolution_unsupported() -> None:
-    """The other questions go on as if nothing had been."""
-    bench = _Bench(lambda arm, block: {"loaded": 20.0, "idle": 1.0}.get(arm, _levels("loaded", block)))
-    still = replace(_ratio("still", "loaded", "idle"), resolution=0.0)
-    experiment = bench.experiment(still, _ratio("stall", "even", "idle"))
-    answer = experiment.answer("still")
-    assert (answer.verdict, answer.assessment, answer.blocks) == (Verdict.UNSUPPORTED, None, 9)
-    assert answer.reason.startswith("all 9 blocks have the same effect, 20, and the claim declares no resolution")
-    assert bench.progress[-1].states["still"].verdict is Verdict.UNSUPPORTED
-    assert experiment.answer("stall").verdict is Verdict.HOLDS
+    assert answer.reason == "4 of 7 blocks were void, more than 3: idle: late"
 
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
-def test_a_block_without_a_usable_effect_is_void(level: float) -> None:
-    """An effect that refuses, or that is no ratio, voids the block and says why."""
-    bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 1) else _levels(arm, block))
-    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), max_void_share=0.0)
+def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level: float) -> None:
+    """A block that is left out by its outcome would bias the rest, so nothing is measured in its stead."""
+    bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 4) else _levels(arm, block))
+    other = Question[float](name="other", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
+    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
     answer = experiment.answer("stall")
-    assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 1, 0)
-    assert answer.reason.endswith("idle measured nothing" if level == 0 else f"got {30.0 * _wobble(7) / level!r}")
+    assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 0, 3)
+    assert answer.reason.startswith("block 4 has no effect, which no repetition mends: ")
+    assert bench.progress[-1].states["stall"].verdict is Verdict.UNSUPPORTED
+    assert (experiment.answer("other").verdict, experiment.answer("other").blocks) == (Verdict.HOLDS, 6)
+    assert bench.arms_of(5) == {"loaded"}
+
+
+def test_blocks_that_do_not_meet_the_condition_are_counted_against_the_claim() -> None:
+    """And the answer says how many did."""
+    question = replace(_ratio("stall", "loaded", "idle"), condition=lambda observed: observed["loaded"] > 30.5)
+    answer = _Bench(_levels).experiment(question).answer("stall")
+    assert (answer.verdict, answer.blocks, answer.blocks_met) == (Verdict.INCONCLUSIVE, 9, 6)
 
 
 def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None:
@@ -195,33 +181,8 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None
     assert answer == _Bench(_levels).experiment(_ratio("stall", "loaded", "idle")).answer("stall")
 
 
-def test_a_failing_effect_records_the_block_for_no_question() -> None:
-    """A fault in one question's arithmetic is no void block, and leaves the others' books in step."""
-    faults = [TypeError("not a number")]
-
-    def effect(observations: Mapping[str, float]) -> float:
-        if faults:
-            raise faults.pop()
-        return observations["even"]
-
-    faulty = Question(
-        name="faulty",
-        arms=("even",),
-        effect=effect,
-        scale=Scale.RATIO,
-        threshold=5.0,
-        looks=Looks(blocks=(6,)),
-    )
-    bench = _Bench(_levels)
-    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), faulty)
-    with pytest.raises(TypeError, match="not a number"):
-        experiment.answer("stall")
-    assert (experiment.answer("stall").blocks, experiment.answer("faulty").blocks) == (6, 6)
-    assert sorted(trial.block for trial in experiment.answer("stall").trials) == sorted([*range(1, 7)] * 2)
-
-
 def test_progress_tells_what_runs_and_how_far_each_question_is() -> None:
-    """One call before each trial, one after each block, with blocks, next look, effect, interval and verdict."""
+    """One call before each trial, one after each block, with blocks, next look, effect and verdict."""
     bench = _Bench(_levels)
     bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("edge", "edge", "idle")).answer("edge")
     first = bench.progress[0]
@@ -229,12 +190,9 @@ def test_progress_tells_what_runs_and_how_far_each_question_is() -> None:
     assert (first.states["stall"].effect, first.states["stall"].next_look) == (None, 6)
     ends = [progress for progress in bench.progress if progress.arm is None]
     assert [(end.block, end.trials_done) for end in ends] == [(n, 3) for n in range(1, 7)] + [(n, 2) for n in (7, 8, 9)]
-    assert ends[0].states["stall"].interval is None
     early = ends[1].states["stall"]
     assert (early.blocks, early.verdict) == (2, None)
     assert early.effect == pytest.approx(30.0, rel=0.05)
-    assert early.interval is not None
-    assert early.interval.low < 30.0 < early.interval.high
     assert (ends[5].states["stall"].verdict, ends[5].states["stall"].next_look) == (Verdict.HOLDS, None)
     assert (ends[5].states["edge"].verdict, ends[5].states["edge"].next_look) == (None, 9)
     assert ends[8].states["edge"].verdict is Verdict.INCONCLUSIVE
@@ -243,29 +201,27 @@ def test_progress_tells_what_runs_and_how_far_each_question_is() -> None:
 def test_progress_shows_void_blocks_and_the_end_they_bring() -> None:
     """An unsupported question is decided, without a next look."""
     bench = _Bench(_levels, void=lambda _arm, _block: ("late",))
-    bench.experiment(_ratio("stall", "loaded", "idle"), max_void_share=0.0).answer("stall")
+    bench.experiment(_ratio("stall", "loaded", "idle"), looks=(6,)).answer("stall")
     state = bench.progress[-1].states["stall"]
-    assert (state.blocks, state.void_blocks, state.next_look) == (0, 1, None)
+    assert (state.blocks, state.void_blocks, state.next_look) == (0, 4, None)
     assert state.verdict is Verdict.UNSUPPORTED
 
 
-def test_shares_are_decided_on_their_own_scale() -> None:
-    """A share that is 0.3 higher, against a threshold of 0.1; zero and negative effects are no fault there."""
-    question = Question[float](
+def test_a_question_may_look_at_its_own_time() -> None:
+    """Later than the depth does, where a share needs so many trials; and once more after the depth's last."""
+    share = Question[float](
         name="share",
-        arms=("reuseport", "shared"),
-        effect=lambda observations: Share(
-            of=Tally(count=observations["reuseport"], of=100), less=Tally(count=observations["shared"], of=100)
-        ),
+        arms=("loaded",),
+        effect=lambda observed: Tally.yes(when=observed["loaded"] > 20),
         scale=Scale.SHARE,
-        threshold=0.1,
-        looks=Looks(blocks=(6,)),
+        threshold=0.75,
+        own_looks=(13, 26),
     )
-    bench = _Bench(lambda arm, block: 30.0 + block % 3 if arm == "reuseport" else 0.0)
-    answer = bench.experiment(question).answer("share")
-    assert answer.verdict is Verdict.HOLDS
-    assert answer.assessment is not None
-    assert answer.assessment.interval.value == pytest.approx(0.31)
+    bench = _Bench(_levels)
+    answer = bench.experiment(share, replace(_ratio("edge", "edge", "idle"), further_looks=(4,))).answer("share")
+    assert (answer.verdict, answer.blocks) == (Verdict.HOLDS, 13)
+    assert bench.arms_of(13) == {"loaded", "edge", "idle"}
+    assert bench.progress[-1].states["edge"].verdict is Verdict.INCONCLUSIVE
 
 
 def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
@@ -276,14 +232,32 @@ def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
 
 
 def test_an_experiment_refuses_what_it_cannot_run() -> None:
-    """No questions, two of one name, a negative seed or share."""
+    """No questions, two of one name, a negative seed."""
     bench = _Bench(_levels)
     stall = _ratio("stall", "loaded", "idle")
-    with pytest.raises(ValueError, match="different names"):
+    with pytest.raises(ValueError, match="questions with different names"):
         bench.experiment()
-    with pytest.raises(ValueError, match="different names"):
+    with pytest.raises(ValueError, match="questions with different names"):
         bench.experiment(stall, stall)
-    with pytest.raises(ValueError, match="max_void_share"):
-        bench.experiment(stall, max_void_share=-0.1)
-    with pytest.raises(ValueError, match="seed"):
-        Experiment(run_trial=bench.run_trial, questions=[stall], seed=-1, progress=bench.progress.append)
+    with pytest.raises(ValueError, match="a seed from 0"):
+        Experiment(run_trial=bench.run_trial, questions=[stall], looks=(6,), seed=-1, progress=bench.progress.append)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": ""}, "needs a name"),
+        ({"arms": ()}, "at least one arm"),
+        ({"arms": ("a", "a")}, "at least one arm, each once"),
+        ({"threshold": math.inf}, "threshold must be finite"),
+        ({"threshold": 0.0}, "positive for a ratio"),
+        ({"form": Form.SAME, "threshold": 1.0}, "a margin is a ratio above 1"),
+        ({"form": Form.SAME, "scale": Scale.SHARE}, "a margin is a ratio above 1"),
+        ({"form": Form.SAME, "condition": bool}, "has no condition besides"),
+    ],
+    ids=str,
+)
+def test_a_question_that_decides_nothing_is_refused(changes: dict[str, object], message: str) -> None:
+    """When it is declared, not when it was measured."""
+    with pytest.raises(ValueError, match=message):
+        replace(_ratio("stall", "loaded", "idle"), **changes)  # type: ignore[arg-type] # fields by name

@@ -1,41 +1,148 @@
-"""How an interval becomes a verdict."""
+"""How blocks decide: by how many of them lie where, and by nothing else."""
+
+import math
+from collections.abc import Sequence
 
 import pytest
+from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
 
-from tuneproof.proof.inference.intervals import Interval
-from tuneproof.proof.inference.verdicts import Form, Verdict, decide
+from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
+from tuneproof.proof.inference.verdicts import Assessment, Block, Form, Verdict, assess
+
+LOOKS = (5, 9)
+
+
+def decided(effects: Sequence[Effect], **changes: object) -> Assessment | None:
+    """Return the decision on ratios against 2, after 5 and 9 blocks."""
+    return assess(
+        [Block(effect=effect) for effect in effects],
+        **{"scale": Scale.RATIO, "threshold": 2.0, "looks": LOOKS, **changes},  # type: ignore[arg-type] # as assess
+    )
+
+
+def verdict(effects: Sequence[Effect], **changes: object) -> str | None:
+    """Return the verdict's word; None while more blocks are wanted."""
+    found = decided(effects, **changes)
+    return None if found is None else str(found.verdict)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "expected"),
+    ("effects", "expected"),
     [
-        pytest.param(10.5, 20.0, Verdict.HOLDS, id="above"),
-        pytest.param(2.0, 9.5, Verdict.REFUTED, id="below"),
-        pytest.param(9.0, 11.0, Verdict.INCONCLUSIVE, id="around"),
-        pytest.param(10.0, 11.0, Verdict.INCONCLUSIVE, id="touching-from-above"),
-        pytest.param(9.0, 10.0, Verdict.INCONCLUSIVE, id="touching-from-below"),
+        ([3.0] * 5, "holds"),
+        ([1.0] * 5, "refuted"),
+        ([2.1, 3, 4, 5, math.inf], "holds"),
+        ([1.9, 1, 0.5, 0.1, 0.0], "refuted"),
+        ([3.0] * 4, None),
+        ([3.0] * 6, None),
+        ([3.0] * 4 + [1.0], None),
+        ([3.0] * 4 + [2.0], None),
+        ([1.0] * 4 + [2.0], None),
+        ([3.0] * 4 + [1.0] + [3.0] * 4, "holds"),
+        ([3.0] * 4 + [2.0] + [3.0] * 4, "holds"),
+        ([1.0] * 4 + [3.0] + [1.0] * 4, "refuted"),
+        ([3.0] * 4 + [1.0, 1.0] + [3.0] * 3, "inconclusive"),
+        ([2.0] * 9, "inconclusive"),
     ],
+    ids=str,
 )
-def test_only_an_interval_beyond_the_threshold_decides(low: float, high: float, expected: Verdict) -> None:
-    """The whole interval has to lie on one side of the threshold of 10."""
-    assert decide(Interval(value=(low + high) / 2, low=low, high=high), threshold=10.0) is expected
+def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expected: str | None) -> None:
+    """A block exactly at the threshold is for neither side; how far beyond it a block lies does not matter."""
+    assert verdict(effects) == expected
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "expected"),
+    ("effects", "expected"),
     [
-        pytest.param(0.99, 1.01, Verdict.HOLDS, id="within"),
-        pytest.param(0.97, 1.01, Verdict.INCONCLUSIVE, id="out-below"),
-        pytest.param(0.99, 1.03, Verdict.INCONCLUSIVE, id="out-above"),
-        pytest.param(0.9, 1.1, Verdict.INCONCLUSIVE, id="around"),
-        pytest.param(1.03, 1.05, Verdict.REFUTED, id="above"),
-        pytest.param(0.9, 0.97, Verdict.REFUTED, id="below"),
-        pytest.param(0.99, 1.02, Verdict.INCONCLUSIVE, id="touching"),
+        ([1.0] * 5, "holds"),
+        ([0.51, 0.9, 1.0, 1.2, 1.99], "holds"),
+        ([3.0] * 5, "refuted"),
+        ([0.4] * 5, "refuted"),
+        ([0.4, 3, 0.4, 3, 0.4], None),
+        ([1.0] * 4 + [3.0] + [1.0] * 4, "holds"),
+        ([1.0] * 4 + [3.0] + [1.0] * 3 + [0.4], "holds"),
+        ([1.0] * 4 + [3.0] + [1.0] * 3 + [3.0], "inconclusive"),
+        ([2.0] * 9, "inconclusive"),
     ],
+    ids=str,
 )
-def test_the_same_is_within_a_margin_on_both_sides(low: float, high: float, expected: Verdict) -> None:
-    """The whole interval has to lie between 1 / 1.02 and 1.02; outside of both it is refuted, on either side."""
-    assert decide(Interval(value=1.0, low=low, high=high), threshold=1.02, form=Form.SAME) is expected
+def test_the_same_lies_within_both_limits(effects: Sequence[float], expected: str | None) -> None:
+    """Each limit by the same rule: eight of nine below the upper one, and eight of nine above the lower one."""
+    assert verdict(effects, form=Form.SAME) == expected
+
+
+def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim() -> None:
+    """So a condition spends nothing of its own: there is one count, and one error."""
+    far = {"scale": Scale.RATIO, "threshold": 2.0}
+    met, unmet = Block(effect=3.0), Block(effect=3.0, met=False)
+    assert assess([met] * 4 + [unmet], looks=LOOKS, **far) is None  # type: ignore[arg-type] # as assess has them
+    for blocks, expected in ([met] * 4 + [unmet] + [met] * 4, "holds"), ([unmet] * 5, "refuted"):
+        found = assess(blocks, looks=LOOKS, **far)  # type: ignore[arg-type] # likewise
+        assert found is not None
+        assert found.verdict == expected
+
+
+def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
+    """The smallest and largest of five cover the median with 15/16; the second and eighth of nine with 96.1 %."""
+    five, nine = decided([5.0, 3, 9, 4, 7]), decided([5.0, 1, 9, 4, 7, 3, 6, 8, 10])
+    assert five is not None
+    assert nine is not None
+    assert (five.interval.value, five.interval.low, five.interval.high, five.interval.level) == (5, 3, 9, 15 / 16)
+    assert (nine.interval.value, nine.interval.low, nine.interval.high) == (6, 3, 9)
+    assert nine.interval.level == 1 - 20 / 512
+
+
+@pytest.mark.parametrize(
+    ("right", "blocks", "expected"),
+    [(13, 13, "holds"), (12, 13, None), (6, 13, "refuted"), (7, 13, None), (24, 26, "holds"), (23, 26, "inconclusive")],
+)
+def test_independent_units_are_counted_against_the_threshold_as_their_chance(
+    right: int, blocks: int, expected: str | None
+) -> None:
+    """More than three of four: 13 right of 13, or 24 of 26; as the binomial distribution has it."""
+    tallies = [Tally.yes(when=number < right) for number in range(blocks)]
+    found = decided(tallies, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
+    assert (None if found is None else found.verdict) == expected
+    if found is not None:
+        assert found.counted == Tally(count=right, of=blocks)
+        assert found.interval.value == right / blocks
+
+
+def test_the_limits_of_a_share_are_exact() -> None:
+    """Against scipy's binomtest, at the level at which this look decides: 13 of 13 must agree."""
+    found = decided([Tally.yes(when=True)] * 13, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
+    assert found is not None
+    tail = 0.75**13
+    exact = stats.binomtest(13, 13).proportion_ci(confidence_level=1 - 2 * tail, method="exact")
+    assert found.interval.low == pytest.approx(exact.low)
+    assert found.interval.high == 1
+    assert found.interval.low == pytest.approx(0.75)
+
+
+def test_blocks_that_count_different_numbers_of_units_are_refused() -> None:
+    """The plan is for so many of each."""
+    with pytest.raises(ValueError, match="as many units"):
+        decided([Tally(count=1, of=1)] * 4 + [Tally(count=1, of=2)], scale=Scale.SHARE, threshold=0.5)
+
+
+FALLING, RISING = Ordered(responses=(4, 3, 2, 1)), Ordered(responses=(1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [
+        ([FALLING] * 5, "holds"),
+        ([RISING] * 5, "refuted"),
+        ([FALLING] * 4 + [RISING] + [FALLING] * 4, "holds"),
+        # Five of six pairs in order, and the last step doubles: a reversal, whatever the rest does.
+        ([Ordered(responses=(8, 6, 1, 2))] * 9, "inconclusive"),
+        ([Ordered(responses=(8, 6, 1, 1.2))] * 5, "holds"),
+    ],
+    ids=["falling", "rising", "one-of-nine", "reversed", "within-tolerance"],
+)
+def test_an_order_holds_where_pairs_page_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
+    """More than three of four pairs in each block; a step that reverses keeps it from holding, and refutes nothing."""
+    assert verdict(blocks, scale=Scale.SHARE, threshold=0.75, form=Form.ORDER) == expected
 
 
 def test_verdicts_read_as_their_words() -> None:

@@ -1,10 +1,9 @@
-"""Which engine is too noisy beside which, and what it leaves to the others."""
+"""Which engine is too noisy beside which."""
 
 import pytest
 
 from tests.support.written_results import a_cell, unsupported
-from tuneproof.proof.matrix.noise import calmer_than, left_open, noise_of
-from tuneproof.proof.matrix.pool import Part
+from tuneproof.proof.matrix.noise import calmer_than, noise_of
 from tuneproof.report.results.cells import Cell
 
 
@@ -41,18 +40,3 @@ def test_an_engine_is_too_noisy_beside_one_that_is_half_as_noisy(
 def test_the_calmest_engine_is_never_too_noisy() -> None:
     """So that one is always left."""
     assert calmer_than("b", {"a": 90.0, "b": 40.0, "c": 80.0}) is None
-
-
-def test_only_what_is_inconclusive_is_left_to_the_others() -> None:
-    """Part by part; a part that is decided, or unsupported, leaves nothing."""
-    undecided = {"verdict": "inconclusive", "reason": "wide"}
-    one, two, three = (Part(shard=f"{number}/3") for number in (1, 2, 3))
-    done = {
-        one: (a_cell("a"), a_cell("b", **undecided), a_cell("c", **undecided)),
-        two: (a_cell("d", verdict="refuted"), unsupported("e")),
-        three: (a_cell("f", **undecided),),
-    }
-    assert left_open(done) == (
-        Part(shard="1/3", cells=("stall/b/nginx-1.22/bare", "stall/c/nginx-1.22/bare")),
-        Part(shard="3/3", cells=("stall/f/nginx-1.22/bare",)),
-    )

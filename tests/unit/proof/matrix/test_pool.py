@@ -64,21 +64,19 @@ def test_without_any_engine_left_parts_stay_open() -> None:
     assert pile.open_parts == tuple(shards(2))
 
 
-def test_who_steps_aside_leaves_all_else_and_its_own_open_cells_to_the_others() -> None:
-    """Also to one that has nothing to do any more and waits."""
+def test_who_steps_aside_leaves_all_else_to_the_others() -> None:
+    """What it has measured stays with it."""
     one, two, three = shards(3)
-    again = Part(shard="1/3", cells=("x",))
     pile = Pile([one, two, three], {"a", "b"})
     noisy = pile.parts_for("a")
     assert next(noisy) == one
+    pile.step_aside("a")
     calm, taken = taking(pile.parts_for("b"))
     wait_for(taken, 2)
-    pile.step_aside("a", [again])
-    wait_for(taken, 3)
-    assert taken == [two, three, again]
     assert list(noisy) == []
     calm.join(10)
     assert not calm.is_alive()
+    assert taken == [two, three]
     assert pile.open_parts == ()
 
 
@@ -88,7 +86,7 @@ def test_who_has_stepped_aside_takes_nothing_while_others_are_there() -> None:
     pile = Pile([one, two, three], {"a", "b"})
     noisy, calm = pile.parts_for("a"), pile.parts_for("b")
     assert [next(noisy), next(calm)] == [one, two]
-    pile.step_aside("a", [])
+    pile.step_aside("a")
     waiting, taken = taking(noisy)
     waiting.join(0.05)
     assert waiting.is_alive()
@@ -96,28 +94,3 @@ def test_who_has_stepped_aside_takes_nothing_while_others_are_there() -> None:
     pile.give_back("b")
     waiting.join(10)
     assert taken == [two, three]
-
-
-def test_cells_that_stay_open_on_two_engines_belong_to_the_one_that_has_them() -> None:
-    """The same part once more: the one that had it before gives nothing back, and does not end it."""
-    again = Part(shard="1/1", cells=("x",))
-    pile = Pile([again], {"a", "b", "c"})
-    before, now = pile.parts_for("a"), pile.parts_for("b")
-    assert next(before) == again
-    pile.step_aside("a", [again])
-    assert next(now) == again
-    waiting, _ = taking(before)
-    waiting.join(0.05)
-    pile.give_back("a")
-    pile.give_back("b")
-    assert pile.open_parts == (again,)
-    assert list(pile.parts_for("c")) == [again]
-
-
-def test_a_part_is_named_by_its_shard_and_the_number_of_its_cells() -> None:
-    """Their names would fill the screen."""
-    assert [str(Part(shard="2/8", cells=cells)) for cells in ((), ("x",), ("x", "y"))] == [
-        "2/8",
-        "1 cell of 2/8",
-        "2 cells of 2/8",
-    ]

@@ -13,7 +13,7 @@ from tuneproof.proof.matrix.plan import Planned, matrix_document, shards_of
 from tuneproof.proof.matrix.split import Group
 from tuneproof.proof.matrix.times import DEFAULT_SECONDS, Times, read_times
 
-FACTOR = LOOKS[FULL].last / LOOKS[QUICK].last
+FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 
 
 def test_the_same_cell_tells_best_then_the_same_claim_then_the_default() -> None:

@@ -1,55 +1,54 @@
-"""What every claim declares before anything is measured: margins that mean something, and enough trials to decide."""
+"""What every claim declares before anything is measured: so many trials that they can decide, with a known error."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_observations import Block, by_arm, takes
+from tests.support.canned_observations import Block, by_arm
 from tests.support.claim_effects import TABLE
-from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, QUALITY, STREET
+from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, STREET
 from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
 from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
 from tuneproof.catalogue import every_advice
-from tuneproof.catalogue.network_quality import WHOLE, NetworkQuality
+from tuneproof.catalogue.advice import RunConditions
 from tuneproof.lab.load.stall_load import StallLoad
-from tuneproof.lab.network.profiles import BARE
 from tuneproof.proof.depths import FULL, LOOKS, QUICK
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.looks import Looks
-from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
-from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.inference.effects import Scale, Tally
+from tuneproof.proof.inference.plan import COIN, ERROR_RATE, Side, side
+from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
-CLAIMS: Final[Mapping[str, Claim[Any]]] = {
-    f"{scenario.name}-{claim.name}": claim for scenario in EVERY_SCENARIO for claim in scenario.claims
+# By depth, scenario and name: what a run at that depth declares.
+CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
+    (depth, advice.name, claim.name): claim
+    for depth in (QUICK, FULL)
+    for advice in every_advice()
+    for claim in advice.scenario(RunConditions(depth=depth)).claims
 }
-SAME: Final = [name for name, claim in CLAIMS.items() if claim.form is Form.SAME]
-SHARES: Final = [name for name, claim in CLAIMS.items() if claim.scale is Scale.SHARE]
-OWN_LOOKS: Final = [name for name, claim in CLAIMS.items() if claim.own_looks]
-# One block of each claim that counts, for how many units it counts on.
-BLOCKS: Final[Mapping[str, Block]] = {
-    **{f"{scenario.name}-{name}": holds[0] for scenario, name, holds, _ in TABLE},
-    **{f"{DIAGNOSIS.name}-{name}": holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
-    **{f"{DIAGNOSIS.name}-{claim.name}": [told()] for claim in CLAIM_OF.values()},
-    **{f"{STREET.name}-{claim.name}": [told()] for claim in STREET.claims},
+OWN_LOOKS: Final = [key for key, claim in CLAIMS.items() if claim.own_looks]
+# One block of each claim that may count independent units, for how many of them it counts.
+BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
+    **{(scenario.name, name): holds[0] for scenario, name, holds, _ in TABLE},
+    **{(DIAGNOSIS.name, name): holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
+    **{(DIAGNOSIS.name, claim.name): [told()] for claim in CLAIM_OF.values()},
+    **{(STREET.name, claim.name): [told()] for claim in STREET.claims},
 }
 
 
-def answers(effect: Share, *, right: bool) -> Share:
-    """Return the effect of a block whose every unit speaks for its claim, or against it."""
-    of, less = effect.of.of, effect.less.of if effect.less else None
-    return Share(
-        of=Tally(count=of if right else 0, of=of),
-        less=None if less is None else Tally(count=0 if right else less, of=less),
-    )
-
-
-def limits_at_first_look(claim: Claim[Any], looks: Looks, effect: Share) -> tuple[float, float]:
-    """Return the exact limits of blocks of one effect at the first look that a claim takes in a run of these looks."""
-    own = claim.question(looks).looks
-    return exact_limits([effect] * own.blocks[0], tail=own.tail(0))
+def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side]:
+    """Return the plans by which a claim holds and is refuted, with these looks: of blocks, or of the units in them."""
+    _, scenario, name = key
+    claim = CLAIMS[key]
+    if claim.scale is Scale.SHARE and claim.form is Form.MORE:
+        quick = CLAIMS[QUICK, scenario, name]
+        effect = quick.effect(by_arm(quick, BLOCKS[scenario, name]))
+        if isinstance(effect, Tally):
+            units = tuple(blocks * effect.of for blocks in looks)
+            return side(units, claim.threshold), side(units, 1 - claim.threshold)
+    return side(looks, COIN), side(looks, COIN)
 
 
 def test_every_scenario_is_looked_at() -> None:
@@ -57,75 +56,41 @@ def test_every_scenario_is_looked_at() -> None:
     assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_a_margin_is_a_ratio_above_1_and_wider_than_what_can_be_measured(name: str) -> None:
-    """A figure that cannot be told from another by less than the margin could never be called the same."""
-    claim = CLAIMS[name]
-    assert claim.scale is Scale.RATIO
-    assert claim.threshold > 1
-    assert claim.threshold > (1 + claim.resolution) ** 0.5
-
-
-def test_there_are_claims_of_all_three_forms() -> None:
+def test_there_are_claims_of_all_forms_and_plans() -> None:
     """So that none of these tests runs over nothing."""
     assert {claim.form for claim in CLAIMS.values()} == set(Form)
-    assert len(SAME) >= 8
-    assert len(SHARES) >= 25
-    assert len(OWN_LOOKS) >= 9
+    assert len(OWN_LOOKS) >= 2 * 9
+    assert sum(bool(claim.further_looks) for claim in CLAIMS.values()) >= 2 * 3
 
 
-@pytest.mark.parametrize("name", SHARES)
-def test_a_share_is_told_with_its_units(name: str) -> None:
-    """A bare number has no exact limits."""
-    assert isinstance(CLAIMS[name].effect(by_arm(CLAIMS[name], BLOCKS[name])), Share)
+@pytest.mark.parametrize("key", CLAIMS, ids="-".join)
+def test_every_look_can_decide_either_way_and_errs_as_seldom_as_declared(key: tuple[str, str, str]) -> None:
+    """Added up over all outcomes; and a look that cannot decide would waste its blocks."""
+    for plan in sides(key, CLAIMS[key].looks(LOOKS[key[0]])):
+        assert 0 < plan.error <= ERROR_RATE
+        assert all(look.needed <= look.units for look in plan.looks)
 
 
-@pytest.mark.parametrize("depth", [QUICK, FULL])
-@pytest.mark.parametrize("name", SHARES)
-def test_the_declared_number_of_trials_can_decide_either_way_at_the_first_look(name: str, depth: str) -> None:
-    """All units for it put the exact lower limit above the threshold, and all against it the upper one below."""
-    claim = CLAIMS[name]
-    effect = claim.effect(by_arm(claim, BLOCKS[name]))
-    assert isinstance(effect, Share)
-    low, _ = limits_at_first_look(claim, LOOKS[depth], answers(effect, right=True))
-    assert low > claim.threshold
-    _, high = limits_at_first_look(claim, LOOKS[depth], answers(effect, right=False))
-    assert high < claim.threshold
-
-
-@pytest.mark.parametrize("depth", [QUICK, FULL])
-@pytest.mark.parametrize("name", [name for name in SHARES if CLAIMS[name].expected is Verdict.REFUTED])
-def test_a_claim_that_is_expected_to_fall_falls_where_nothing_is_counted(name: str, depth: str) -> None:
-    """No unit in either arm: no effect, and yet not every number of units could show that."""
-    claim = CLAIMS[name]
-    effect = claim.effect(by_arm(claim, BLOCKS[name]))
-    assert isinstance(effect, Share)
-    nothing = replace(answers(effect, right=False), less=effect.less and Tally(count=0, of=effect.less.of))
-    _, high = limits_at_first_look(claim, LOOKS[depth], nothing)
-    assert high < claim.threshold
-
-
-@pytest.mark.parametrize("name", OWN_LOOKS)
-def test_the_looks_of_a_quick_run_would_come_too_soon_for_a_claim_that_declares_its_own(name: str) -> None:
+@pytest.mark.parametrize("key", OWN_LOOKS, ids="-".join)
+def test_the_looks_of_a_quick_run_would_come_too_soon_for_a_claim_that_declares_its_own(
+    key: tuple[str, str, str],
+) -> None:
     """Otherwise it had no need of them; and this shows that too few trials are found out."""
-    claim = CLAIMS[name]
-    effect = claim.effect(by_arm(claim, BLOCKS[name]))
-    assert isinstance(effect, Share)
-    low, _ = limits_at_first_look(replace(claim, own_looks=()), LOOKS[QUICK], answers(effect, right=True))
-    assert low < claim.threshold
+    holds, _ = sides(key, LOOKS[QUICK])
+    assert holds.looks[0].needed > holds.looks[0].units
 
 
-def test_the_whole_grid_of_a_full_run_has_more_units_per_block_than_the_corners() -> None:
-    """Nine limited cells instead of two, so that what is enough for those is enough for these."""
-    whole = NetworkQuality(network=BARE, grid=WHOLE).scenario().claim("slow_upstream_spares_every_client")
-    corners = QUALITY.claim(whole.name)
-    units = []
-    claims: tuple[Claim[Any], ...] = (whole, corners)
-    for claim in claims:
-        effect = claim.effect(by_arm(claim, takes(*[10.0] * len(claim.arms))))
-        assert isinstance(effect, Share)
-        units.append(effect.of.of)
-    assert units == [9, 2]
+@pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
+def test_the_margin_of_a_control_is_half_as_wide_as_what_the_same_metric_decides(scenario: Scenario[Any]) -> None:
+    """On a logarithmic scale, for the claim whose threshold is nearest to 1."""
+    for control in scenario.claims:
+        if control.sentence.endswith("(A/A control)"):
+            decided = [
+                max(claim.threshold, 1 / claim.threshold)
+                for claim in scenario.claims
+                if claim.figure == control.figure and claim.form is Form.MORE
+            ]
+            assert control.threshold <= min(decided, default=math.inf) ** 0.5
 
 
 def test_either_all_subjects_of_a_comparison_record_their_turns_or_none_does() -> None:

@@ -16,9 +16,9 @@ from tuneproof.catalogue.differential_diagnosis import (
 )
 from tuneproof.catalogue.recorded import RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.looks import Looks
-from tuneproof.proof.inference.tallies import Share, Tally, exact_limits
+from tuneproof.proof.depths import LOOKS, QUICK
+from tuneproof.proof.inference.effects import Tally
+from tuneproof.proof.inference.plan import side
 
 QUIET: Final = RecordedObservation(
     measuring_s=1.0,
@@ -31,8 +31,8 @@ QUIET: Final = RecordedObservation(
     zero_window_share=0.0,
 )
 CLAIM_OF: Final = {claim.arms[0]: claim for claim in SCENARIO.claims if claim.effect_name == "right diagnoses"}
-RIGHT: Final = Share(of=Tally(count=1, of=1))
-WRONG: Final = Share(of=Tally(count=0, of=1))
+RIGHT: Final = Tally(count=1, of=1)
+WRONG: Final = Tally(count=0, of=1)
 Block = Sequence[RecordedObservation]
 
 
@@ -58,18 +58,16 @@ def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
     assert {claim.effect({arm: observation}) for observation in wrong} == {WRONG}
 
 
-@pytest.mark.parametrize("demand", [THREE_IN_FOUR, NINE_IN_TEN], ids=["quick", "full"])
-def test_one_wrong_diagnosis_costs_a_second_look_and_two_are_too_many(demand: Demand) -> None:
-    """The declared trials are as many as that takes."""
+@pytest.mark.parametrize(
+    ("demand", "right"),
+    [(THREE_IN_FOUR, [(13, 13), (24, 26)]), (NINE_IN_TEN, [(33, 33), (59, 60)])],
+    ids=["quick", "full"],
+)
+def test_a_wrong_diagnosis_costs_a_second_look(demand: Demand, right: list[tuple[int, int]]) -> None:
+    """So many must be right of the trials that are declared."""
     claim = diagnosis_scenario(demand).claim("stall_is_told")
-    looks = claim.question(Looks(blocks=(5, 9))).looks
-    assert (claim.threshold, looks.blocks) == (demand.right_share, demand.looks)
-
-    def low(wrong: int, *, look: int) -> float:
-        return exact_limits([RIGHT] * (looks.blocks[look] - wrong) + [WRONG] * wrong, tail=looks.tail(look))[0]
-
-    assert low(0, look=0) > claim.threshold > low(1, look=0)
-    assert low(1, look=1) > claim.threshold > low(2, look=1)
+    looks = side(claim.looks(LOOKS[QUICK]), claim.threshold).looks
+    assert [(look.needed, look.units) for look in looks] == right
 
 
 def test_every_arm_is_diagnosed() -> None:
@@ -118,19 +116,8 @@ def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls:
     """Above the threshold where it is there, below where it is not, or where healthy traffic has it, too."""
     claim = SCENARIO.claim(name)
     told_of = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
-    assert {isinstance(effect, Share) for rows in told_of for effect in rows} == {claim.scale is Scale.SHARE}
     assert min(map(float, told_of[0])) > claim.threshold
     assert max(map(float, told_of[1])) < claim.threshold
-
-
-def test_a_share_of_the_capture_is_told_with_the_connections_it_was_counted_on() -> None:
-    """60 of 100 less 10 of 100, and 2 of 7 as whole connections again."""
-    claim = SCENARIO.claim("overflow_repeats_syns")
-    first, second = claim.arms
-    block = {first: changed(syn_repeated_share=0.6), second: changed(syn_repeated_share=0.1)}
-    assert claim.effect(block) == Share(of=Tally(count=60, of=100), less=Tally(count=10, of=100))
-    block = {first: changed(flows=7, syn_repeated_share=2 / 7), second: changed(flows=3)}
-    assert claim.effect(block) == Share(of=Tally(count=2, of=7), less=Tally(count=0, of=3))
 
 
 BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
@@ -147,7 +134,7 @@ BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
     ],
     ids=["no-log", "nothing", "no-share", "no-connection", "no-number-of-connections"],
 )
-def test_a_capture_that_does_not_tell_makes_its_block_void(name: str, blank: RecordedObservation) -> None:
+def test_a_capture_that_does_not_tell_has_no_effect(name: str, blank: RecordedObservation) -> None:
     """Any number would be one that nobody has measured."""
     claim = SCENARIO.claim(name)
     with pytest.raises(ValueError, match=r"does not tell|no connect"):

@@ -17,16 +17,16 @@ from tuneproof.catalogue.network_quality import (
     grid_lines,
     relieved_share,
 )
-from tuneproof.catalogue.reuseport_stall_league import PLAN, League, league_lines
+from tuneproof.catalogue.reuseport_stall_league import PLAN, TWIN, League, league_lines
 from tuneproof.catalogue.reuseport_stall_protocol import PLAN as PROTOCOL_PLAN
 from tuneproof.catalogue.reuseport_stall_protocol import SCENARIO as PROTOCOL
 from tuneproof.catalogue.reuseport_stall_protocol import THEIRS, beside_the_article
+from tuneproof.catalogue.reuseport_stall_protocol import TWIN as PROTOCOL_TWIN
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import ProtocolObservation
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.proof.inference.tallies import Share, Tally
 
 ROUND = ProtocolObservation(
     steal_pct=0.0,
@@ -55,11 +55,6 @@ def block(grid: Grid, turn_cpu_ms: float) -> dict[str, StallObservation]:
 def limited(grid: Grid) -> int:
     """Return how many of a grid's cells have a limited upstream."""
     return (len(grid.upstream_mbit) - 1) * len(grid.client_mbit)
-
-
-def share_of(relieved: int, grid: Grid) -> Share:
-    """Return so many of the cells with a limited upstream as an effect."""
-    return Share(of=Tally(count=relieved, of=limited(grid)))
 
 
 def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
@@ -96,7 +91,7 @@ def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
     """A claim's table has its own arms only."""
     claim = League().scenario().claim("receive_buffer_is_the_larger_factor")
     assert claim.table is league_lines
-    assert set(claim.arms) == {arm.name for arm in League().arms()}
+    assert {*claim.arms, TWIN} == {arm.name for arm in League().arms()}
 
 
 def test_our_figures_stand_beside_the_articles() -> None:
@@ -118,7 +113,7 @@ def test_the_article_says_something_of_every_arm_of_its_protocol() -> None:
     """The claim that shows the table compares them all."""
     claim = PROTOCOL.claim("small_rmem_shortens_slow_requests")
     assert claim.table is beside_the_article
-    assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms}
+    assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms} - {PROTOCOL_TWIN.name}
 
 
 def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> None:
@@ -163,34 +158,34 @@ def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -
     assert claim.table is not None
     assert claim.table(metrics(grid)) == grid_lines(metrics(grid), grid)
     assert claim.arms == grid.arms()
-    assert claim.effect({**block(grid, 2.0), UNLIMITED: trial(10.0)}) == share_of(limited(grid), grid)
+    assert claim.effect({**block(grid, 2.0), UNLIMITED: trial(10.0)}) == 1
 
 
 @GRIDS
 def test_no_cell_is_relieved_where_turns_take_alike(grid: Grid) -> None:
     """And all of them are where only the unlimited one's take long; the probe's lag has no part in it."""
-    assert relieved_share(block(grid, 10.0), grid) == share_of(0, grid)
-    assert relieved_share({**block(grid, 1.0), UNLIMITED: trial(10.0)}, grid) == share_of(limited(grid), grid)
+    assert relieved_share(block(grid, 10.0), grid) == 0
+    assert relieved_share({**block(grid, 1.0), UNLIMITED: trial(10.0)}, grid) == 1
     lagging = {**block(grid, 1.0), UNLIMITED: trial(1.0, lag_ms=900.0)}
-    assert relieved_share(lagging, grid) == share_of(0, grid)
+    assert relieved_share(lagging, grid) == 0
 
 
 @GRIDS
 def test_a_fifth_of_the_time_is_relief_and_a_little_more_is_none(grid: Grid) -> None:
     """What the claim's own words call relief: a fifth at most."""
     cells = {**block(grid, 10.0), grid_arm(500.0, 100.0): trial(2.0), grid_arm(1000.0, None): trial(2.01)}
-    assert relieved_share(cells, grid) == share_of(1, grid)
+    assert relieved_share(cells, grid) == 1 / limited(grid)
 
 
 @GRIDS
 def test_a_slow_client_in_front_of_an_unlimited_upstream_is_no_limited_cell(grid: Grid) -> None:
     """The claim is about slow upstreams; what such a client does is another one."""
-    assert relieved_share({**block(grid, 10.0), SLOW_CLIENT: trial(0.1)}, grid) == share_of(0, grid)
+    assert relieved_share({**block(grid, 10.0), SLOW_CLIENT: trial(0.1)}, grid) == 0
 
 
 def test_only_the_cells_of_the_grid_count() -> None:
     """Two of the corners' four limited cells are relieved, of the whole grid's nine as well no more."""
     relieved = {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}
     cells = {**block(WHOLE, 10.0), **relieved}
-    assert relieved_share(cells, CORNERS) == Share(of=Tally(count=1, of=2))
-    assert relieved_share(cells, WHOLE) == Share(of=Tally(count=2, of=9))
+    assert relieved_share(cells, CORNERS) == 1 / 2
+    assert relieved_share(cells, WHOLE) == 2 / 9

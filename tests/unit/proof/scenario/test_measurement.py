@@ -1,7 +1,7 @@
 """From canned trials to a cell: verdict, control, condition, expectation, and who pays for which trial."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import pytest
@@ -19,12 +19,10 @@ from tests.support.fake_bench import (
     measuring,
     stalled,
 )
-from tuneproof.lab.load.stall_observation import StallRecord
+from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
-from tuneproof.proof.scenario.claims import Condition
 from tuneproof.report.results.run_file import ResultsWriter
 
 
@@ -39,27 +37,29 @@ def test_a_clear_effect_holds_and_the_cell_says_everything(
     assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
     assert cell.effect is not None
     assert (cell.effect.name, cell.effect.unit) == ("median lag, loaded ÷ idle", "ratio")
-    assert cell.effect.ci_low < 21 < cell.effect.value < 21.5 < cell.effect.ci_high
+    # Twenty to 22 times as much, block by block: their median, the smallest and the largest.
+    assert (cell.effect.value, cell.effect.ci_low, cell.effect.ci_high) == (21, 20, 22)
+    assert cell.effect.level == 1 - 2 / 2**5
     assert cell.arms["loaded"]["trials"] == 5
     assert cell.arms["loaded"]["worker1_lag_p50_ms"] == 21
     assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
 
 
 def test_no_effect_refutes(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interval below the threshold is an answer, too."""
+    """Five blocks below the threshold are an answer, too."""
     stall = claim("stall", "loaded")
     assert measuring(FakeBench(calm), writer, monkeypatch, stall).decide(stall).verdict == "refuted"
 
 
-def test_an_interval_around_the_threshold_is_inconclusive_after_the_last_look(
+def test_blocks_on_both_sides_of_the_threshold_are_inconclusive_after_the_last_look(
     writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reason says how many blocks were not enough."""
     bench = FakeBench(lambda _, number: stall_record(lags_ms=([2.0 if number % 2 else 12.0], [1.0])))
     stall = claim("stall", "loaded")
     cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
-    assert cell.reason == "after 8 blocks the interval still contains the threshold"
+    assert (cell.verdict, cell.blocks) == ("inconclusive", 9)
+    assert cell.reason == "after 9 blocks too few of them agree"
     assert cell.effect is not None
 
 
@@ -110,7 +110,7 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(
     writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Five yes of five are no 100 %: the looks that the claim declares for itself are taken, not the depth's."""
-    yes = Share(of=Tally.yes(when=True))
+    yes = Tally.yes(when=True)
     sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9, own_looks=(29,))
     bench = FakeBench(stalled)
     cell = measuring(bench, writer, monkeypatch, sure).decide(sure)
@@ -118,28 +118,29 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(
     assert cell.effect is not None
     assert (cell.effect.unit, cell.effect.count, cell.effect.of) == ("share", 29, 29)
     assert (cell.effect.value, cell.effect.ci_high) == (1, 1)
-    assert cell.effect.ci_low == pytest.approx(0.05 ** (1 / 29))
+    # Exact for the chance of 29 of 29 where nine in ten are right, at which this look decides.
+    assert cell.effect.ci_low == pytest.approx(0.9)
+    assert cell.effect.level is not None
+    assert 0.9 < cell.effect.level < 1 - 0.9**29
 
 
 def test_too_few_yes_of_as_many_leave_a_claim_of_nine_in_ten_undecided(
     writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the depth's own looks would have made of it."""
-    yes = Share(of=Tally.yes(when=True))
+    yes = Tally.yes(when=True)
     sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9)
     cell = measuring(FakeBench(stalled), writer, monkeypatch, sure).decide(sure)
-    assert (cell.verdict, cell.blocks) == ("inconclusive", 8)
+    assert (cell.verdict, cell.blocks) == ("inconclusive", 9)
 
 
 def test_a_difference_of_shares_has_no_units_of_its_own(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many of so many would be said of one arm only."""
-    more = Share(of=Tally(count=90, of=100), less=Tally(count=1, of=100))
-    differs = claim("differs", "loaded", effect=lambda _: more, scale=Scale.SHARE, threshold=0.5)
+    differs = claim("differs", "loaded", effect=lambda _: 0.9 - 0.01, scale=Scale.SHARE, threshold=0.5)
     cell = measuring(FakeBench(stalled), writer, monkeypatch, differs).decide(differs)
     assert cell.verdict == "holds"
     assert cell.effect is not None
-    assert (cell.effect.count, cell.effect.of) == (None, None)
-    assert cell.effect.ci_low < 0.89 < cell.effect.ci_high
+    assert (cell.effect.value, cell.effect.count, cell.effect.of) == (0.89, None, None)
 
 
 def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(
@@ -188,26 +189,33 @@ def test_a_cell_says_what_its_links_were_like(writer: ResultsWriter, monkeypatch
     assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
 
 
-@pytest.mark.parametrize(("met", "verdict"), [(True, "holds"), (False, "refuted")])
-def test_a_condition_has_the_last_word_on_a_claim_that_holds(
-    met: bool,  # noqa: FBT001 - a parameter of the test
-    verdict: str,
-    writer: ResultsWriter,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("unmet", "verdict", "reason"),
+    [
+        ((), "holds", "it was so in 5 of 5 blocks"),
+        ((3,), "holds", "it was so in 8 of 9 blocks"),
+        ((3, 4), "inconclusive", "after 9 blocks too few of them agree; it was so in 7 of 9 blocks"),
+        (range(10), "refuted", "it was so in 0 of 5 blocks"),
+    ],
+    ids=["always", "all-but-once", "all-but-twice", "never"],
+)
+def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
+    unmet: Collection[int], verdict: str, reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It sees the valid blocks alone, and its figures become the reason."""
-    seen: list[Sequence[object]] = []
+    """It is asked of the valid blocks alone, and how many met it is a part of the reason."""
 
-    def condition(blocks: Sequence[object]) -> Condition:
-        seen.append(blocks)
-        return Condition(met=met, figures="p = 0.01")
+    def canned(_: str, number: int) -> StallRecord:
+        if number == 1:
+            return SPOILT
+        return stall_record(lags_ms=([20.0], [1.0]), measuring_s=float(number))
 
-    bench = FakeBench(lambda arm_name, number: SPOILT if number == 1 else stalled(arm_name, number))
-    stall = claim("stall", "loaded", "idle", condition=condition)
-    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.reason) == (verdict, "p = 0.01")
-    ((*blocks,),) = seen
-    assert len(blocks) == 5
+    def condition(block: Mapping[str, StallObservation]) -> bool:
+        assert set(block) == {"loaded", "idle"}
+        return int(block["loaded"].measuring_s) - 1 not in unmet
+
+    stall = claim("stall", "loaded", "idle", condition=condition, condition_name="it was so")
+    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
+    assert (cell.verdict, cell.reason, cell.void_blocks) == (verdict, reason, 1)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +271,7 @@ def test_the_cells_pay_for_all_trials_and_the_set_up_together(
     measurement = measuring(bench, writer, monkeypatch, *claims, setup_s=6.0)
     cells = {item.name: measurement.decide(item) for item in claims}
     assert cells["third"].verdict == Verdict.INCONCLUSIVE
-    assert len(bench.trials) == 5 * 4 + 3 * 2
+    assert len(bench.trials) == 5 * 4 + 4 * 2
     assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
     assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
     # A third of each of the five shared trials, and of the set-up.

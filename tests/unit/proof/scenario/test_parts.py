@@ -1,4 +1,4 @@
-"""A scenario's small parts: claims as questions, what is expected of them, backends, CPUs, preconditions."""
+"""A scenario's small parts: when claims are looked at, what is expected of them, backends, CPUs, preconditions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,24 +14,11 @@ from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.versions import SUITES
 from tuneproof.lab.topology.roles import Role
-from tuneproof.proof.inference.intervals import Scale
-from tuneproof.proof.inference.looks import Looks
-from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.proof.inference.effects import Scale
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
-
-
-def test_a_claim_becomes_a_question_with_nothing_changed() -> None:
-    """What decides it was declared with it."""
-    looks = Looks(blocks=(6, 9))
-    stall = claim("stall", "a", "b")
-    question = stall.question(looks)
-    assert (question.name, question.arms, question.effect) == ("stall", ("a", "b"), stall.effect)
-    assert (question.scale, question.threshold, question.looks) == (Scale.RATIO, 5, looks)
-    assert (question.form, question.resolution) == (Form.MORE, 0)
-    alike = claim("alike", "a", "b", form=Form.SAME, threshold=1.02, resolution=0.001).question(looks)
-    assert (alike.form, alike.threshold, alike.resolution) == (Form.SAME, 1.02, 0.001)
 
 
 @pytest.mark.parametrize(
@@ -50,10 +37,8 @@ def test_a_claim_becomes_a_question_with_nothing_changed() -> None:
 def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
-    """So many trials are declared with it; the error rate stays the depth's."""
-    looks = Looks(blocks=depth, error_rate=0.04)
-    question = claim("stall", "a", further_looks=further, own_looks=own).question(looks)
-    assert question.looks == Looks(blocks=wanted, error_rate=0.04)
+    """So many trials are declared with it."""
+    assert claim("stall", "a", further_looks=further, own_looks=own).looks(depth) == wanted
 
 
 @pytest.mark.parametrize(("scale", "unit"), [(Scale.RATIO, "ratio"), (Scale.SHARE, "share")])

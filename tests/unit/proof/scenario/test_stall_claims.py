@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import statistics
 from collections.abc import Callable
 
 import pytest
@@ -12,10 +11,8 @@ from tests.support.canned_trials import observed as observation_of
 from tests.support.canned_trials import stall_record
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
 from tuneproof.catalogue.reuseport_stall_effects import (
-    concordance,
     fed_to_loaded,
     loaded_turns,
-    monotone,
     slow,
     stall,
     turn_bytes,
@@ -24,7 +21,7 @@ from tuneproof.catalogue.reuseport_stall_effects import (
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.protocol.turns import Histograms
-from tuneproof.proof.inference.tallies import Share, Tally
+from tuneproof.proof.inference.effects import Ordered
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.preconditions import PreconditionError
 
@@ -79,18 +76,18 @@ def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_by
 def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
     """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
     observation = observation_of(stall_record(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
-    assert slow(observation) == Tally(count=2, of=4)
+    assert slow(observation) == 2 / 4
 
 
 def test_a_fast_request_that_failed_is_slow_however_soon() -> None:
     """Half a body after 5 ms is no fast answer."""
     cut = dataclasses.replace(STALL.fast[0], complete=False)
-    assert slow(dataclasses.replace(STALL, fast=(cut, *STALL.fast[1:]))) == Tally(count=1, of=10)
+    assert slow(dataclasses.replace(STALL, fast=(cut, *STALL.fast[1:]))) == 1 / 10
 
 
 def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_nobody_answered_with_them() -> None:
     """An idle worker answers within the time limit; so whoever did not is the other one."""
-    assert fed_to_loaded(served(11, 12, None, 12, 12)) == Tally(count=2, of=5)
+    assert fed_to_loaded(served(11, 12, None, 12, 12)) == 2 / 5
     with pytest.raises(ValueError, match="no fast request"):
         fed_to_loaded(served())
 
@@ -99,30 +96,9 @@ def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_no
     "record", [stall_record(baseline_ms=[4.0]), stall_record(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
 )
 def test_without_requests_there_is_no_share(record: StallRecord) -> None:
-    """ValueError is what makes the block void."""
+    """ValueError is what says so."""
     with pytest.raises(ValueError, match=r"no fast request|no samples"):
         slow(observation_of(record))
-
-
-@pytest.mark.parametrize(
-    ("responses", "share", "units"),
-    [
-        ([50, 40, 30, 20], 1.0, 54 / 13),
-        ([20, 30, 40, 50], 0.0, 54 / 13),
-        ([50, 30, 40, 20], 5 / 6, 54 / 13),
-        ([10, 10, 5], 2 / 3, 27 / 11),
-        ([50, 40, 30, 20, 10], 1.0, 6),
-    ],
-    ids=["falling", "rising", "one-pair-swapped", "a-tie", "five-doses"],
-)
-def test_concordance_is_the_share_of_pairs_in_the_claimed_order(
-    responses: list[float], share: float, units: float
-) -> None:
-    """A tie is no agreement; and pairs that share their doses count as fewer units."""
-    found = concordance(responses)
-    assert float(found) == pytest.approx(share)
-    assert found.of.of == pytest.approx(units)
-    assert found.less is None
 
 
 def test_a_trial_tells_what_its_turns_did() -> None:
@@ -136,7 +112,7 @@ def test_a_trial_tells_what_its_turns_did() -> None:
 
 @pytest.mark.parametrize("effect", [loaded_turns, turn_bytes, turn_cpu_ms, stall])
 def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[StallObservation], object]) -> None:
-    """ValueError is what makes the block void; the probe's lag does not take the turns' place."""
+    """ValueError says so; the probe's lag does not take the turns' place."""
     with pytest.raises(ValueError, match=r"the turns of worker 1[12] were not recorded"):
         effect(STALL)
 
@@ -149,16 +125,6 @@ def test_an_idle_worker_without_cpu_time_is_nothing_to_compare_with() -> None:
     asleep = dataclasses.replace(idle, turns=dataclasses.replace(idle.turns, histograms=Histograms()))
     with pytest.raises(ValueError, match="the idle worker had no CPU time"):
         stall(dataclasses.replace(whole, workers=(loaded, asleep)))
-
-
-def test_a_dose_response_that_falls_is_monotone_and_one_that_turns_back_is_not() -> None:
-    """The figures name the test's result, and the step that turned."""
-    falling = monotone([[50, 40, 30, 20, 10]] * 6)
-    assert falling.met
-    assert falling.figures.endswith("no step reversed")
-    turning = monotone([[50, 20, 40, 15, 10]] * 6)
-    assert not turning.met
-    assert turning.figures.endswith("reversed between doses ((1, 2),)")
 
 
 def test_the_scenario_stands_on_the_hosts_default_and_the_articles_remedy() -> None:
@@ -228,20 +194,11 @@ def test_an_effect_has_the_direction_that_its_claim_states(
     assert float(claim.effect(block)) == pytest.approx(effect)
 
 
-def test_the_dose_response_compares_all_doses_with_the_largest_first() -> None:
-    """What falls with the dose is fully concordant, what rises not at all."""
+def test_the_dose_response_is_that_of_all_doses_with_the_largest_first() -> None:
+    """What one turn reads, in the order in which it should fall."""
     claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
-    falling = {dose: observed(reads=50_000 - 10_000 * index) for index, dose in enumerate(claim.arms)}
-    rising = {dose: observed(reads=10_000 + 10_000 * index) for index, dose in enumerate(claim.arms)}
-    assert claim.effect(falling) == Share(of=Tally(count=6, of=6))
-    assert claim.effect(rising) == Share(of=Tally(count=0, of=6))
-    assert claim.condition is not None
-    assert claim.condition([falling] * 6).met
-    assert not claim.condition([rising] * 6).met
-
-
-def test_as_many_units_as_by_chance_vary_as_the_pairs_do() -> None:
-    """By all orders of five doses: the share of concordant pairs has the variance of six tosses of a coin."""
-    shares = [float(concordance(order)) for order in itertools.permutations(range(5))]
-    assert statistics.fmean(shares) == pytest.approx(0.5)
-    assert statistics.pvariance(shares) == pytest.approx(0.25 / 6)
+    block = {dose: observed(reads=50_000 - 10_000 * index) for index, dose in enumerate(claim.arms)}
+    doses = [arm.name for arm in ReuseportStall(default_rmem=DEFAULT).dose_arms()]
+    effect = claim.effect(dict(reversed(block.items())))
+    assert effect == Ordered(responses=tuple(turn_bytes(block[dose]) for dose in doses))
+    assert float(effect) == 1

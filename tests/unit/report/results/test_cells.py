@@ -11,7 +11,7 @@ from tuneproof.report.results.schema import cell_violation
 
 # As files from before the forms of claims have it.
 OLDER_EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
-EFFECT: dict[str, Any] = {**OLDER_EFFECT, "form": "more", "count": None, "of": None}
+EFFECT: dict[str, Any] = {**OLDER_EFFECT, "form": "more", "count": None, "of": None, "level": None}
 SHARE: dict[str, Any] = {
     "name": "right diagnoses",
     "unit": "share",
@@ -21,6 +21,7 @@ SHARE: dict[str, Any] = {
     "form": "more",
     "count": 28.0,
     "of": 29,
+    "level": 0.955,
 }
 LINK: dict[str, Any] = {
     "network": "wan",
@@ -54,6 +55,8 @@ CELL: dict[str, Any] = {
     "expired_since": "1.29.7",
     "line": "keepalive 32;",
     "figure": "connects",
+    "why": "the article's figure",
+    "exploratory": "",
     "remedy": {"what": "keep them", "patch": "+ it"},
     "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
@@ -128,3 +131,13 @@ def test_what_a_schema_cannot_say_is_checked_as_well(change: dict[str, Any], poi
 def test_units_may_be_one_and_a_count_may_be_none_of_them(count: float, of: float) -> None:
     """A part of a unit is a count, too."""
     assert cell_violation(CELL | {"effect": SHARE | {"count": count, "of": of}}) is None
+
+
+def test_an_infinite_ratio_stands_in_files_as_null() -> None:
+    """JSON has no infinity, and 10 to nothing is no missing figure."""
+    effect = {**EFFECT, "value": None, "ci_high": None}
+    cell = Cell.from_json(CELL | {"effect": effect})
+    assert cell.effect is not None
+    assert (cell.effect.value, cell.effect.ci_low, cell.effect.ci_high) == (math.inf, 98, math.inf)
+    assert cell.to_json()["effect"] == effect
+    assert cell_violation(cell.to_json()) is None

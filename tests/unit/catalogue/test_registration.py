@@ -1,0 +1,59 @@
+"""Nothing that decides a claim moves unseen."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tuneproof.catalogue import every_advice, proxy_buffering, reuseport_stall_league
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.registration import fingerprints, registered
+from tuneproof.proof.inference.verdicts import Form
+
+NAME = "proxy_buffering/buffering_off_is_bounded"
+
+
+def test_every_claim_stands_as_it_is_registered() -> None:
+    """To do, after a look at what moved and why: python -m tools.register."""
+    found = {name: hashed for advice in every_advice() for name, hashed in fingerprints(advice).items()}
+    assert found == {name: entry.hash for name, entry in registered().items()}
+
+
+def hash_with(**changes: Any) -> str:
+    """Return the hash of a claim with some of its fields changed."""
+    scenario = proxy_buffering.SCENARIO
+    claims = [replace(claim, **changes) if NAME.endswith(claim.name) else claim for claim in scenario.claims]
+    moved = replace(scenario, claims=tuple(claims))
+    return fingerprints(Advice(scenario=lambda _: moved))[NAME]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threshold": 9.0},
+        {"form": Form.SAME},
+        {"further_looks": (6,)},
+        {"own_looks": (29,)},
+        {"arms": ("articles-config", "defaults")},
+        {"condition": bool},
+        {"effect": lambda block: block["articles-config"].growth_bytes / block["buffering-off"].growth_bytes},
+        {"control": proxy_buffering.CLAIMS[0]},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_decides_a_claim_changes_its_hash(changes: dict[str, Any]) -> None:
+    """Each of the parts."""
+    assert hash_with(**changes) != hash_with()
+
+
+def test_what_only_words_a_claim_does_not() -> None:
+    """Sentences may be mended at any time."""
+    assert hash_with(sentence="other words", source="elsewhere", expected=None, line="sendfile on;") == hash_with()
+
+
+def test_what_an_effect_calls_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also over several steps, and constants, too."""
+    name = "reuseport_stall_league/receive_buffer_is_the_larger_factor"
+    before = fingerprints(reuseport_stall_league.ADVICE)[name]
+    monkeypatch.setitem(reuseport_stall_league.factors.__globals__, "turn_cpu_ms", hash_with)
+    assert fingerprints(reuseport_stall_league.ADVICE)[name] != before

@@ -1,0 +1,272 @@
+"""How often the decision errs, measured: recorded blocks are replayed through it, with the truth put at the threshold.
+
+``python -m tools.replay RESULTS...`` takes the effects of all blocks that runs have left beside their cells, and writes
+docs/error-rates.json, from which docs/verdicts.md has its table. What is replayed, per form of claim:
+
+- *arms swapped*: within each recorded block the two arms change places at random, so that there is no difference;
+- *at the threshold*: effects are scaled so that their median lies at it, and blocks are drawn anew;
+- *trials correlated*: each trial's noise resembles that of the one before (correlation 0.4), and the order of the arms
+  in a block is random, as in a run;
+- *effects correlated*: the effects themselves resemble those of the block before (0.4): an effect that drifts. Random
+  order does not help against that, and this is what no rule for so few blocks can promise.
+"""
+
+import argparse
+import json
+import math
+import random
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
+
+from tools.docs.cells import run_line
+from tuneproof.catalogue import every_advice
+from tuneproof.catalogue.advice import RunConditions
+from tuneproof.proof.depths import LOOKS, QUICK
+from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
+from tuneproof.proof.inference.verdicts import Block, Form, Verdict, assess
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.report.results.run_file import load
+
+ERROR_RATES: Final = Path(__file__).parents[1] / "docs/error-rates.json"
+EXPERIMENTS: Final = 10_000
+CORRELATION: Final = 0.4
+_DOSES: Final = (5.0, 4.0, 3.0, 2.0, 1.0)
+
+Draw = Callable[[], Effect]
+"""Returns the effect of the next block of an experiment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """A recorded cell: its claim, and the effect of each block."""
+
+    claim: Claim[Any]
+    effects: tuple[float, ...]
+
+    @property
+    def residuals(self) -> tuple[float, ...]:
+        """How far each block lies from the median, on the additive scale; the median itself tells nothing."""
+        additive = [math.log(effect) if self.claim.scale is Scale.RATIO else effect for effect in self.effects]
+        middle = statistics.median(additive)
+        return tuple(item - middle for item in additive if item != middle)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorRate:
+    """How many replayed experiments were decided wrongly."""
+
+    form: str
+    replay: str
+    experiments: int
+    wrong_holds: int
+    wrong_refuted: int
+
+    @property
+    def upper_limits(self) -> tuple[float, float]:
+        """Exact one-sided upper limits of both rates, at 95 % (Clopper and Pearson 1934)."""
+        first, second = (
+            float(stats.beta.ppf(0.95, wrong + 1, self.experiments - wrong))
+            for wrong in (self.wrong_holds, self.wrong_refuted)
+        )
+        return first, second
+
+
+def recorded(folders: Sequence[Path]) -> list[Recorded]:
+    """Return the cells of runs whose blocks vary, with the claims of the catalogue."""
+    claims = {
+        (scenario.name, claim.name): claim
+        for advice in every_advice()
+        for scenario in (advice.scenario(RunConditions()),)
+        for claim in scenario.claims
+    }
+    found = []
+    for folder in folders:
+        for cell in json.loads((folder / "results.json").read_text(encoding="utf-8"))["cells"]:
+            claim = claims.get((cell["scenario"], cell["name"]))
+            paths = [folder / path for path in cell["evidence"] if path.endswith("effects.json")]
+            if claim is None or not paths:
+                continue
+            effects = json.loads(paths[0].read_text(encoding="utf-8"))["effect_per_block"]
+            if len(set(effects)) > 1 and all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
+                found.append(Recorded(claim=claim, effects=tuple(effects)))
+    return found
+
+
+def swapped(cell: Recorded, chance: random.Random) -> Draw:
+    """Two arms that change places at random: the ratio or its inverse, the difference or its opposite."""
+
+    def draw() -> float:
+        effect = chance.choice(cell.effects)
+        if cell.claim.scale is Scale.SHARE:
+            return chance.choice((effect, -effect))
+        return chance.choice((effect, 1 / effect))
+
+    return draw
+
+
+def at_threshold(cell: Recorded, chance: random.Random) -> Draw:
+    """Independent blocks whose median lies at the threshold."""
+    residuals = cell.residuals
+    return lambda: _shifted(cell, chance.choice(residuals))
+
+
+def trials_correlated(cell: Recorded, chance: random.Random) -> Draw:
+    """Two trials to a block, in random order, each with noise that resembles that of the trial before."""
+    noise = _correlated(cell.residuals, chance)
+
+    def draw() -> float:
+        first, second = next(noise), next(noise)
+        return _shifted(cell, chance.choice((first - second, second - first)))
+
+    return draw
+
+
+def effects_correlated(cell: Recorded, chance: random.Random) -> Draw:
+    """Blocks whose effects resemble those of the block before: an effect that drifts."""
+    noise = _correlated(cell.residuals, chance)
+    return lambda: _shifted(cell, next(noise))
+
+
+REPLAYS: Final = {
+    "arms swapped": swapped,
+    "at the threshold": at_threshold,
+    "trials correlated": trials_correlated,
+    "effects correlated": effects_correlated,
+}
+
+
+def _correlated(values: Sequence[float], chance: random.Random) -> Iterator[float]:
+    """Yield values in an order in which each resembles the one before: by the ranks of an autoregressive process."""
+    ordered = sorted(values)
+    state = chance.gauss(0, 1)
+    while True:
+        yield ordered[min(int(statistics.NormalDist().cdf(state) * len(ordered)), len(ordered) - 1)]
+        state = CORRELATION * state + math.sqrt(1 - CORRELATION**2) * chance.gauss(0, 1)
+
+
+def _shifted(cell: Recorded, residual: float) -> float:
+    if cell.claim.scale is Scale.RATIO:
+        return cell.claim.threshold * math.exp(residual)
+    return min(max(cell.claim.threshold + residual, -1.0), 1.0)
+
+
+def replay(cells: Sequence[Recorded], name: str, *, form: Form, chance: random.Random) -> ErrorRate:
+    """Replay experiments of one form; each takes the blocks of one recorded cell, chosen at random."""
+    verdicts = []
+    for _ in range(EXPERIMENTS):
+        cell = chance.choice(cells)
+        nothing = 0.0 if cell.claim.scale is Scale.SHARE else 1.0
+        threshold = nothing if name == "arms swapped" and form is Form.MORE else cell.claim.threshold
+        draw = REPLAYS[name](cell, chance)
+        verdicts.append(decided(draw, scale=cell.claim.scale, threshold=threshold, form=form, looks=LOOKS[QUICK]))
+    # Identical arms are the same: there a claim of this form is right to hold.
+    holds_is_wrong = not (name == "arms swapped" and form is Form.SAME)
+    return ErrorRate(
+        form=form.value,
+        replay=name,
+        experiments=EXPERIMENTS,
+        wrong_holds=verdicts.count(Verdict.HOLDS) if holds_is_wrong else 0,
+        wrong_refuted=verdicts.count(Verdict.REFUTED),
+    )
+
+
+def decided(draw: Draw, *, scale: Scale, threshold: float, form: Form, looks: tuple[int, ...]) -> Verdict:
+    """Run one experiment by the rule that decides claims."""
+    blocks: list[Block] = []
+    while True:
+        blocks.append(Block(effect=draw()))
+        if found := assess(blocks, scale=scale, threshold=threshold, looks=looks, form=form):
+            return found.verdict
+
+
+def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) -> ErrorRate:
+    """Replay shares of independent units whose true share is the threshold."""
+    verdicts = [
+        decided(
+            lambda: Tally.yes(when=chance.random() < threshold),
+            scale=Scale.SHARE,
+            threshold=threshold,
+            form=Form.MORE,
+            looks=looks,
+        )
+        for _ in range(EXPERIMENTS)
+    ]
+    return ErrorRate(
+        form="share of units",
+        replay=f"at the threshold, {threshold:.0%}",
+        experiments=EXPERIMENTS,
+        wrong_holds=verdicts.count(Verdict.HOLDS),
+        wrong_refuted=verdicts.count(Verdict.REFUTED),
+    )
+
+
+def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
+    """Replay dose-responses of which one half is in order, and the doses of the others were shuffled."""
+
+    def draw() -> Ordered:
+        while True:
+            responses = list(_DOSES)
+            chance.shuffle(responses)
+            block = Ordered(responses=tuple(responses))
+            if float(block) < threshold:
+                return chance.choice((block, Ordered(responses=_DOSES)))
+
+    verdicts = [
+        decided(draw, scale=Scale.SHARE, threshold=threshold, form=Form.ORDER, looks=LOOKS[QUICK])
+        for _ in range(EXPERIMENTS)
+    ]
+    return ErrorRate(
+        form=Form.ORDER.value,
+        replay="doses shuffled in half of the blocks",
+        experiments=EXPERIMENTS,
+        wrong_holds=verdicts.count(Verdict.HOLDS),
+        wrong_refuted=verdicts.count(Verdict.REFUTED),
+    )
+
+
+def main() -> None:
+    """Replay everything, show it, and write docs/error-rates.json."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=Path, help="folders of runs")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)  # noqa: S311 - no secret
+    cells = recorded(options.results)
+    rates = []
+    for form in (Form.MORE, Form.SAME):
+        of_form = [cell for cell in cells if (cell.claim.form is Form.SAME) == (form is Form.SAME) and cell.residuals]
+        of_form = [cell for cell in of_form if cell.claim.form is not Form.ORDER]
+        two_arms = [cell for cell in of_form if len(cell.claim.arms) == 2 or cell.claim.figure]  # noqa: PLR2004
+        rates += [
+            replay(two_arms if name == "arms swapped" else of_form, name, form=form, chance=chance) for name in REPLAYS
+        ]
+    rates += [of_orders(0.75, chance)]
+    of_claims = ((0.5, LOOKS[QUICK]), (0.75, (13, 26)), (0.9, (33, 60)))
+    rates += [of_units(threshold, looks, chance) for threshold, looks in of_claims]
+    document = {
+        "seed": options.seed,
+        "measured": " ".join(
+            run_line(run, [cell.id for cell in run.cells])
+            for run in (load(folder / "results.json") for folder in options.results)
+        ),
+        "cells": len(cells),
+        "blocks": sum(len(cell.effects) for cell in cells),
+        "rates": [{**asdict(rate), "upper_limits": rate.upper_limits} for rate in rates],
+    }
+    ERROR_RATES.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for rate in rates:
+        holds, refuted = rate.upper_limits
+        sys.stdout.write(
+            f"{rate.form:<15}{rate.replay:<40}{rate.wrong_holds:>5} (<= {holds:.2%}){rate.wrong_refuted:>6} "
+            f"(<= {refuted:.2%}) of {rate.experiments}\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

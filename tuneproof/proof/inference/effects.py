@@ -1,0 +1,120 @@
+"""What one block gives: a ratio, a share, independent units that were counted, or responses to doses."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import scipy  # type: ignore[import-untyped]  # scipy ships no type information
+
+_FEWEST_DOSES = 3
+_MOST_DOSES = 8
+
+
+class Scale(StrEnum):
+    """What a number says: how many times as much, or which share (or difference of two shares)."""
+
+    RATIO = "ratio"
+    SHARE = "share"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """So many of so many units that are independent of each other, such as trials that went one way.
+
+    Requests of one trial are not: their share is one number.
+
+    Raises:
+        ValueError: ``count`` is not between 0 and ``of``, or there are no units.
+    """
+
+    count: int
+    of: int
+
+    def __post_init__(self) -> None:
+        if self.of < 1:
+            raise ValueError(f"a share needs at least one unit, got {self.of!r}")
+        if not 0 <= self.count <= self.of:
+            raise ValueError(f"count must lie between 0 and {self.of}, got {self.count!r}")
+
+    @classmethod
+    def yes(cls, *, when: bool) -> "Tally":
+        """Return one unit's answer."""
+        return cls(count=int(when), of=1)
+
+    def __float__(self) -> float:
+        """The share, from 0 to 1."""
+        return self.count / self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordered:
+    """A block of a dose-response: the response to each dose, the largest dose first; three to eight, positive.
+
+    As a number it is the share of dose pairs in which the smaller dose had the smaller response.
+
+    Raises:
+        ValueError: The responses are none of this.
+    """
+
+    responses: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not _FEWEST_DOSES <= len(self.responses) <= _MOST_DOSES:
+            raise ValueError(f"a dose-response needs {_FEWEST_DOSES} to {_MOST_DOSES} doses, got {len(self.responses)}")
+        if not all(0 < response < math.inf for response in self.responses):
+            raise ValueError(f"responses must be positive and finite, got {self.responses!r}")
+
+    def __float__(self) -> float:
+        """The share of ordered pairs, from 0 to 1; chance gives one half."""
+        doses = range(len(self.responses))
+        pairs = [(self.responses[i], self.responses[j]) for i in doses for j in doses if i < j]
+        return sum(smaller < larger for larger, smaller in pairs) / len(pairs)
+
+
+Effect = float | Tally | Ordered
+
+
+def ratio(part: float, whole: float) -> float:
+    """Divide; what is divided by nothing is infinitely many times as much, and counts as that.
+
+    Raises:
+        ValueError: Both are 0, or one is no number: then neither arm showed anything, and the instrument may be broken.
+    """
+    if math.isnan(part) or math.isnan(whole) or part == whole == 0:
+        raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either arm")
+    return part / whole if whole else math.inf
+
+
+def number(effect: Effect, scale: Scale) -> float:
+    """Return an effect as a number on its scale: 0 or infinity is one, too.
+
+    Raises:
+        ValueError: It is not a number, or a ratio below 0, or a share beyond 1.
+    """
+    value = float(effect)
+    lowest, highest = (0.0, math.inf) if scale is Scale.RATIO else (-1.0, 1.0)
+    if math.isnan(value) or not lowest <= value <= highest:
+        raise ValueError(f"{value!r} is no {scale.value}")
+    return value
+
+
+def page_p_value(blocks: Sequence[Ordered]) -> float:
+    """Return how likely such an order is when the dose does not matter: Page's exact test, one-sided.
+
+    Page 1963, "Ordered Hypotheses for Multiple Treatments". Ties get mean ranks, which is conservative.
+    """
+    table = np.array([block.responses for block in blocks])
+    doses = table.shape[1]
+    found = scipy.stats.page_trend_test(table, predicted_ranks=range(doses, 0, -1), method="exact")
+    return float(found.pvalue)
+
+
+def reversals(blocks: Sequence[Ordered], *, tolerance_ratio: float, needed: int) -> list[int]:
+    """Return the steps (0: from the largest dose to the next) at which enough blocks rise beyond the tolerance."""
+    steps = range(len(blocks[0].responses) - 1)
+    rises = (
+        sum(block.responses[step + 1] > tolerance_ratio * block.responses[step] for block in blocks) for step in steps
+    )
+    return [step for step, rise in zip(steps, rises, strict=True) if rise >= needed]
