@@ -48,7 +48,7 @@ def test_run_sets_up_the_engine_and_then_proves_the_scenarios(steps: list[str | 
         cli.main(["run", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"])
     assert steps == [
         "engine",
-        [*PYTEST, "tests/scenarios", *PLAIN, "-k", "reuseport_stall", "--nginx", "all", "--", "x y"],
+        [*PYTEST, "tests/scenarios", *PLAIN, "-rfE", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"],
     ]
 
 
@@ -150,7 +150,7 @@ def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | li
     """One test can be run by its place."""
     with pytest.raises(ReplacedError):
         cli.main(["run", "-v", place])
-    assert steps == ["engine", [*PYTEST, *PLAIN, "-v", place]]
+    assert steps == ["engine", [*PYTEST, *PLAIN, "-rfE", "-v", place]]
 
 
 def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,12 +176,15 @@ def test_a_child_reads_what_the_users_shell_has_opened_for_it(tmp_path: Path) ->
         assert suite._run([sys.executable, "-c", body]) == 10
 
 
-@pytest.mark.parametrize("option", ["--help", "--collect-only"])
-def test_what_runs_no_test_needs_no_engine(option: str, steps: list[str | list[str]]) -> None:
-    """Asking for help installs nothing."""
+@pytest.mark.parametrize(
+    ("option", "asked"),
+    [("--help", "--lab-help"), ("-h", "--lab-help"), ("--pytest-help", "--help"), ("--collect-only", "--collect-only")],
+)
+def test_what_runs_no_test_needs_no_engine(option: str, asked: str, steps: list[str | list[str]]) -> None:
+    """Asking for help installs nothing; our own comes first, pytest's by a name of its own."""
     with pytest.raises(ReplacedError):
         cli.main(["run", option])
-    assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, option]]
+    assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, "-rfE", asked]]
 
 
 def test_without_an_engine_pytest_is_never_started(

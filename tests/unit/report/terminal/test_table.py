@@ -116,7 +116,7 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
         "Not decided:",
         f"  cure (reuseport_stall, nginx 1.22.1): inconclusive: {long.strip()}",
         "  price (reuseport_stall, nginx 1.22.1, wan): unsupported: no netem: no module",
-        "  Next: a new experiment with more blocks, and its own error rate, decides most; for one, add: --depth full -k cure",
+        "  Next: more blocks, as a new experiment, decide most of them; for one, add: --depth full -k cure",
         "",
         "decided: 2 of 4",
     ]
