@@ -1,0 +1,173 @@
+"""``tuneproof watch``: the event loop of a nginx that is running now, from the kernel or from outside."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from tuneproof.cli.output import called_from, program, say, show
+from tuneproof.errors import BadInputError
+from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond, header, note_line, to_line
+from tuneproof.explain.parse.event_loop_summary import summarise
+from tuneproof.watch.diagnosis import diagnosis, table
+from tuneproof.watch.watching import Watching
+from tuneproof.watch.workers import find
+from tuneproof.wording import ascii_only, one_line
+
+DESCRIPTION = """\
+Watch the event loop of a nginx that is running now: which worker stands still, for how long, and on what.
+
+As root on nginx's host it is read from the kernel by bpftrace, without symbols or a restart. WHAT is a process id, a
+container, or nothing where only one nginx runs. With a URL the delays are measured from outside, without privileges.
+"""
+EPILOG = """\
+examples:
+  tuneproof watch                            # the only nginx of this host, until Ctrl-C
+  tuneproof watch shop-nginx-1 --seconds 10  # that container's
+  tuneproof watch --all --record loops.json  # then anywhere: tuneproof explain loops.json
+  tuneproof watch http://10.0.0.7/           # from outside, 30 s
+
+exit status: 0 watched, whatever was found; 2 no such nginx; 3 this host lacks something.
+"""
+URL_SECONDS = 30.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Watch what is named.
+
+    Returns:
+        0.
+
+    Raises:
+        BadInputError: There is no such nginx, or several; or a file or an address cannot be used.
+        CannotRunHereError: This host lacks what watching needs.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"{program()} watch",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="a PID, a container, or a URL")
+    parser.add_argument("--all", action="store_true", help="watch every nginx of this host")
+    parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after as long (default: Ctrl-C; a URL: 30)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what is seen; `explain` reads it")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with the iterations over time")
+    parser.add_argument("--json", action="store_true", help="print JSON lines, as --record writes them")
+    parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics there (address: 127.0.0.1)")
+    options = parser.parse_args(arguments)
+    if options.what.startswith(("http://", "https://")):
+        from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - nothing else needs TLS and asyncio
+
+        for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
+            show(line)
+        return 0
+    watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
+    recording = _watch(watching, options)
+    loops = summarise(recording)
+    told = [_shown(line) for line in (*table(loops), *diagnosis(loops))]
+    if options.page:
+        from tuneproof.watch.page import write_page  # noqa: PLC0415 - brings plotly: a second of every start
+
+        with _file_errors(options.page):
+            write_page(recording, told, called_from() / options.page)
+    if options.json:
+        show(json.dumps({"diagnosis": told, "notes": recording.notes}))
+    else:
+        for line in (*told, *map(_shown, recording.notes)):
+            show(line)
+    return 0
+
+
+def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
+    """Watch, show and record; Ctrl-C and SIGTERM end it with what was seen so far."""
+    began = datetime.now(UTC).isoformat(timespec="seconds")
+    seconds: list[LoopSecond] = []
+    with ExitStack() as stack:
+        keep = _recorder(options.record, began, stack)
+        takers: list[Callable[[tuple[LoopSecond, ...]], None]] = [seconds.extend, _view(stack, json=options.json)]
+        if options.listen:
+            takers.append(_served(options.listen, stack))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            for made in watching.run():
+                for second in made:
+                    keep(to_line(second))
+                for take in takers:
+                    take(made)
+        except KeyboardInterrupt:
+            watching.close()
+        notes = watching.told()
+        for note in notes:
+            keep(note_line(note))
+    return LoopRecording(began=began, seconds=tuple(seconds), notes=notes)
+
+
+def _view(stack: ExitStack, *, json: bool) -> Callable[[tuple[LoopSecond, ...]], None]:
+    from tuneproof.watch.views import Lines, LiveTable, View  # noqa: PLC0415 - rich: not for a URL
+
+    view: View
+    if json or not sys.stdout.isatty():
+        view = Lines(lambda line: show(line if json else _shown(line)), json=json)
+    else:
+        from rich.console import Console  # noqa: PLC0415 - the same
+
+        view = LiveTable(Console(no_color=bool(os.environ.get("NO_COLOR"))))
+    stack.callback(view.close)
+    return view.show
+
+
+def _recorder(file: Path | None, began: str, stack: ExitStack) -> Callable[[str], object]:
+    if file is None:
+        return lambda _: None
+    with _file_errors(file):
+        opened = stack.enter_context((called_from() / file).open("w", encoding="utf-8", buffering=1))
+
+    def keep(line: str) -> None:
+        with _file_errors(file):
+            opened.write(f"{line}\n")
+
+    keep(header(began))
+    return keep
+
+
+def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]], None]:
+    from tuneproof.watch.metrics import Metrics, serve  # noqa: PLC0415 - http.server: only who asks for it pays
+
+    host, _, port = listen.rpartition(":")
+    metrics = Metrics()
+    try:
+        server = serve(metrics, host.strip("[]") or "127.0.0.1", int(port))
+    except (OSError, ValueError, OverflowError) as error:
+        raise BadInputError(f"--listen {listen}: {error}", remedy="such as 9145, or 127.0.0.1:9145") from error
+    stack.callback(server.shutdown)
+    say(f"OpenMetrics at http://{server.server_name}:{server.server_port}/metrics")
+    return metrics.add
+
+
+@contextmanager
+def _file_errors(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{file} cannot be written: {error.strerror or error}.") from error
+
+
+def _shown(line: str) -> str:
+    indent = len(line) - len(line.lstrip(" "))
+    # File names come from the watched process.
+    text = one_line(line)
+    return " " * indent + (text if sys.stdout.isatty() else ascii_only(text))
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("a number of seconds above 0")
+    return value

@@ -1,0 +1,167 @@
+"""What ``watch --record`` writes: JSON lines, a second of one worker's event loop in each.
+
+One iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it: so long the worker serves
+nobody else.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeVar, get_args, get_type_hints
+
+from tuneproof.explain.parse.lines import lines
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+VERSION: Final = 1
+MAGIC: Final = '{"event_loop_recording": '
+"""How such a file begins."""
+_LARGEST: Final = 1 << 63
+_Record = TypeVar("_Record")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What one system call did to one file or peer in a second, from 0.2 ms after an iteration's start."""
+
+    name: str
+    on: str  # the file, or the socket's peer; empty where the call has none
+    took_s: float
+    moved_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongIteration:
+    """An iteration of 5 ms or longer."""
+
+    at_s: float  # its start, since the recording's
+    took_s: float
+    events: int  # what epoll_wait returned
+    waited_s: float  # ready to run, without a CPU
+    blocked_s: float  # asleep in a system call other than epoll_wait
+    stopped_s: float  # by a signal, or a debugger
+    called_s: float | None  # in system calls, without waiting for a CPU; None where calls were not timed
+    read_bytes: int
+    written_bytes: int
+    longest_call: str  # the one call that took longest; empty for none
+    longest_on: str
+    longest_s: float
+
+    @property
+    def computed_s(self) -> float | None:
+        """Time in user space, page faults included; None where calls were not timed."""
+        if self.called_s is None:
+            return None
+        return max(0.0, self.took_s - self.waited_s - self.stopped_s - self.called_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopSecond:
+    """About a second of one worker."""
+
+    at_s: float  # its end, since the recording's start
+    lasted_s: float
+    worker: int
+    name: str  # of the container, or of the binary: what tells one nginx from another
+    iterations: int
+    busy_s: float  # outside epoll_wait
+    histogram: Mapping[int, int]  # number of iterations by the floor of the binary logarithm of their nanoseconds
+    read_bytes: int | None  # None where calls were not timed
+    written_bytes: int | None
+    run_s: float | None  # on a CPU, by /proc/PID/schedstat
+    wait_s: float | None  # ready without one
+    calls: tuple[Call, ...] = ()
+    long: tuple[LongIteration, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopRecording:
+    """A whole recording."""
+
+    began: str  # ISO 8601
+    seconds: tuple[LoopSecond, ...]
+    notes: tuple[str, ...] = ()
+    """What its reader must know: sampling, lost events, workers that ended."""
+
+
+def header(began: str) -> str:
+    """Return the first line."""
+    return f"{MAGIC}{VERSION}, {json.dumps({'began': began})[1:]}"
+
+
+def to_line(second: LoopSecond) -> str:
+    """Return the line of a second."""
+    return json.dumps(asdict(second), separators=(",", ":"))
+
+
+def note_line(note: str) -> str:
+    """Return the line of a note."""
+    return json.dumps({"note": note})
+
+
+def parse(text: str) -> LoopRecording:
+    """Read a recording; one whose writer was killed ends with the last whole line.
+
+    Raises:
+        MalformedEvidenceError: It is none, or a line before the last is broken.
+    """
+    numbered = list(lines(text))
+    seconds: list[LoopSecond] = []
+    notes: list[str] = []
+    began = ""
+    for number, line in numbered:
+        try:
+            value = json.loads(line, parse_constant=_no_number)
+            if number == numbered[0][0]:
+                began = _header(value)
+            elif "note" in value:
+                notes.append(str(value["note"]))
+            else:
+                seconds.append(_second(value))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if number == numbered[-1][0] and began:
+                notes.append("the last line is cut short")
+                break
+            raise MalformedEvidenceError(f"expected a second of a worker: {error!r}"[:200], line=number) from error
+    if not began:
+        raise MalformedEvidenceError("expected an event-loop recording, found nothing", line=1)
+    return LoopRecording(began=began, seconds=tuple(seconds), notes=tuple(notes))
+
+
+def _header(value: Mapping[str, Any]) -> str:
+    if value["event_loop_recording"] != VERSION:
+        raise ValueError(f"version {value['event_loop_recording']!r}, not {VERSION}")
+    return str(value["began"])
+
+
+def _second(value: Mapping[str, Any]) -> LoopSecond:
+    plain = {name: each for name, each in value.items() if name not in {"histogram", "calls", "long"}}
+    return _checked(
+        LoopSecond(
+            **plain,
+            histogram={int(exponent): int(number) for exponent, number in value["histogram"].items()},
+            calls=tuple(_checked(Call(**call)) for call in value["calls"]),
+            long=tuple(_checked(LongIteration(**each)) for each in value["long"]),
+        )
+    )
+
+
+def _checked(record: _Record) -> _Record:
+    """Return a record whose plain fields are what their annotations say: a stranger's numbers are not believed.
+
+    Raises:
+        TypeError: One is not.
+    """
+    for name, hint in get_type_hints(type(record)).items():
+        wanted = get_args(hint) or (hint,)
+        value = getattr(record, name)
+        if not {int, float, str}.isdisjoint(wanted) and not isinstance(
+            value, (*wanted, int) if float in wanted else wanted
+        ):
+            raise TypeError(f"{name}: {value!r}")
+        if isinstance(value, bool) or (isinstance(value, (int, float)) and not abs(value) < _LARGEST):
+            raise TypeError(f"{name}: {value!r}")
+    return record
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(text)

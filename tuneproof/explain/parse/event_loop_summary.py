@@ -1,0 +1,241 @@
+"""What a recording of event loops comes to: figures of each worker, and what its long iterations did."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopRecording, LoopSecond
+from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
+from tuneproof.wording import count, seconds, share, size
+
+# A connection whose turn takes a millisecond is no ordinary request: those cost 10 to 100 microseconds. An iteration
+# that is long for the number of its events is a full load's.
+_STALL_PER_EVENT_S: Final = 0.001
+LONG_S: Final = 0.005
+"""From here on the recording lists iterations one by one."""
+_LONGEST_SHOWN: Final = 3
+_TOLD_SHARE: Final = 0.05
+_NS_PER_S: Final = 1e9
+
+
+class Reason(StrEnum):
+    """What made an iteration long."""
+
+    STOPPED = "not running: stopped by a signal"
+    STARVED = "ready to run, without a CPU"
+    MANY_EVENTS = "many events in one iteration"
+    BLOCKED = "blocked in a system call"
+    CALLS = "busy in system calls"
+    COMPUTING = "computing in user space"
+    UNTIMED = "busy; its calls were not timed"
+
+
+REASONS_OF_A_STALL: Final = frozenset({Reason.BLOCKED, Reason.CALLS, Reason.COMPUTING, Reason.UNTIMED})
+
+
+def parts(iteration: LongIteration) -> dict[Reason, float]:
+    """Return what made an iteration long: the seconds of each reason that alone would have."""
+    own_s = iteration.took_s - iteration.stopped_s - iteration.waited_s
+    found = {
+        Reason.STOPPED: iteration.stopped_s,
+        Reason.STARVED: iteration.waited_s,
+        _own_reason(iteration, own_s): own_s,
+    }
+    return {reason: part_s for reason, part_s in found.items() if part_s >= LONG_S}
+
+
+def _own_reason(iteration: LongIteration, own_s: float) -> Reason:
+    if iteration.blocked_s >= own_s / 2:
+        return Reason.BLOCKED
+    if own_s < _STALL_PER_EVENT_S * iteration.events:
+        return Reason.MANY_EVENTS
+    if iteration.computed_s is None:
+        return Reason.UNTIMED
+    return Reason.COMPUTING if iteration.computed_s >= own_s / 2 else Reason.CALLS
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerLoop:
+    """One worker's event loop over a whole recording."""
+
+    worker: int
+    name: str
+    watched_s: float
+    iterations: int
+    busy_share: float
+    p50_s: float | None
+    p99_s: float | None
+    longest_s: float
+    read_per_iteration_bytes: float | None
+    written_per_iteration_bytes: float | None
+    ready_s: float  # in which it ran or wanted to run, by schedstat; 0 where that is not known
+    cpu_wait_share: float | None  # of that time
+    long: tuple[LongIteration, ...]
+    calls: tuple[Call, ...]  # of its long iterations, summed, the most time first
+
+    @property
+    def timed(self) -> tuple[LongIteration, ...]:
+        """The long iterations whose calls were timed."""
+        return tuple(each for each in self.long if each.called_s is not None)
+
+    def of(self, *reasons: Reason) -> tuple[LongIteration, ...]:
+        """Return the long iterations with one of these reasons."""
+        return tuple(each for each in self.long if not parts(each).keys().isdisjoint(reasons))
+
+    def late_share(self, at_least_s: float, *reasons: Reason) -> float:
+        """Return the share of random moments from which a new event waits as long for these reasons alone."""
+        late_s = sum(
+            max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
+        )
+        return late_s / self.watched_s if self.watched_s else 0.0
+
+    def spent(self, iterations: Sequence[LongIteration]) -> str:
+        """Say on what these iterations spent their time, the largest part first, in at most five parts."""
+        # Of several iterations' calls, those of one in so many may have been timed: these stand for all.
+        timed = [each for each in iterations if each.called_s is not None]
+        iterations = timed or iterations
+        total_s = sum(each.took_s for each in iterations)
+        if not total_s:
+            return ""
+        found = [
+            (sum(each.waited_s for each in iterations), "waiting for a CPU"),
+            (sum(each.stopped_s for each in iterations), "stopped by a signal"),
+        ]
+        if timed:
+            called_s = sum(each.called_s or 0.0 for each in iterations)
+            found.append((sum(each.computed_s or 0.0 for each in iterations), "in user space"))
+            noted_s = sum(call.took_s for call in self.calls) or 1.0
+            for call in self.calls:
+                moved = f" {size(call.moved_bytes / len(self.timed))} each" if call.moved_bytes else ""
+                found.append((called_s * call.took_s / noted_s, f"in {call.name}{moved}{on(call.on)}"))
+        else:
+            found.append((sum(each.blocked_s for each in iterations), "blocked in system calls"))
+        told = [(part_s / total_s, what) for part_s, what in sorted(found, reverse=True)]
+        return ", ".join(f"{share(round(part, 2))} {what}" for part, what in told[:5] if part >= _TOLD_SHARE)
+
+
+def on(target: str) -> str:
+    """Return the words for what a call was made on; empty where it is not known."""
+    return f" on {target}" if target else ""
+
+
+def summarise(recording: LoopRecording) -> tuple[WorkerLoop, ...]:
+    """Return the workers of a recording, by name and process id."""
+    of: dict[tuple[str, int], list[LoopSecond]] = defaultdict(list)
+    for second in recording.seconds:
+        of[second.name, second.worker].append(second)
+    return tuple(_worker(name, worker, seconds) for (name, worker), seconds in sorted(of.items()))
+
+
+def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
+    watched_s = sum(each.lasted_s for each in of)
+    iterations = sum(each.iterations for each in of)
+    long = tuple(each for second in of for each in second.long)
+    timed = [each for each in of if each.read_bytes is not None]
+    timed_iterations = sum(each.iterations for each in timed)
+    wanted_s = sum((each.run_s or 0.0) + (each.wait_s or 0.0) for each in of)
+    histogram: Counter[int] = Counter()
+    calls: dict[tuple[str, str], Call] = {}
+    for second in of:
+        histogram.update(second.histogram)
+        for call in second.calls:
+            known = calls.get((call.name, call.on))
+            calls[call.name, call.on] = call if known is None else _sum(known, call)
+    return WorkerLoop(
+        worker=worker,
+        name=name,
+        watched_s=watched_s,
+        iterations=iterations,
+        busy_share=sum(each.busy_s for each in of) / watched_s if watched_s else 0.0,
+        p50_s=_percentile_s(histogram, long, 50),
+        p99_s=_percentile_s(histogram, long, 99),
+        longest_s=max((each.took_s for each in long), default=_largest_s(histogram)),
+        read_per_iteration_bytes=_per(timed, timed_iterations, lambda each: each.read_bytes),
+        written_per_iteration_bytes=_per(timed, timed_iterations, lambda each: each.written_bytes),
+        ready_s=wanted_s,
+        cpu_wait_share=sum(each.wait_s or 0.0 for each in of) / wanted_s if wanted_s else None,
+        long=long,
+        calls=tuple(sorted(calls.values(), key=lambda call: -call.took_s)),
+    )
+
+
+def _sum(one: Call, other: Call) -> Call:
+    return Call(
+        name=one.name,
+        on=one.on,
+        took_s=one.took_s + other.took_s,
+        moved_bytes=one.moved_bytes + other.moved_bytes,
+    )
+
+
+def _per(of: Iterable[LoopSecond], iterations: int, what: Callable[[LoopSecond], int | None]) -> float | None:
+    return sum(what(each) or 0 for each in of) / iterations if iterations else None
+
+
+def _percentile_s(histogram: Counter[int], long: Sequence[LongIteration], percent: int) -> float | None:
+    """Return a percentile: exact from 5 ms up, since those are listed, below it the upper end of its power of two."""
+    total = histogram.total()
+    if not total:
+        return None
+    rank = -(-percent * total // 100)
+    from_top = total - rank
+    if from_top < len(long):
+        return sorted(each.took_s for each in long)[-1 - from_top]
+    seen = 0
+    for exponent in sorted(histogram):
+        seen += histogram[exponent]
+        if seen >= rank:
+            return float(2 ** (exponent + 1)) / _NS_PER_S
+    return _largest_s(histogram)
+
+
+def _largest_s(histogram: Counter[int]) -> float:
+    return float(2 ** (max(histogram) + 1)) / _NS_PER_S if histogram else 0.0
+
+
+def figures(workers: Sequence[WorkerLoop]) -> tuple[Figure, ...]:
+    """Tell the figures of each worker, and its longest iterations."""
+    told: list[Figure] = []
+    for loop in workers:
+        of = f"worker {loop.worker}"
+        prefix = f"{of} of {loop.name}: "
+        for key, name, value, unit in (
+            ("iterations_per_s", "iterations per second", _rate(loop), ""),
+            ("busy_pct", "time outside epoll_wait", 100 * loop.busy_share, "%"),
+            ("iteration_p50_s", "time of an iteration, p50", loop.p50_s, "s"),
+            ("iteration_p99_s", "time of an iteration, p99", loop.p99_s, "s"),
+            ("iteration_max_s", "longest iteration", loop.longest_s, "s"),
+            ("read_per_iteration_bytes", "read per iteration", loop.read_per_iteration_bytes, "bytes"),
+            ("written_per_iteration_bytes", "written per iteration", loop.written_per_iteration_bytes, "bytes"),
+            ("cpu_wait_pct", "share of its ready time without a CPU", _percent(loop.cpu_wait_share), "%"),
+            ("long_iterations", "iterations of 5 ms or longer", len(loop.long), ""),
+        ):
+            told.append(Figure(key=key, name=prefix + name, value=value, unit=unit, of=of))
+        for number, each in enumerate(longest(loop.long), start=1):
+            told.append(Figure(key=f"long_{number}", name=f"  at {seconds(each.at_s)}", value=told_of(each), of=of))
+    return tuple(told[:MOST_FIGURES])
+
+
+def _rate(loop: WorkerLoop) -> float:
+    return loop.iterations / loop.watched_s if loop.watched_s else 0.0
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def longest(iterations: Iterable[LongIteration]) -> list[LongIteration]:
+    """Return the three longest, the longest first."""
+    return sorted(iterations, key=lambda each: -each.took_s)[:_LONGEST_SHOWN]
+
+
+def told_of(iteration: LongIteration) -> str:
+    """Say in one line what an iteration did."""
+    said = f"{seconds(iteration.took_s)}, {' and '.join(parts(iteration)) or 'for several reasons'}"
+    if iteration.longest_call:
+        said += f"; longest call: {iteration.longest_call}{on(iteration.longest_on)}, {seconds(iteration.longest_s)}"
+    if iteration.read_bytes or iteration.written_bytes:
+        said += f"; read {size(iteration.read_bytes)}, wrote {size(iteration.written_bytes)}"
+    return f"{said}; {count(iteration.events, 'event')}"

@@ -1,0 +1,172 @@
+"""From the lines that bpftrace prints to seconds of workers: no input or output of its own."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopSecond
+from tuneproof.watch.program import Architecture
+
+_NS_PER_S: Final = 1e9
+Targets = Callable[[int, set[int]], Mapping[int, str]]
+"""What descriptors of a process are: files and peers."""
+RunTimes = Callable[[int], tuple[float, float] | None]
+"""Seconds that a process ran and waited for a CPU since its start; None where that is not known."""
+
+
+@dataclass(kw_only=True)
+class _Since:
+    """Totals of a worker at the end of its last second."""
+
+    histogram: dict[int, int] = field(default_factory=dict)
+    busy_ns: int = 0
+    read: int = 0
+    written: int = 0
+    times: tuple[float, float] | None = None
+
+
+@dataclass(kw_only=True)
+class Collector:
+    """What one program prints, put together."""
+
+    names: Mapping[int, str]  # of the workers, by process id
+    detailed: Collection[int]
+    every: int
+    timed: int
+    here: Architecture
+    targets: Targets
+    run_times: RunTimes
+    origin_ns: int  # the recording's start, by the monotonic clock
+    began_as: int | None = None  # bpftrace's process id as the kernel sees it; None until its program runs
+    lost_events: int = 0
+    _last_ns: int = 0
+    _maps: dict[str, dict[tuple[int, ...], Any]] = field(default_factory=lambda: defaultdict(dict))
+    _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
+    _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
+    _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
+
+    def feed(self, line: str) -> tuple[LoopSecond, ...]:
+        """Take a line; the last one of a second gives that second of each worker."""
+        try:
+            told = json.loads(line)
+        except ValueError:
+            # A path's bytes may be no JSON; blank lines are bpftrace's own.
+            return ()
+        kind, data = told["type"], told["data"]
+        if kind in {"map", "hist"}:
+            for name, entries in data.items():
+                if isinstance(entries, dict):
+                    self._maps[name] = {_key(key): value for key, value in entries.items()}
+        elif kind == "lost_events":
+            self.lost_events += int(data["events"])
+        elif kind == "printf":
+            return self._printed(*data.split(" ", 1))
+        return ()
+
+    @property
+    def calls_made(self) -> int:
+        """How many system calls the workers made; an estimate where those of one in several iterations are timed."""
+        return self.timed * sum(int(self._maps["@made"].get((pid,), 0)) for pid in self.names)
+
+    def _printed(self, word: str, rest: str = "") -> tuple[LoopSecond, ...]:
+        if word == "began":
+            self.began_as, self._last_ns = map(int, rest.split())
+            for pid in self.names:
+                self._since[pid].times = self.run_times(pid)
+        elif word == "long":
+            worker, *numbers = map(int, rest.split())
+            self._long[worker].append(numbers)
+        elif word == "path":
+            of, call, took_ns, path = rest.split(" ", 3)
+            key = int(of), int(call)
+            self._paths[key] = max(self._paths.get(key, (0, "")), (int(took_ns), path))
+        elif word == "second":
+            return self._second(int(rest))
+        return ()
+
+    def _second(self, now_ns: int) -> tuple[LoopSecond, ...]:
+        last_ns, self._last_ns = self._last_ns, now_ns
+        made = tuple(self._worker(pid, now_ns, (now_ns - last_ns) / _NS_PER_S) for pid in self.names)
+        for name in ("@calls_ns", "@calls_bytes"):
+            self._maps[name] = {}
+        self._long.clear()
+        self._paths.clear()
+        return made
+
+    def _worker(self, pid: int, now_ns: int, lasted_s: float) -> LoopSecond:
+        since = self._since[pid]
+        histogram = {bucket["min"].bit_length() - 1: bucket["count"] for bucket in self._maps["@took"].get((pid,), ())}
+        grown = {
+            exponent: self.every * (number - since.histogram.get(exponent, 0))
+            for exponent, number in histogram.items()
+            if number > since.histogram.get(exponent, 0)
+        }
+        busy, read, written = (self._maps[name].get((pid,), 0) for name in ("@busy", "@read", "@written"))
+        times = self.run_times(pid)
+        passed = (
+            None if times is None or since.times is None else (times[0] - since.times[0], times[1] - since.times[1])
+        )
+        is_detailed = pid in self.detailed
+        calls = [
+            (call, on, took_ns) for (of, call, on), took_ns in self._maps["@calls_ns"].items() if of == pid and took_ns
+        ]
+        long = self._long[pid]
+        known = self.targets(pid, {on for _, on, _ in calls} | {each[10] for each in long}) if calls or long else {}
+        second = LoopSecond(
+            at_s=(now_ns - self.origin_ns) / _NS_PER_S,
+            lasted_s=lasted_s,
+            worker=pid,
+            name=self.names[pid],
+            iterations=sum(grown.values()),
+            busy_s=self.every * (busy - since.busy_ns) / _NS_PER_S,
+            histogram=grown,
+            read_bytes=self.timed * (read - since.read) if is_detailed else None,
+            written_bytes=self.timed * (written - since.written) if is_detailed else None,
+            run_s=passed and passed[0],
+            wait_s=passed and passed[1],
+            calls=tuple(
+                Call(
+                    name=self._call(call),
+                    on=self._on(pid, call, on, known),
+                    took_s=took_ns / _NS_PER_S,
+                    moved_bytes=self._maps["@calls_bytes"].get((pid, call, on), 0),
+                )
+                for call, on, took_ns in calls
+            ),
+            long=tuple(self._iteration(pid, each, known) for each in long),
+        )
+        self._since[pid] = _Since(histogram=histogram, busy_ns=busy, read=read, written=written, times=times)
+        return second
+
+    def _iteration(self, pid: int, numbers: list[int], known: Mapping[int, str]) -> LongIteration:
+        is_timed = pid in self.detailed and not (numbers[0] >> 4) & (self.timed - 1)
+        start, took, events, waited, blocked, stopped, called, read, written, longest, which, on = numbers
+        return LongIteration(
+            at_s=(start - self.origin_ns) / _NS_PER_S,
+            took_s=took / _NS_PER_S,
+            # epoll_wait that a signal ends returns a negative number.
+            events=events if events < 1 << 31 else 0,
+            waited_s=waited / _NS_PER_S,
+            blocked_s=blocked / _NS_PER_S,
+            stopped_s=stopped / _NS_PER_S,
+            called_s=called / _NS_PER_S if is_timed else None,
+            read_bytes=read,
+            written_bytes=written,
+            longest_call=self._call(which) if longest else "",
+            longest_on=self._on(pid, which, on, known) if longest else "",
+            longest_s=longest / _NS_PER_S,
+        )
+
+    def _call(self, number: int) -> str:
+        return self.here.names.get(number, f"system call {number}")
+
+    def _on(self, pid: int, call: int, on: int, known: Mapping[int, str]) -> str:
+        if call in self.here.path_calls:
+            return self._paths.get((pid, call), (0, ""))[1]
+        return known.get(on, "") if call in self.here.file_calls else ""
+
+
+def _key(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))

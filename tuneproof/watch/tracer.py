@@ -1,0 +1,216 @@
+"""Runs bpftrace, says in one sentence why it cannot, and reads the kernel's own account of what it costs.
+
+Nothing is pinned: programs and maps live as long as bpftrace does, and bpftrace as long as we do, after SIGKILL too.
+"""
+
+import ctypes
+import os
+import platform
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.watch.program import ARCHITECTURES, Architecture
+
+_LEAST_VERSION: Final = (0, 17)
+_PACKAGE: Final = "apt-get install bpftrace (Debian, Ubuntu), dnf install bpftrace (Fedora, RHEL), or zypper or apk"
+_TRACING: Final = Path("/sys/kernel/tracing")
+_OTHER_TRACING: Final = Path("/sys/kernel/debug/tracing")
+_LOCKDOWN: Final = Path("/sys/kernel/security/lockdown")
+_MOUNT: Final = f'mount -t tracefs tracefs {_TRACING} && exec "$@"'
+_MOUNTED: Final = ["unshare", "--mount", "--propagation", "private", "--", "sh", "-c", _MOUNT, "sh"]
+_VERSION_WITHIN_S: Final = 10.0
+_ENDS_WITHIN_S: Final = 5.0
+_PR_SET_PDEATHSIG: Final = 1
+_BPF_ENABLE_STATS: Final = 32
+_FIELD: Final = re.compile(r"^(prog_id|run_time_ns|run_cnt):\s*(\d+)$", re.MULTILINE)
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+# Keys of a map: of long iterations, one for each pair of call and descriptor in a second.
+_ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
+_TAIL_LINES: Final = 5
+
+
+def architecture() -> Architecture:
+    """Return what this machine's system calls are called.
+
+    Raises:
+        CannotRunHereError: It is of an architecture whose calls are not known here.
+    """
+    try:
+        return ARCHITECTURES[platform.machine()]
+    except KeyError:
+        raise CannotRunHereError(
+            f"The system calls of {platform.machine()} are not known here.", remedy=f"one of {', '.join(ARCHITECTURES)}"
+        ) from None
+
+
+def check_host() -> None:
+    """Say what is missing before anything is started.
+
+    Raises:
+        CannotRunHereError: With what to do about it.
+    """
+    if os.geteuid():
+        raise CannotRunHereError("Watching needs root.", remedy="sudo; or from outside, without root: watch URL")
+    if not shutil.which("bpftrace"):
+        raise CannotRunHereError("bpftrace is not installed.", remedy=_PACKAGE)
+    said = subprocess.run(
+        ["bpftrace", "--version"], capture_output=True, text=True, timeout=_VERSION_WITHIN_S, check=False
+    ).stdout.strip()
+    version = re.search(r"(\d+)\.(\d+)", said)
+    if version is None or (int(version[1]), int(version[2])) < _LEAST_VERSION:
+        least = ".".join(map(str, _LEAST_VERSION))
+        raise CannotRunHereError(f"bpftrace is too old: {said}; {least} or later is needed.", remedy=_PACKAGE)
+    if _LOCKDOWN.exists() and "[confidentiality]" in _LOCKDOWN.read_text(encoding="ascii"):
+        raise CannotRunHereError(
+            "The kernel is locked down (confidentiality), and reads nothing for BPF programs.",
+            where=str(_LOCKDOWN),
+            remedy="boot with lockdown=integrity; or from outside: watch URL",
+        )
+
+
+class Tracer:
+    """A bpftrace that runs one program; its lines come by :meth:`line`."""
+
+    def __init__(self, program: str) -> None:
+        prefix = [] if _has_events(_TRACING) or _has_events(_OTHER_TRACING) else _MOUNTED
+        self._process = subprocess.Popen(
+            [*prefix, "bpftrace", "-f", "json", "-B", "line", "-e", program],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env={**os.environ, **_ENVIRONMENT},
+            start_new_session=True,  # Ctrl-C is ours: first comes the diagnosis
+            preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - one thread of ours reads a pipe, and holds no lock
+        )
+        self.pid = self._process.pid
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._errors: list[str] = []
+        self._readers = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._read_errors, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def line(self, timeout_s: float) -> str | None:
+        """Return the next line; None where none came in time.
+
+        Raises:
+            CannotRunHereError: bpftrace has ended.
+        """
+        try:
+            return self._lines.get(timeout=timeout_s)
+        except queue.Empty:
+            if self._process.poll() is not None and self._lines.empty():
+                raise self._ended() from None
+            return None
+
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """Return how long each program ran so far, and how often, while the kernel kept account; in program order."""
+        found = []
+        for name in _listed(Path(f"/proc/{self.pid}/fdinfo")):
+            try:
+                fields = dict(_FIELD.findall(name.read_text(encoding="ascii")))
+            except OSError:
+                continue
+            if "run_cnt" in fields:
+                found.append((int(fields["prog_id"]), int(fields["run_time_ns"]), int(fields["run_cnt"])))
+        return tuple((ran_ns, number) for _, ran_ns, number in sorted(set(found)))
+
+    def close(self) -> None:
+        """End bpftrace, and with it what it loaded."""
+        self._process.kill()
+        self._process.wait(_ENDS_WITHIN_S)
+        for reader in self._readers:
+            reader.join(_ENDS_WITHIN_S)
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            self._lines.put(line)
+
+    def _read_errors(self) -> None:
+        for line in self._process.stderr or ():
+            self._errors = [*self._errors, line][-_TAIL_LINES:]
+
+    def _ended(self) -> CannotRunHereError:
+        self._readers[1].join(_ENDS_WITHIN_S)
+        tail = "".join(self._errors)
+        if "tracepoint not found" in tail or "mount" in tail:
+            return CannotRunHereError(
+                "The kernel shows no system-call tracepoints.",
+                where=str(_TRACING),
+                remedy=f"a kernel with CONFIG_FTRACE_SYSCALLS, and tracefs: mount -t tracefs tracefs {_TRACING}",
+                tail=tail,
+            )
+        if "Operation not permitted" in tail or "bpf" in tail.lower():
+            return CannotRunHereError(
+                "The kernel refuses BPF programs.",
+                remedy="on the host as root, or in a container with CAP_BPF and CAP_PERFMON (CAP_SYS_ADMIN before 5.8)",
+                tail=tail,
+            )
+        return CannotRunHereError(f"bpftrace ended with status {self._process.returncode}.", tail=tail)
+
+
+class Accounting:
+    """The kernel's account of BPF programs' run time (bpf_stats), kept as long as this is open; since Linux 5.8."""
+
+    def __init__(self, here: Architecture) -> None:
+        attributes = (ctypes.c_uint32 * 1)(0)
+        self._descriptor: int = _LIBC.syscall(here.bpf, _BPF_ENABLE_STATS, ctypes.byref(attributes), 4)
+
+    @property
+    def works(self) -> bool:
+        """Whether the kernel keeps it."""
+        return self._descriptor >= 0
+
+    def close(self) -> None:
+        """End it."""
+        if self.works:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def check_namespace(tracer: Tracer, seen_as: int) -> None:
+    """Compare bpftrace's process id here with that which its program sees.
+
+    Raises:
+        BadInputError: They differ: process ids here are not the kernel's.
+    """
+    if seen_as != tracer.pid:
+        raise BadInputError(
+            "This is a container with a PID namespace of its own: the kernel has other process ids.",
+            remedy="watch on the host, or start the container with --pid=host",
+        )
+
+
+def _die_with(parent: int) -> Callable[[], None]:
+    def prepare() -> None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return prepare
+
+
+def _has_events(tracing: Path) -> bool:
+    return (tracing / "events").is_dir()
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

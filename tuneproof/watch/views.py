@@ -1,0 +1,99 @@
+"""What is shown while watching: a table that changes, plain lines, or JSON lines."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond, to_line
+from tuneproof.explain.parse.event_loop_summary import longest, summarise, told_of
+from tuneproof.watch.diagnosis import figures_of
+from tuneproof.wording import format_number, seconds, share
+
+_BARS: Final = " ▁▂▃▄▅▆▇█"
+_FIRST_EXPONENT: Final = 12  # 4 us
+_LAST_EXPONENT: Final = 30  # 1 s
+_NARROWEST_COLUMNS: Final = 100
+
+
+class View(Protocol):
+    """Shows seconds as they come."""
+
+    def show(self, made: tuple[LoopSecond, ...]) -> None:
+        """Show one second of all workers."""
+
+    def close(self) -> None:
+        """End."""
+
+
+class Lines:
+    """One line for each worker and second, in words or in JSON."""
+
+    def __init__(self, write: Callable[[str], None], *, json: bool) -> None:
+        self._write = write
+        self._line = to_line if json else plain_line
+
+    def show(self, made: tuple[LoopSecond, ...]) -> None:
+        """Show one second of all workers."""
+        for second in made:
+            self._write(self._line(second))
+
+    def close(self) -> None:
+        """Do nothing: every line was written at once."""
+
+
+class LiveTable:
+    """One line per worker, written over each second, with a histogram from 4 us to 1 s."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live.start()
+
+    def show(self, made: tuple[LoopSecond, ...]) -> None:
+        """Show one second of all workers."""
+        self._live.update(live_table(made), refresh=True)
+
+    def close(self) -> None:
+        """Take the table away: the diagnosis follows."""
+        self._live.stop()
+
+
+def plain_line(second: LoopSecond) -> str:
+    """Return a second in words."""
+    loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
+    told = "".join(f"; longest: {told_of(each)}" for each in longest(second.long)[:1])
+    return f"{second.at_s:.0f} s, worker {second.worker}: {figures_of(loop)}{told}"
+
+
+def live_table(made: tuple[LoopSecond, ...]) -> Table:
+    """Return the table of one second."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("worker", "nginx", "iterations/s", "busy", "p50", "p99", "longest", "4 us ... 1 s", "longest one"):
+        table.add_column(heading, justify="left" if heading in {"nginx", "longest one"} else "right", no_wrap=True)
+    for second in made:
+        loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
+        worst = longest(second.long)
+        table.add_row(
+            str(second.worker),
+            second.name,
+            format_number(second.iterations / second.lasted_s) if second.lasted_s else "",
+            share(round(loop.busy_share, 2)),
+            "" if loop.p50_s is None else seconds(loop.p50_s),
+            "" if loop.p99_s is None else seconds(loop.p99_s),
+            seconds(loop.longest_s),
+            bars(second.histogram),
+            told_of(worst[0]) if worst else "",
+        )
+    return table
+
+
+def bars(histogram: Mapping[int, int]) -> str:
+    """Return a histogram as a row of bars, one for each power of two; the first and the last hold what is beyond."""
+    counts = dict.fromkeys(range(_FIRST_EXPONENT, _LAST_EXPONENT + 1), 0)
+    for exponent, number in histogram.items():
+        counts[min(max(exponent, _FIRST_EXPONENT), _LAST_EXPONENT)] += number
+    most = max(counts.values()) or 1
+    # What occurs at all can be seen.
+    return "".join(_BARS[-(-number * (len(_BARS) - 1) // most)] for number in counts.values())

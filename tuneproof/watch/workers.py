@@ -1,0 +1,128 @@
+"""Finds nginx's workers among the processes of this machine, containers' included, by their titles and parents."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+
+PROC: Final = Path("/proc")
+# nginx names its processes itself (ngx_setproctitle), after its build: openresty and tengine keep "nginx", angie has
+# its own name.
+_MASTER: Final = re.compile(r"\S+: master process\b")
+_WORKER: Final = re.compile(r"\S+: worker process\b")
+_CONTAINER: Final = re.compile(r"[0-9a-f]{64}")
+_SHORT_ID: Final = 12
+_ENGINES: Final = ("docker", "podman", "nerdctl")
+_ASKING_S: Final = 10.0
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Worker:
+    """One process with an event loop."""
+
+    pid: int
+    name: str  # of the container, or of the program
+
+
+def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
+    """Return the workers of one nginx, also those that are shutting down.
+
+    Args:
+        wanted: A process id (of a master, a worker, or any program with an event loop) or a container's name or id;
+            empty: the only nginx that runs.
+        every: Whether all nginx of this machine are meant.
+
+    Raises:
+        BadInputError: There is none, or there are several to choose from.
+        CannotRunHereError: A container is named, and no engine's command line is there to look it up.
+    """
+    masters = {pid for pid in _pids() if _MASTER.match(_title(pid))}
+    if wanted and not wanted.isdecimal():
+        namespace = _namespace(_container(wanted))
+        masters = {pid for pid in masters if _namespace(pid) == namespace}
+        name = wanted[:_SHORT_ID] if _CONTAINER.fullmatch(wanted) else wanted
+        return _named(_workers_of(masters), name) or _none(f"The container {wanted} runs no nginx.")
+    if wanted:
+        pid = int(wanted)
+        if not (PROC / wanted).is_dir():
+            _none(f"There is no process {pid}.")
+        if pid in masters:
+            return _named(_workers_of({pid})) or _none(f"The master process {pid} has no workers.")
+        return _named([pid])
+    if len(masters) > 1 and not every:
+        listed = ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(masters))
+        raise BadInputError(f"Several nginx run here: {listed}.", remedy="name a PID or a container, or use --all")
+    return _named(_workers_of(masters)) or _none("No nginx was found.")
+
+
+def _none(what: str) -> tuple[Worker, ...]:
+    raise BadInputError(
+        what, remedy="start it, or name a PID or a container; inside a container only its own processes are seen"
+    )
+
+
+def _named(pids: list[int], name: str = "") -> tuple[Worker, ...]:
+    return tuple(Worker(pid=pid, name=name or _name(pid)) for pid in sorted(pids))
+
+
+def _workers_of(masters: set[int]) -> list[int]:
+    return [pid for pid in _pids() if _WORKER.match(_title(pid)) and _parent(pid) in masters]
+
+
+def _pids() -> Iterator[int]:
+    return (int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal())
+
+
+def _title(pid: int) -> str:
+    return _read(pid, "cmdline").split("\0")[0]
+
+
+def _parent(pid: int) -> int:
+    # The command's name is in brackets, and may hold any character.
+    fields = _read(pid, "stat").rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _namespace(pid: int) -> str:
+    try:
+        return str((PROC / str(pid) / "ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _name(pid: int) -> str:
+    found = _CONTAINER.search(_read(pid, "cgroup"))
+    return found[0][:_SHORT_ID] if found else _read(pid, "comm").strip()
+
+
+def _read(pid: int, name: str) -> str:
+    """Return a file of a process; empty where it has ended."""
+    try:
+        return (PROC / str(pid) / name).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _container(name: str) -> int:
+    engines = [engine for engine in _ENGINES if shutil.which(engine)]
+    if not engines:
+        raise CannotRunHereError(
+            f"No command that knows the container {name} is here ({', '.join(_ENGINES)}).",
+            remedy="name the process id of its nginx's master instead",
+        )
+    for engine in engines:
+        asked = subprocess.run(
+            [engine, "inspect", "--format", "{{.State.Pid}}", "--", name],
+            capture_output=True,
+            text=True,
+            timeout=_ASKING_S,
+            check=False,
+        )
+        if asked.returncode == 0 and asked.stdout.strip() not in {"", "0"}:
+            return int(asked.stdout)
+    raise BadInputError(f"There is no running container {name}.", where=", ".join(engines))
