@@ -19,7 +19,7 @@ from tuneproof.explain.diagnosis.render import lines, to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import Source
-from tuneproof.explain.parse import error_log
+from tuneproof.explain.parse import error_log, event_loop, event_loop_summary
 from tuneproof.explain.parse.access_log import figures as log_figures
 from tuneproof.explain.parse.access_log.guess import guess_format
 from tuneproof.explain.parse.access_log.log_format import compile_format
@@ -146,6 +146,13 @@ def _pidstat(content: bytes) -> None:
     told(pidstat_figures.figures(pidstat.report(_text(content))))
 
 
+def _event_loops(content: bytes) -> None:
+    recording = event_loop.parse(_text(content))
+    loops = event_loop_summary.summarise(recording)
+    require(sum(len(loop.long) for loop in loops) == sum(len(each.long) for each in recording.seconds), "lost some")
+    told(event_loop_summary.figures(loops))
+
+
 def _error_log(content: bytes) -> None:
     log = error_log.parse(_text(content).split("\n"))
     require(sum(log.levels.values()) == log.messages, "messages without a level")
@@ -211,6 +218,7 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "status": _status,
     "schedstat": _schedstat,
     "pidstat": _pidstat,
+    "event-loops": _event_loops,
     "ss": partial(_sockets, ss_text.parse),
     "ab": partial(_load_run, ab.parse),
     "wrk": partial(_load_run, wrk.parse),

@@ -9,6 +9,7 @@ from tests.fuzz.parsers import FILE_END
 from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tests.support.configurations import CASES
 from tests.unit.explain.parse import test_error_log as of_errors
+from tests.unit.explain.parse import test_event_loop as of_loops
 from tests.unit.explain.parse.access_log import test_access_log as of_logs
 from tests.unit.explain.parse.access_log import test_guess as of_guess
 from tests.unit.explain.parse.load_tools import test_ab as of_ab
@@ -87,6 +88,7 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "status": _PROCESSES,
     "schedstat": _SCHEDSTATS,
     "pidstat": _PIDSTATS,
+    "event-loops": (of_loops.TEXT,),
     "ss": _SOCKETS,
     "ab": _ABS,
     "wrk": _WRKS,

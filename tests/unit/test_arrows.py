@@ -24,6 +24,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.report": (*GROUND, "tuneproof.report"),
     "tuneproof.proof": (*PARSERS, "tuneproof.lab", "tuneproof.report.results", "tuneproof.proof"),
     "tuneproof.catalogue": (*GROUND, "tuneproof.explain", "tuneproof.lab", "tuneproof.proof", "tuneproof.catalogue"),
+    "tuneproof.watch": (*GROUND, "tuneproof.explain", "tuneproof.watch"),
     "tuneproof.yours": (
         *GROUND,
         "tuneproof.audit",
@@ -40,6 +41,7 @@ OURS: Final = ("tuneproof", "fixtures", "tools", "tests", "images")
 NOT_THEIRS: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.explain": ("docker", "pytest", "testcontainers"),
     "tuneproof.audit": ("docker", "pytest", "testcontainers"),
+    "tuneproof.watch": ("docker", "pytest", "testcontainers"),
     "tuneproof.report": ("docker", "pytest", "testcontainers"),
     "tuneproof.proof": ("docker", "pytest", "testcontainers"),
     "tuneproof.catalogue": ("docker", "pytest", "testcontainers"),

@@ -10,6 +10,7 @@ SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
 SAMPLES = {
     Kind.ERROR_LOG: "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed\n",
     Kind.CAPTURE: "\x0a\x0d\x0d\x0a",
+    Kind.EVENT_LOOPS: '{"event_loop_recording": 1, "began": "2026-11-23T17:00:00+00:00"}\n',
     Kind.NSTAT_JSON: '{"kernel":{"IpInReceives":1128,"TcpExtListenOverflows":3}}\n',
     Kind.WRK2: (
         "Running 10s test @ http://10.0.0.1/\n  2 threads and 10 connections\n"

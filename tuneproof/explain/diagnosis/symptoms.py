@@ -11,6 +11,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
+from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.error_log import Event
@@ -52,6 +53,7 @@ def shows_enough(evidence: EvidenceSet) -> bool:
     seen += [run.content.requests or 0 for run in evidence.load_runs]
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
+    seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
     whole_hosts = (evidence.counters, evidence.sockets, evidence.softnet, evidence.processes, evidence.pidstat)
     return any(whole_hosts) or max(seen, default=0) >= ENOUGH
 
@@ -66,6 +68,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             if number := named.content.of(event):
                 yield Reason(text=f"nginx's error log, {event.value}: {number}.", file=named.name)
     yield from departures(evidence)
+    yield from _of_event_loops(evidence)
     for run in evidence.load_runs:
         for text in _of_load(run.content):
             yield Reason(text=text, file=run.name)
@@ -100,6 +103,13 @@ def _of_load(run: LoadRun) -> Iterator[str]:
         if took_ms is not None and took_ms >= SLOW_S * 1000:
             yield f"{run.tool}: {who} {seconds(took_ms / 1000)} or longer."
             break
+
+
+def _of_event_loops(evidence: EvidenceSet) -> Iterator[Reason]:
+    for recording in evidence.event_loops:
+        for sign in signs(recording.content):
+            if not sign.is_stall:
+                yield Reason(text=sign.text, file=recording.name)
 
 
 def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:

@@ -7,6 +7,7 @@ nobody else.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import UnionType
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from tuneproof.explain.parse.lines import lines
@@ -152,7 +153,7 @@ def _checked(record: _Record) -> _Record:
         TypeError: One is not.
     """
     for name, hint in get_type_hints(type(record)).items():
-        wanted = get_args(hint) or (hint,)
+        wanted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
         value = getattr(record, name)
         if not {int, float, str}.isdisjoint(wanted) and not isinstance(
             value, (*wanted, int) if float in wanted else wanted

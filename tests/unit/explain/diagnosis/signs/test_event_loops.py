@@ -1,0 +1,93 @@
+"""What a recording of event loops says of each worker, in ``watch`` and in ``explain``."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.explain.parse.test_event_loop import IDLE, SECOND, STALL, TEXT
+from tuneproof.explain.diagnosis.causes import event_loop_stall
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.diagnosis.signs.event_loops import LoopSign, signs
+from tuneproof.explain.parse.event_loop import LongIteration, LoopRecording, LoopSecond, parse
+from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, summarise
+from tuneproof.watch.diagnosis import diagnosis
+
+FULL = replace(STALL, events=200, took_s=0.008, called_s=0.004, waited_s=0.0)
+
+
+def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
+    """Summed up."""
+    return summarise(LoopRecording(began="", seconds=seconds))
+
+
+def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
+    """What is said of a worker with these long iterations in ten seconds."""
+    second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # of its own fields
+    return [(sign.reason, sign.verdict) for sign in signs(loops(second))]
+
+
+@pytest.mark.parametrize(
+    ("long", "expected"),
+    [
+        ((), []),
+        ((STALL,) * 20, []),
+        ((STALL,) * 40, [(Reason.CALLS, CauseVerdict.FOUND)]),
+        ((replace(STALL, called_s=0.001),) * 40, [(Reason.COMPUTING, CauseVerdict.FOUND)]),
+        ((replace(STALL, blocked_s=0.03),) * 40, [(Reason.BLOCKED, CauseVerdict.FOUND)]),
+        ((replace(STALL, took_s=0.15, called_s=0.14),), [(Reason.CALLS, CauseVerdict.RARE)]),
+        ((replace(STALL, took_s=0.5, blocked_s=0.45),), [(Reason.BLOCKED, CauseVerdict.FOUND)]),
+        ((replace(STALL, waited_s=0.039),) * 40, [(Reason.STARVED, CauseVerdict.FOUND)]),
+        ((replace(STALL, waited_s=0.0, took_s=0.01, stopped_s=0.0099),), [(Reason.STOPPED, CauseVerdict.FOUND)]),
+        ((FULL,) * 400, [(Reason.MANY_EVENTS, CauseVerdict.FOUND)]),
+        ((*(replace(STALL, called_s=None),) * 30, *(STALL,) * 10), [(Reason.CALLS, CauseVerdict.FOUND)]),
+    ],
+    ids=["none", "few", "many", "computing", "blocked", "one-150-ms", "one-500-ms", "starved", "stopped-10-ms",
+         "full", "sampled"],
+)  # fmt: skip
+def test_what_is_said(long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]) -> None:
+    """A tenth of all moments late by 5 ms, or a hundredth by 100 ms; any stop; the rest is nobody's complaint."""
+    assert said(*long) == expected
+
+
+@pytest.mark.parametrize(("run_s", "wait_s", "is_said"), [(3.0, 3.0, True), (5.0, 1.0, False), (0.1, 0.2, False)])
+def test_waiting_for_a_cpu_before_iterations(run_s: float, wait_s: float, *, is_said: bool) -> None:
+    """Schedstat tells it; of an idle worker nobody would notice."""
+    assert said(run_s=run_s, wait_s=wait_s) == [(Reason.STARVED, CauseVerdict.FOUND)] * is_said
+
+
+def test_the_stalled_one_of_two_workers_is_named() -> None:
+    """With what it spends its time on."""
+    (sign,) = signs(loops(SECOND, IDLE))
+    assert isinstance(sign, LoopSign)
+    assert sign.text == (
+        "Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, the longest 38 ms for this "
+        "alone; 33 % of new events wait 5 ms or longer. 57 % in readv 8 MiB each on upstream 10.0.0.3:8000, 28 % in "
+        "pwritev 6 MiB each on /var/cache/nginx/proxy_temp/1, 10 % in user space, 5 % waiting for a CPU."
+    )
+
+
+def test_the_diagnosis_of_watch() -> None:
+    """Found, the longest, what to do, what is ruled out; and nothing of a healthy one."""
+    told = list(diagnosis(loops(SECOND, IDLE)))
+    assert told[0].startswith("Found: Worker 4711 stalls")
+    assert told[-2].startswith("  Next: bound what one")
+    assert told[-1] == (
+        "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
+    )
+    assert next(iter(diagnosis(loops(IDLE)))) == "No problem found in the event loops."
+    assert next(iter(diagnosis(()))).startswith("No iteration of an event loop was seen")
+
+
+def test_explain_weighs_the_recording() -> None:
+    """A stall is found by it, a starved worker is doubtful, and a quiet loop overrules what merely fits."""
+
+    def verdict(*seconds: LoopSecond) -> CauseVerdict:
+        named = Named(name="loops.json", content=loops(*seconds))
+        return event_loop_stall.assess(EvidenceSet(event_loops=(named,))).verdict
+
+    assert verdict(*parse(TEXT).seconds) is CauseVerdict.FOUND
+    assert verdict(IDLE) is CauseVerdict.RULED_OUT
+    assert verdict(replace(SECOND, long=(replace(STALL, took_s=0.15),), lasted_s=10.0)) is CauseVerdict.RARE
+    starved = replace(SECOND, long=(replace(STALL, waited_s=0.039),) * 40)
+    assert verdict(starved) is CauseVerdict.RULED_OUT

@@ -1,0 +1,148 @@
+"""Recordings of event loops: written, read again, summed up."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tuneproof.explain.parse import event_loop
+from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopRecording, LoopSecond
+from tuneproof.explain.parse.event_loop_summary import Reason, figures, parts, summarise, told_of
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+HEADER = event_loop.header("2026-11-23T17:00:00+00:00")
+STALL = LongIteration(
+    at_s=0.5,
+    took_s=0.04,
+    events=4,
+    waited_s=0.002,
+    blocked_s=0.0,
+    stopped_s=0.0,
+    called_s=0.034,
+    read_bytes=8 << 20,
+    written_bytes=6 << 20,
+    longest_call="pwritev",
+    longest_on="/var/cache/nginx/proxy_temp/1",
+    longest_s=0.001,
+)
+SECOND = LoopSecond(
+    at_s=1.0,
+    lasted_s=1.0,
+    worker=4711,
+    name="nginx",
+    iterations=1010,
+    busy_s=0.6,
+    histogram={16: 1000, 25: 10},
+    read_bytes=101_000,
+    written_bytes=202_000,
+    run_s=0.5,
+    wait_s=0.02,
+    calls=(
+        Call(name="readv", on="upstream 10.0.0.3:8000", took_s=0.2, moved_bytes=80 << 20),
+        Call(name="pwritev", on="/var/cache/nginx/proxy_temp/1", took_s=0.1, moved_bytes=60 << 20),
+    ),
+    long=(STALL,) * 10,
+)
+IDLE = replace(
+    SECOND, worker=4712, iterations=50, busy_s=0.003, histogram={16: 50}, calls=(), long=(), read_bytes=None,
+    written_bytes=None, run_s=None, wait_s=None,
+)  # fmt: skip
+TEXT = "\n".join([HEADER, *map(event_loop.to_line, (SECOND, IDLE)), event_loop.note_line("2 events lost"), ""])
+
+
+def test_what_was_written_is_read() -> None:
+    """To the last digit, notes included."""
+    read = event_loop.parse(TEXT)
+    assert read == LoopRecording(began="2026-11-23T17:00:00+00:00", seconds=(SECOND, IDLE), notes=("2 events lost",))
+
+
+@pytest.mark.parametrize("cut", range(len(HEADER) + 1, len(TEXT) - 1, 97))
+def test_a_recording_that_was_cut_short_is_read_as_far_as_it_goes(cut: int) -> None:
+    """Its writer was killed: what was whole counts, and the cut is told unless it fell between two lines."""
+    read = event_loop.parse(TEXT[:cut])
+    whole = TEXT[:cut].count("\n") - 1
+    assert len(read.seconds) <= whole + 1
+    assert read.notes or TEXT[cut] == "\n" or TEXT[cut - 1] == "\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace('recording": 1', 'recording": 2'), "line 1.*version 2"),
+        (lambda text: text.replace('"iterations":1010', '"iterations":"1010"'), "line 2.*iterations: '1010'"),
+        (lambda text: text.replace('"busy_s":0.6', '"busy_s":NaN'), "line 2.*NaN"),
+        (lambda text: text.replace('"busy_s":0.6', '"busy_s":1e300'), "line 2.*busy_s"),
+        (lambda text: text.replace('"events":4', '"events":true'), "line 2.*events: True"),
+        (lambda text: text.replace('"worker":4711,', ""), "line 2.*worker"),
+        (lambda _: "", "found nothing"),
+    ],
+)
+def test_a_recording_that_is_none_is_refused(change: Callable[[str], str], said: str) -> None:
+    """With the line and the field."""
+    with pytest.raises(MalformedEvidenceError) as caught:
+        event_loop.parse(change(TEXT))
+    assert re.search(said, str(caught.value))
+
+
+def test_figures_of_each_worker() -> None:
+    """Percentiles are exact from 5 ms up, below it the upper end of a power of two; bytes are per iteration."""
+    busy, idle = summarise(event_loop.parse(TEXT))
+    assert (busy.worker, busy.iterations, busy.busy_share, busy.longest_s) == (4711, 1010, 0.6, 0.04)
+    assert busy.p50_s == 2**17 / 1e9
+    assert busy.p99_s == 2**17 / 1e9
+    assert (busy.read_per_iteration_bytes, busy.written_per_iteration_bytes) == (100, 200)
+    assert busy.cpu_wait_share == pytest.approx(0.02 / 0.52)
+    assert idle.read_per_iteration_bytes is None
+    assert idle.cpu_wait_share is None
+    (fewer,) = summarise(LoopRecording(began="", seconds=(replace(SECOND, histogram={16: 900, 25: 10}),)))
+    assert fewer.p99_s == 0.04
+    told = {(figure.of, figure.key): figure.value for figure in figures((busy, idle))}
+    assert told["worker 4711", "long_iterations"] == 10
+    assert told["worker 4712", "busy_pct"] == pytest.approx(0.3)
+
+
+def test_how_many_moments_meet_a_long_iteration() -> None:
+    """Ten iterations whose own part is 38 ms: from 330 ms of a second one waits 5 ms or longer, from 380 ms at all."""
+    (busy, _) = summarise(event_loop.parse(TEXT))
+    assert busy.late_share(0.005, Reason.CALLS) == pytest.approx(0.33)
+    assert busy.late_share(0.005, Reason.STARVED) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "reasons"),
+    [
+        ({}, {Reason.CALLS: 0.038}),
+        ({"called_s": 0.001}, {Reason.COMPUTING: 0.038}),
+        ({"called_s": None}, {Reason.UNTIMED: 0.038}),
+        ({"blocked_s": 0.03}, {Reason.BLOCKED: 0.038}),
+        ({"events": 400}, {Reason.MANY_EVENTS: 0.038}),
+        ({"waited_s": 0.036, "called_s": 0.003}, {Reason.STARVED: 0.036}),
+        ({"waited_s": 0.0, "stopped_s": 0.039}, {Reason.STOPPED: 0.039}),
+        ({"waited_s": 0.02}, {Reason.STARVED: 0.02, Reason.CALLS: 0.02}),
+    ],
+)
+def test_what_made_an_iteration_long(change: dict[str, Any], reasons: dict[Reason, float]) -> None:
+    """Each reason that alone would have; time without a CPU is nobody's reading or writing."""
+    assert parts(replace(STALL, **change)) == pytest.approx(reasons)
+
+
+def test_what_long_iterations_spent_their_time_on() -> None:
+    """The largest part first; those whose calls were timed speak for all."""
+    (busy, _) = summarise(event_loop.parse(TEXT))
+    assert busy.spent(busy.long) == (
+        "57 % in readv 8 MiB each on upstream 10.0.0.3:8000, 28 % in pwritev 6 MiB each on "
+        "/var/cache/nginx/proxy_temp/1, 10 % in user space, 5 % waiting for a CPU"
+    )
+    untimed = replace(STALL, called_s=None)
+    (half,) = summarise(LoopRecording(began="", seconds=(replace(SECOND, long=(STALL, untimed)),)))
+    assert "57 % in readv 80 MiB each" in half.spent(half.long)
+
+
+def test_one_iteration_in_words() -> None:
+    """How long, why, the longest call, what was moved."""
+    assert told_of(STALL) == (
+        "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "
+        "wrote 6 MiB; 4 events"
+    )

@@ -1,0 +1,142 @@
+"""What bpftrace prints becomes seconds of workers."""
+
+import json
+
+from tuneproof.explain.parse.event_loop import LoopSecond
+from tuneproof.explain.parse.event_loop_summary import Reason, parts
+from tuneproof.watch.collector import Collector
+from tuneproof.watch.program import X86_64
+
+WORKER = 4711
+START_NS = 5_000_000_000
+READV, PWRITEV, OPENAT = 19, 296, 257
+
+
+def collector(*, timed: int = 1, every: int = 1, detailed: frozenset[int] = frozenset({WORKER})) -> Collector:
+    """A collector of one worker that runs half of the time; the recording began a second before it was started."""
+    clock = iter(range(100))
+    return Collector(
+        names={WORKER: "nginx"},
+        detailed=detailed,
+        every=every,
+        timed=timed,
+        here=X86_64,
+        targets=lambda _, numbers: {number: f"file {number}" for number in numbers if number < 100},
+        run_times=lambda _: (0.5 * (tick := next(clock)), 0.1 * tick),
+        origin_ns=START_NS - 1_000_000_000,
+    )
+
+
+def printed(text: str) -> str:
+    """A line of printf."""
+    return json.dumps({"type": "printf", "data": text})
+
+
+def mapped(name: str, **entries: object) -> str:
+    """A map, its keys without the at sign."""
+    return json.dumps(
+        {"type": "map", "data": {f"@{name}": {key[1:].replace("_", ","): each for key, each in entries.items()}}}
+    )
+
+
+def second(of: Collector, number: int, *lines: str) -> tuple[LoopSecond, ...]:
+    """Feed what is printed in one second, and its end."""
+    for line in lines:
+        assert of.feed(line) == ()
+    return of.feed(printed(f"second {START_NS + number * 1_000_000_000}"))
+
+
+def histogram(**counts: int) -> str:
+    """A histogram of the worker by exponent."""
+    buckets = [{"min": 1 << int(name[1:]), "max": (2 << int(name[1:])) - 1, "count": n} for name, n in counts.items()]
+    return json.dumps({"type": "hist", "data": {"@took": {str(WORKER): buckets}}})
+
+
+def begun(**options: object) -> Collector:
+    """A collector whose program runs."""
+    made = collector(**options)  # type: ignore[arg-type]  # passed on as they are
+    assert made.feed(printed(f"began 99 {START_NS}")) == ()
+    assert made.began_as == 99
+    return made
+
+
+def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int = 30_000_000) -> str:
+    """An iteration of 40 ms: 2 ms without a CPU, 3 ms asleep."""
+    return printed(f"long {WORKER} {start} 40000000 4 2000000 3000000 0 {called} 8388608 4096 1000000 {which} {on}")
+
+
+def test_a_second_is_what_was_added_since_the_one_before() -> None:
+    """Bpftrace prints totals: of the histogram, of time, of bytes; and /proc has totals as well."""
+    of = begun()
+    first = second(of, 1, histogram(e16=10), mapped("busy", _4711=2_000_000), mapped("read", _0=0, _4711=500))
+    again = second(of, 2, histogram(e16=15, e20=1), mapped("busy", _4711=5_000_000), mapped("read", _4711=900))
+    (one,), (two,) = first, again
+    assert (one.at_s, one.lasted_s, one.iterations, one.busy_s, one.read_bytes) == (2.0, 1.0, 10, 0.002, 500)
+    assert (two.at_s, two.iterations, two.busy_s, two.read_bytes) == (3.0, 6, 0.003, 400)
+    assert two.histogram == {16: 5, 20: 1}
+    assert (two.run_s, two.wait_s) == (0.5, 0.1)
+
+
+def test_a_long_iteration_has_its_parts_and_its_file() -> None:
+    """Times in seconds since the recording's start; what the kernel calls by number has a name."""
+    of = begun()
+    (one,) = second(
+        of, 1, long(), mapped("calls_ns", _4711_19_7=20_000_000, _0_0_0=0), mapped("calls_bytes", _4711_19_7=8_388_608)
+    )
+    (iteration,) = one.long
+    assert (iteration.at_s, iteration.took_s, iteration.events) == (1.0, 0.04, 4)
+    assert (iteration.waited_s, iteration.blocked_s, iteration.called_s) == (0.002, 0.003, 0.03)
+    assert (iteration.longest_call, iteration.longest_on, iteration.read_bytes) == ("readv", "file 7", 8_388_608)
+    (call,) = one.calls
+    assert (call.name, call.on, call.took_s, call.moved_bytes) == ("readv", "file 7", 0.02, 8_388_608)
+    (after,) = second(of, 2)
+    assert (after.long, after.calls) == ((), ())
+
+
+def test_a_path_is_told_by_its_own_line() -> None:
+    """The program passes a pointer, and prints the slowest paths; a name with blanks stays whole."""
+    of = begun()
+    path = printed(f"path {WORKER} {OPENAT} 20000000 /mnt/slow disk/a b")
+    shorter = printed(f"path {WORKER} {OPENAT} 2000000 /other")
+    (one,) = second(of, 1, path, shorter, long(which=OPENAT, on=0x7F0012345678))
+    assert one.long[0].longest_on == "/mnt/slow disk/a b"
+
+
+def test_calls_that_were_not_timed_are_not_told_as_none() -> None:
+    """Neither of a worker whose calls are not timed, nor of an iteration that was left out."""
+    (one,) = second(begun(detailed=frozenset()), 1, long(called=0))
+    assert one.long[0].called_s is None
+    assert one.read_bytes is None
+    of = begun(timed=4)
+    (two,) = second(of, 1, long(start=START_NS & ~0x3F), long(start=START_NS & ~0x3F | 0x10), mapped("read", _4711=10))
+    assert [each.called_s for each in two.long] == [0.03, None]
+    assert two.read_bytes == 40
+
+
+def test_short_iterations_of_which_one_in_many_was_counted_stand_for_all() -> None:
+    """Their number and their time."""
+    (one,) = second(begun(every=16), 1, histogram(e14=10), mapped("busy", _4711=1_000_000))
+    assert (one.iterations, one.busy_s) == (160, 0.016)
+
+
+def test_lost_events_are_counted_and_other_lines_are_none() -> None:
+    """Bpftrace prints blank lines, and a path may be no JSON."""
+    of = begun()
+    for line in (
+        "",
+        "\n",
+        '{"type": "printf", "data": "path 1 \x01',
+        '{"type": "attached_probes", "data": {"probes": 9}}',
+    ):
+        assert of.feed(line) == ()
+    of.feed('{"type": "lost_events", "data": {"events": 3}}')
+    assert of.lost_events == 3
+
+
+def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_no_stall() -> None:
+    """SIGSTOP interrupts epoll_wait, which returns -EINTR: no events, and the time is that of the stop."""
+    of = begun()
+    stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0")
+    (one,) = second(of, 1, stop)
+    assert one.long[0].events == 0
+    assert parts(one.long[0]) == {Reason.STOPPED: 1.0}
