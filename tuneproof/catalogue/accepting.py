@@ -38,7 +38,7 @@ def _spread(connections: Sequence[Connection]) -> Figures:
 
 def _burst(rig: Rig) -> Figures:
     """Let many clients wait in the accept queue, silently; count how many of them each wait for events brings."""
-    _, calls = rig.behind_stopped_workers(Flow(connections=BURST, requests=0, hold_s=1.0))
+    calls = rig.behind_stopped_workers(BURST)
     accepts = calls["accept4"]
     return {
         "accepts_per_wait": (accepts.made - accepts.failed) / max(calls["epoll_wait"].made, 1),
@@ -68,33 +68,32 @@ def _workers_on_all_cpus(rig: Rig) -> Figures:
 
 def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
     # The last worker has been forked once the number rests.
-    rig.wait(0.2)
-    workers = len(rig.workers())
+    workers = rig.steady(lambda: len(rig.workers()))
     return {"workers": workers, "workers_per_cpu": workers / allowed_cpus, "online_cpus": rig.online_cpus()}
 
 
 def _hold_many(rig: Rig) -> Figures:
     """Let more clients than there are slots ask for what is never finished; count those that are answered."""
-    held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, timeout_s=1.0))
+    held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, stays=True))
     return {"clients_served": statuses(held, 200)}
 
 
 def _beside_idle(rig: Rig) -> Figures:
     """Let clients keep connections that rest, more than there is room for, and others come."""
-    return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", hold_s=1.5, timeout_s=2.0))
+    return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", stays=True))
 
 
 def _beside_busy(rig: Rig) -> Figures:
     """Let as many clients be in the middle of a download, and others come."""
     reading = Flow(
-        connections=2 * SLOTS, path="/4000000.bin", read_bytes_per_s=4000, receive_buffer_bytes=4096, timeout_s=2.0
+        connections=2 * SLOTS, path="/4000000.bin", read_bytes_per_s=4000, receive_buffer_bytes=4096, stays=True
     )
     return _beside(rig, reading)
 
 
 def _beside(rig: Rig, first: Flow) -> Figures:
-    # The others come when the first ones stand: a flow whose first step is to rest.
-    done = rig.flows(first, Flow(connections=NEWCOMERS, path="/ok", close=True, wait_s=0.7, timeout_s=0.7))
+    # The others come when the first ones stand.
+    done = rig.flows(first, Flow(connections=NEWCOMERS, path="/ok", close=True))
     refused = NEWCOMERS - statuses(done[1], 200)
     return {"refused_share": refused / NEWCOMERS, "first_ended": sum(one.closed_by_server for one in done[0])}
 
@@ -102,9 +101,7 @@ def _beside(rig: Rig, first: Flow) -> Figures:
 def _read_files(rig: Rig) -> Figures:
     """Let clients read large files slowly; each takes a socket and a file."""
     readers = rig.flow(
-        Flow(
-            connections=READERS, path="/4000000.bin", read_bytes_per_s=20_000, receive_buffer_bytes=4096, timeout_s=1.0
-        )
+        Flow(connections=READERS, path="/4000000.bin", read_bytes_per_s=20_000, receive_buffer_bytes=4096, stays=True)
     )
     return {"served": statuses(readers, 200), "failed": READERS - statuses(readers, 200)}
 

@@ -9,7 +9,6 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, more, usual
 from tuneproof.lab.load.counted import Figures
-from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
@@ -32,28 +31,16 @@ _CLOSING: Final = written_config(
 
 def _closed() -> Flow:
     """Return connections that nginx closes first: the client waits for it."""
-    return Flow(connections=CLOSED, at_once=10, close=True, hold_s=10.0)
+    return Flow(connections=CLOSED, at_once=10, close=True, awaits_end=True)
 
 
 def _closed_by_nginx(rig: Rig) -> Figures:
     """Let nginx close connections first; some clients then keep their end open. Count what is left a little later."""
     port = rig.fresh_port(PORTS)
-
-    def all_closed() -> bool:
-        local = rig.sockets(port).local
-        return local.get("TIME-WAIT", 0) >= CLOSED and not local.get("ESTAB", 0)
-
-    def later() -> SocketFigures:
-        rig.wait_until(all_closed, "did not close all connections")
+    with rig.standing(Flow(connections=HALF_CLOSED, close=True, stays=True), _closed(), port=port):
+        rig.wait_until(lambda: not rig.sockets(port).local.get("ESTAB", 0), "did not close all connections")
         rig.wait(LATER_S)
-        return rig.sockets(port)
-
-    left = rig.during(
-        Flow(connections=HALF_CLOSED, close=True, linger_s=LATER_S + 1.5),
-        _closed(),
-        read=later,
-        port=port,
-    )
+        left = rig.sockets(port)
     return _left(left)
 
 
@@ -87,9 +74,10 @@ def _fast_open(rig: Rig) -> Figures:
     """Let one client come again and again, with its request in the SYN where the server takes it."""
     before = rig.counters()["TcpExt.TCPFastOpenPassive"]
     done = rig.flow(Flow(connections=FAST_OPENS + 1, at_once=1, close=True, fast_open=True))
+    answered = rig.ok(done, requests=FAST_OPENS + 1)
     used = rig.counters()["TcpExt.TCPFastOpenPassive"] - before
     # The first one asks for the cookie.
-    return {"fast_open_share": min(used / FAST_OPENS, 1.0), "ok": statuses(done, 200)}
+    return {"fast_open_share": min(used / FAST_OPENS, 1.0), "ok": answered}
 
 
 _FIN_TIMEOUT: Final = "net.ipv4.tcp_fin_timeout"

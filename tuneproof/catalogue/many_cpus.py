@@ -6,12 +6,10 @@ reuseport on 36 cores; and worker_processes auto of every tuning list
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.catalogue.advice import MANY_CPUS, Advice, RunConditions
-from tuneproof.lab.load.base import Outcome
-from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation, HttpRecord
+from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
@@ -21,36 +19,9 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 CONTENTION_THRESHOLD: Final = 1.2
 GAIN_THRESHOLD: Final = 1.1
-BUSY: Final = 0.5
-"""A load that leaves nginx more of its CPUs' time than this says nothing of what limits it."""
 _CLIENTS_PER_CPU: Final = 16
 
 _AUTO: Final = "every tuning list: worker_processes auto, one worker for each CPU"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BusyLoad(HttpLoad):
-    """HTTP load that must keep nginx busy.
-
-    Attributes:
-        busy_cpus: The CPU time that nginx's workers must use at least, in seconds per second.
-    """
-
-    busy_cpus: float
-
-    def observe(self, outcome: Outcome[HttpRecord]) -> HttpObservation:
-        """Return the observation of a run.
-
-        Raises:
-            ValueError: The generators were too slow for nginx.
-        """
-        met = super().observe(outcome)
-        if met.worker_cpu_share < self.busy_cpus:
-            raise ValueError(
-                f"the load generators kept nginx busy for {met.worker_cpu_share:.1f} CPUs' time only, "
-                f"and {self.busy_cpus:.1f} are needed"
-            )
-        return met
 
 
 def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -> Arm[HttpObservation]:
@@ -62,13 +33,12 @@ def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -
         cpus: How many CPUs nginx has.
         new_connections: Whether each request comes on a connection of its own.
     """
-    load = BusyLoad(
+    load = HttpLoad(
         tool=WRK,
         path=STATIC_PATH,
         concurrency=_CLIENTS_PER_CPU * cpus,
         threads=cpus,
         keep_alive=not new_connections,
-        busy_cpus=BUSY * min(config.worker_processes, cpus),
     )
     return Arm(name=name, subject=Subject(name=name, config=config, cpus=CpuShare.MANY), plan=load)
 

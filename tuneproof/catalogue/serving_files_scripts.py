@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures
-from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 
@@ -40,8 +40,10 @@ def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
 def segments(rig: Rig) -> Figures:
     """Ask for a small file many times; count the segments that the subject sends."""
     rig.flow(Flow(path=SMALL))
+    rig.rest()
     before = rig.counters()["Tcp.OutSegs"]
-    rig.flow(Flow(path=SMALL, requests=REQUESTS))
+    rig.ok(rig.flow(Flow(path=SMALL, requests=REQUESTS)), requests=REQUESTS)
+    rig.rest()
     return {"segments_per_request": (rig.counters()["Tcp.OutSegs"] - before) / REQUESTS}
 
 
@@ -57,9 +59,11 @@ def grow(rig: Rig) -> Figures:
 def switches(rig: Rig) -> Figures:
     """Ask for a large file many times; count how often the worker waited for something."""
     rig.flow(Flow(path=LARGE, requests=2))
+    rig.rest()
     before = rig.workers()[0].voluntary_switches
-    done = rig.flow(Flow(path=LARGE, requests=REQUESTS))
-    return {"waits": rig.workers()[0].voluntary_switches - before, "ok": statuses(done, 200)}
+    answered = rig.ok(rig.flow(Flow(path=LARGE, requests=REQUESTS)), requests=REQUESTS)
+    rig.rest()
+    return {"waits": rig.workers()[0].voluntary_switches - before, "ok": answered}
 
 
 def compressed(rig: Rig) -> Figures:

@@ -56,9 +56,7 @@ def _resumed(rig: Rig) -> Figures:
 def _resumed_after_reload(rig: Rig) -> Figures:
     """Go on with sessions after a reload."""
     rig.tls_connect(HANDSHAKES, port=TLS_PORT, path=SMALL)
-    rig.reload()
-    # The old worker may still accept for a moment.
-    rig.wait(0.3)
+    rig.fresh_workers()
     resumed = rig.tls_resume(range(HANDSHAKES), port=TLS_PORT, path=SMALL)
     share = sum(one.resumed for one in resumed) / HANDSHAKES
     return {"resumed_share": share, "lost_share": 1 - share}

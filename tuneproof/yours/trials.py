@@ -1,6 +1,5 @@
 """What a trial does with the user's nginx, and what it counts. All requests take a way that the configuration has."""
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -28,13 +27,8 @@ _HELD_AT_ONCE_BYTES: Final = 64 * MIB
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
-_STEADY_S: Final = 0.4
 _STEADY_BYTES: Final = 1 << 18
-_PAUSE_S: Final = 0.05
 _WARM_UPS: Final = 8
-_SLOW_FOR_S: Final = 2.5
-# What a stand-in sends at least, all readers together.
-_BYTES_PER_S: Final = 100 * MIB
 _AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
 """What a request may be answered with that no stand-in has answered."""
@@ -88,9 +82,10 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
             body_bytes=size,
             read_bytes_per_s=_SLOW_BYTES_PER_S,
             receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
-            timeout_s=_SLOW_FOR_S + readers * size / _BYTES_PER_S,
+            stays=True,
         )
-        peak = rig.during(flow, read=lambda: _peak(rig, before, until_s=flow.timeout_s - 0.5), port=way.port)
+        with rig.standing(flow, port=way.port):
+            peak = _peak(rig, before)
         return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
 
     return script
@@ -106,7 +101,8 @@ def bulk(way: Way) -> Script:
         flow = _flow(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
         turns = rig.during(flow, read=lambda: rig.turns(_TURNS_S), port=way.port)
         found = [worker.turn_bytes_p50 for worker in turns.workers if worker.turn_bytes_p50]
-        return {"turn_bytes": max(found, default=0.0), "turns": sum(worker.turns for worker in turns.workers)}
+        rig.must(bool(found), "no worker has read anything while its turns were recorded")
+        return {"turn_bytes": max(found), "turns": sum(worker.turns for worker in turns.workers)}
 
     return script
 
@@ -118,11 +114,8 @@ def burst(port: int, listens_on: int, connects: int) -> Script:
     """
 
     def script(rig: Rig) -> Figures:
-        flow = Flow(connections=connects, requests=0, hold_s=2.0, timeout_s=6.0)
-        return {
-            "connects": connects,
-            "queued": rig.queue_behind_stopped_workers(flow, port=port, listens_on=listens_on),
-        }
+        queued = rig.queue_behind_stopped_workers(connects, port=port, listens_on=listens_on)
+        return {"connects": connects, "queued": queued}
 
     return script
 
@@ -146,16 +139,14 @@ def _held_bytes(rig: Rig) -> int:
     return sum(worker.rss_anon_bytes for worker in rig.workers())
 
 
-def _peak(rig: Rig, before: int, *, until_s: float) -> int:
-    """Return the workers' largest memory, once it has grown and stays."""
-    began_s = time.monotonic()
-    peak, since_s = before, began_s
-    while time.monotonic() - began_s < until_s:
-        now = _held_bytes(rig)
-        if now > peak + _STEADY_BYTES:
-            since_s = time.monotonic()
-        peak = max(peak, now)
-        if peak > before and time.monotonic() - since_s > _STEADY_S:
-            break
-        rig.wait(_PAUSE_S)
+def _peak(rig: Rig, before: int) -> int:
+    """Return the workers' largest memory, once it has stayed while they had nothing to do."""
+    peak = before
+
+    def grown() -> int:
+        nonlocal peak
+        peak = max(peak, _held_bytes(rig))
+        return peak // _STEADY_BYTES
+
+    rig.steady(grown)
     return peak

@@ -8,7 +8,7 @@ import sys
 
 from tuneproof.lab.protocol import loadgen as protocol
 from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
-from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.protocol.serving import Answers, CannotDoError
 from tuneproof.lab.protocol.stall import Trial, Went
 
 from . import connect_storm, gaps, one_by_one, tls, tools, trial
@@ -25,6 +25,7 @@ class Loadgen(protocol.Loadgen):
         self._readers = InBackground()
         self._holder = Holder()
         self._tls = tls.Client()
+        self._standing: flow_clients.Standing | None = None
 
     def prepare(self, trial: Trial) -> float:
         """Prepare a trial; see trial.py."""
@@ -70,8 +71,19 @@ class Loadgen(protocol.Loadgen):
         self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
     ) -> tuple[tuple[Connection, ...], ...]:
         """Run flows at once; see flows.py."""
-        server = flow_clients.Server(address=address, port=port, sources=sources, host=host)
-        return flow_clients.run(flows, server)
+        return flow_clients.run(flows, flow_clients.Server(address=address, port=port, sources=sources, host=host))
+
+    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
+        """Let some of them stay."""
+        self._standing = flow_clients.Standing(flows, flow_clients.Server(address=address, port=port, sources=sources))
+        self._standing.wait()
+
+    def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
+        """End them; an error if there are none."""
+        if self._standing is None:
+            raise CannotDoError("no connections stay")
+        standing, self._standing = self._standing, None
+        return standing.end()
 
     def tls_connect(
         self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0
@@ -95,6 +107,8 @@ class Loadgen(protocol.Loadgen):
         """Let go of all that is held."""
         self._readers.close()
         self._holder.release()
+        if self._standing is not None:
+            self._standing.end()
 
 
 def allow_many_files() -> None:

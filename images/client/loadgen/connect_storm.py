@@ -35,7 +35,7 @@ def run(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
             storm.start(connection)
             if index % _LOOK_EVERY == 0:
                 storm.look(0.0)
-        while storm.waiting and (left_s := first_s + wait_s - time.monotonic()) > 0:
+        while storm.waiting and (left_s := last_s + wait_s - time.monotonic()) > 0:
             storm.look(left_s)
         # If starting alone took longer than that, nobody has looked since.
         storm.look(0.0)

@@ -1,11 +1,13 @@
 """Requests whose answers are all looked at one by one: what came, how much of it, and who closed the connection."""
 
 import asyncio
+import contextlib
 import socket
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
 
@@ -64,9 +66,102 @@ class Server:
     sources: tuple[str, ...] = ()
 
 
-def run(flows: Iterable[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
+class Standing:
+    """Flows on an event loop of their own, so that connections may stay while other things are done."""
+
+    def __init__(self, flows: Sequence[Flow], server: Server) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._ended = asyncio.Event()
+        self._crowd = _Crowd(flows, server, self._ended)
+        self._running = asyncio.run_coroutine_threadsafe(self._crowd.run(), self._loop)
+
+    def wait(self) -> None:
+        """Wait until all connections that stay do so, or have ended, and all others have."""
+        asyncio.run_coroutine_threadsafe(self._crowd.others_ended.wait(), self._loop).result()
+
+    def end(self) -> tuple[tuple[Connection, ...], ...]:
+        """Reset the connections that stay; return what became of each flow's connections."""
+        self._loop.call_soon_threadsafe(self._ended.set)
+        try:
+            return self._running.result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+
+def run(flows: Sequence[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
     """Run flows at once, and return what became of each one's connections."""
-    return asyncio.run(_all_flows(flows, server))
+    standing = Standing(flows, server)
+    standing.wait()
+    return standing.end()
+
+
+class _Crowd:
+    """Flows, of which some stay: the others begin when those stand.
+
+    Attributes:
+        others_ended: When these have come to their end.
+    """
+
+    def __init__(self, flows: Sequence[Flow], server: Server, ended: asyncio.Event) -> None:
+        self._flows = flows
+        self._server = server
+        self._ended = ended
+        self._coming = sum(flow.connections for flow in flows if flow.stays)
+        self._all_stand = asyncio.Event()
+        self.others_ended = asyncio.Event()
+
+    async def run(self) -> tuple[tuple[Connection, ...], ...]:
+        """Run them all; those that stay, until the event."""
+        if not self._coming:
+            self._all_stand.set()
+        tasks = [asyncio.ensure_future(self._flow(flow)) for flow in self._flows]
+        for flow, task in zip(self._flows, tasks, strict=True):
+            if not flow.stays:
+                await task
+        await self._all_stand.wait()
+        self.others_ended.set()
+        return tuple([await task for task in tasks])
+
+    async def _flow(self, flow: Flow) -> tuple[Connection, ...]:
+        room = asyncio.Semaphore(flow.at_once or flow.connections)
+        if not flow.stays:
+            await self._all_stand.wait()
+
+        async def one(number: int) -> Connection:
+            async with room:
+                return await self._connection(flow, number)
+
+        return tuple(await asyncio.gather(*(one(number) for number in range(flow.connections))))
+
+    async def _connection(self, flow: Flow, number: int) -> Connection:
+        talk = _Talk(flow, self._server, number)
+        began_s = time.monotonic()
+        try:
+            try:
+                await asyncio.wait_for(talk.run(), flow.timeout_s)
+            finally:
+                if flow.stays:
+                    self._one_stands()
+            if flow.stays:
+                await talk.stay(self._ended)
+        except TimeoutError:
+            talk.report.error = "TIMEOUT"
+        except (OSError, EOFError, ValueError) as error:
+            talk.report.error = type(error).__name__
+            talk.report.closed_by_server = isinstance(error, ConnectionError | EOFError)
+        finally:
+            talk.close()
+        talk.report.open_s = time.monotonic() - began_s
+        return talk.report.told()
+
+    def _one_stands(self) -> None:
+        self._coming -= 1
+        if not self._coming:
+            self._all_stand.set()
 
 
 def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
@@ -80,36 +175,68 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
     return "\r\n".join(lines).encode("latin-1") + _HEAD_END + bytes(flow.body_bytes)
 
 
-async def _all_flows(flows: Iterable[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
-    return tuple(await asyncio.gather(*(_flow(flow, server) for flow in flows)))
+class _Talk:
+    """What is said on one connection.
+
+    Attributes:
+        report: What became of it so far.
+    """
+
+    def __init__(self, flow: Flow, server: Server, number: int) -> None:
+        self._flow = flow
+        self._server = server
+        self._number = number
+        self._writer: asyncio.StreamWriter | None = None
+        self._rest: Coroutine[Any, Any, None] | None = None
+        self.report = _Connection()
+
+    async def run(self) -> None:
+        """Ask and hear the answers, up to where the connection stays if it does."""
+        flow, server = self._flow, self._server
+        reader, self._writer = await _connect(flow, server, self._number)
+        if flow.head_bytes:
+            self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
+            await self._writer.drain()
+        else:
+            for count in range(flow.requests):
+                answer = _Answer()
+                self.report.answers.append(answer)
+                self._writer.write(request(flow, server.host, connection=self._number, number=count))
+                if flow.stays and flow.read_bytes_per_s:
+                    head = await _receive_head(reader, answer)
+                    self._rest = _receive_bytes(reader, answer, head.content_length, flow.read_bytes_per_s)
+                else:
+                    await _receive(reader, answer, flow)
+        if flow.awaits_end:
+            await self._await_end(reader)
+        self._reader = reader
+
+    async def stay(self, ended: asyncio.Event) -> None:
+        """Stay until the event; what the server does meanwhile is noted."""
+        meanwhile = asyncio.ensure_future(self._rest or self._await_end(self._reader))
+        waiting = asyncio.ensure_future(ended.wait())
+        await asyncio.wait([meanwhile, waiting], return_when=asyncio.FIRST_COMPLETED)
+        if meanwhile.done():
+            # The socket stays: what the server has closed, this side has not.
+            await waiting
+        meanwhile.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await meanwhile
+
+    def close(self) -> None:
+        """Reset the connection, wherever it is."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+    async def _await_end(self, reader: asyncio.StreamReader) -> None:
+        data = await reader.read(_CHUNK_BYTES)
+        self.report.closed_by_server = True
+        if data.startswith(b"HTTP/"):
+            # An answer to what was not a whole request, such as 408 or 400.
+            self.report.answers.append(_Answer(status=int(data[9:12]), complete=True))
 
 
-async def _flow(flow: Flow, server: Server) -> tuple[Connection, ...]:
-    room = asyncio.Semaphore(flow.at_once or flow.connections)
-
-    async def one(number: int) -> Connection:
-        async with room:
-            return await _connection(flow, server, number)
-
-    return tuple(await asyncio.gather(*(one(number) for number in range(flow.connections))))
-
-
-async def _connection(flow: Flow, server: Server, number: int) -> Connection:
-    report = _Connection()
-    await asyncio.sleep(flow.wait_s)
-    began_s = time.monotonic()
-    try:
-        await asyncio.wait_for(_talk(flow, server, number, report), flow.timeout_s)
-    except TimeoutError:
-        report.error = "TIMEOUT"
-    except (OSError, EOFError, ValueError) as error:
-        report.error = type(error).__name__
-        report.closed_by_server = isinstance(error, ConnectionError | EOFError)
-    report.open_s = time.monotonic() - began_s
-    return report.told()
-
-
-async def _talk(flow: Flow, server: Server, number: int, report: _Connection) -> None:
+async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     plain = socket.socket()
     plain.setblocking(False)
     if flow.receive_buffer_bytes:
@@ -130,44 +257,15 @@ async def _talk(flow: Flow, server: Server, number: int, report: _Connection) ->
     # What is not read stays with the server: the library takes in twice its limit.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
     name = flow.headers.get("Host", server.host).partition(":")[0]
-    reader, writer = await asyncio.open_connection(
+    return await asyncio.open_connection(
         sock=plain, ssl=context, server_hostname=name if context else None, limit=limit
     )
-    try:
-        if flow.head_bytes:
-            writer.write(request(flow, server.host, connection=number, number=0)[: flow.head_bytes])
-        else:
-            for count in range(flow.requests):
-                answer = _Answer()
-                report.answers.append(answer)
-                writer.write(request(flow, server.host, connection=number, number=count))
-                await _receive(reader, answer, flow)
-        if flow.hold_s:
-            await _hold(reader, report, flow)
-        await asyncio.sleep(flow.linger_s)
-    finally:
-        writer.transport.abort()
-
-
-async def _hold(reader: asyncio.StreamReader, report: _Connection, flow: Flow) -> None:
-    try:
-        data = await asyncio.wait_for(reader.read(_CHUNK_BYTES), flow.hold_s)
-    except TimeoutError:
-        return
-    report.closed_by_server = True
-    if data.startswith(b"HTTP/"):
-        # An answer to what was not a whole request, such as 408 or 400.
-        report.answers.append(_Answer(status=int(data[9:12]), complete=True))
 
 
 async def _receive(reader: asyncio.StreamReader, answer: _Answer, flow: Flow) -> None:
     began_s = time.monotonic()
     try:
-        raw = await reader.readuntil(_HEAD_END)
-        answer.first_byte_s = time.monotonic() - began_s
-        head = http1.parse_head(raw[: -len(_HEAD_END)])
-        answer.status, answer.worker = head.status, int(head.headers.get("x-worker", "0"))
-        answer.numbered = head.headers.get("x-tuneproof-answer", "")
+        head = await _receive_head(reader, answer)
         if head.status in _BODILESS or flow.method == "HEAD":
             answer.complete = True
         elif head.headers.get("transfer-encoding") == "chunked":
@@ -180,6 +278,16 @@ async def _receive(reader: asyncio.StreamReader, answer: _Answer, flow: Flow) ->
             answer.complete = True
     finally:
         answer.total_s = time.monotonic() - began_s
+
+
+async def _receive_head(reader: asyncio.StreamReader, answer: _Answer) -> http1.Head:
+    began_s = time.monotonic()
+    raw = await reader.readuntil(_HEAD_END)
+    answer.first_byte_s = time.monotonic() - began_s
+    head = http1.parse_head(raw[: -len(_HEAD_END)])
+    answer.status, answer.worker = head.status, int(head.headers.get("x-worker", "0"))
+    answer.numbered = head.headers.get("x-tuneproof-answer", "")
+    return head
 
 
 async def _receive_chunks(reader: asyncio.StreamReader, answer: _Answer) -> None:

@@ -1,7 +1,6 @@
 """Trials that count: an nginx of their own, a few requests, and what came of them."""
 
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,11 +15,7 @@ Figures = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class CountedObservation(Observation):
-    """What a trial counted.
-
-    Attributes:
-        figures: By name.
-    """
+    """What a trial counted."""
 
     figures: Figures
 
@@ -30,12 +25,7 @@ class CountedObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRecord:
-    """What a trial counted, and what it is counted from.
-
-    Attributes:
-        figures: By name.
-        seen: What the client was asked, and told.
-    """
+    """What a trial counted, and what the client was asked and told."""
 
     figures: Figures
     seen: tuple[Told, ...]
@@ -43,30 +33,22 @@ class CountedRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Counted(Load[CountedRecord, CountedObservation]):
-    """A trial with an nginx of its own.
+    """A trial with an nginx of its own."""
 
-    Attributes:
-        configuration: Name of its configuration, among those of its subject; empty where nginx runs as long as the lab.
-        script: Does what the trial does, and returns what it counted.
-        workers: How many workers must have started before.
-        counts_calls: Whether the system calls of nginx are counted: they take longer then, so times are for others.
-        starts: Whether nginx is started; not where a configuration is only tested, or runs anyway.
-    """
-
-    configuration: str = ""
-    script: Callable[[Rig], Figures]
-    workers: int = 1
-    counts_calls: bool = False
-    starts: bool = True
+    configuration: str = ""  # its name among those of its subject; empty where nginx runs as long as the lab
+    script: Callable[[Rig], Figures]  # does what the trial does, and returns what it counted
+    workers: int = 1  # how many must have started before
+    counts_calls: bool = False  # whether nginx's system calls are: they take longer then, so times are for others
+    starts: bool = True  # whether nginx is started; not where a configuration is only tested, or runs anyway
 
     def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - the log is the trial's own
         """Start nginx, run the script, end nginx.
 
         Raises:
+            VoidTrialError: The script waited in vain, or a precondition of what it counts failed.
             LabError: nginx does not start, or a job failed.
         """
         rig = Rig(stage, configuration=self.configuration)
-        began_s = time.monotonic()
         if self.starts:
             stage.supervisor.start(self.configuration, library=CALLS_LIBRARY_PATH if self.counts_calls else "")
         try:
@@ -76,8 +58,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
         finally:
             if self.starts:
                 stage.supervisor.stop()
-        record = CountedRecord(figures=figures, seen=tuple(rig.seen))
-        return Outcome(record=record, measuring_s=time.monotonic() - began_s)
+        return Outcome(record=CountedRecord(figures=figures, seen=tuple(rig.seen)), measuring_s=rig.measured_s)
 
     @property
     def configurations(self) -> tuple[str, ...]:

@@ -1,17 +1,24 @@
-"""What a trial that counts may do with its nginx and around it."""
+"""What a trial that counts may do with its nginx and around it.
+
+Each step waits for its own end: all answers are there, no worker has anything left to do, a number no longer changes. A
+limit that strikes first, or a precondition that fails, raises :class:`VoidTrialError`.
+"""
 
 import itertools
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tuneproof.errors import LabError
+from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError, wait_until
 from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Call, call
@@ -20,7 +27,6 @@ from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said
 
-_WITHIN_S: Final = 20.0
 _PAUSE_S: Final = 0.01
 _BETWEEN_READINGS_S: Final = 0.05
 _SAME_READINGS: Final = 8
@@ -40,48 +46,68 @@ class Told:
 
 
 class Rig:
-    """What a trial may do with its nginx and around it.
-
-    Args:
-        stage: The subject and what surrounds it.
-        configuration: Name of its configuration.
+    """What a trial may do with its nginx, which has one of the subject's configurations.
 
     Attributes:
         seen: What the client told so far, for the evidence.
+        measured_s: How long the client worked for it.
     """
 
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         self._stage = stage
         self._configuration = configuration
         self.seen: list[Told] = []
+        self.measured_s = 0.0
+
+    def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
+        """Make the trial void unless a precondition of what it counts is met.
+
+        Raises:
+            VoidTrialError: It is not, for this reason.
+        """
+        if not is_so:
+            raise VoidTrialError(otherwise)
+
+    def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
+        """Return how many requests were answered by a 200; the trial is void unless all were."""
+        answered = sum(answer.status == 200 and answer.complete for answer in answers_of(connections))  # noqa: PLR2004
+        self.must(answered == requests, f"{answered} of {requests} requests were answered by a whole 200")
+        return answered
 
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
-        """Run flows at once; return what became of each one's connections.
+        """Run flows at once (default: to the subject's port); return what became of each one's connections.
 
-        Args:
-            *flows: The flows.
-            port: The port (default: the subject's).
+        Raises:
+            VoidTrialError: A client's time was over before it had its answer.
         """
-        lasts_s = max(flow.timeout_s for flow in flows)
-        # Each job's connections come from other addresses than the job's before: limits of nginx's are for each client.
-        most = min(sum(flow.connections for flow in flows), _MOST_CLIENTS)
-        sources = tuple(itertools.islice(self._stage.clients, most))
-        asked = call(Loadgen.flows, self._stage.address, port or self._stage.port, flows, sources)
-        answer = self._ask(asked, lasts_s=lasts_s)
-        return list(answer)
+        asked = call(Loadgen.flows, self._stage.address, port or self._stage.port, flows, self._sources(flows))
+        became = self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
+        return self._in_time(flows, became)
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
         """Run one flow, likewise."""
         return self.flows(flow, port=port)[0]
 
+    @contextmanager
+    def standing(self, *flows: Flow, port: int = 0) -> Iterator[list[tuple[Connection, ...]]]:
+        """Run flows, of which some stay, until the end of the block; what became of them is in the list then.
+
+        The block begins when all connections that stay do so, and the other flows have come to their end.
+        """
+        became: list[tuple[Connection, ...]] = []
+        began_s = time.monotonic()
+        asked = call(Loadgen.stand, self._stage.address, port or self._stage.port, flows, self._sources(flows))
+        self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
+        try:
+            yield became
+        finally:
+            became.extend(self._in_time(flows, self._ask(call(Loadgen.end_flows))))
+            self.measured_s += time.monotonic() - began_s
+
     def during(self, *flows: Flow, read: Callable[[], Read], port: int = 0) -> Read:
         """Run flows at once, and return what is read while they run.
 
-        Args:
-            *flows: The flows.
-            read: Waits for what there is to wait for and reads it. It must not ask the client, whose answer comes with
-                the flows' end.
-            port: The port (default: the subject's).
+        ``read`` must not ask the client, whose answer comes with the flows' end.
         """
         with ThreadPoolExecutor(max_workers=1) as pool:
             running = pool.submit(self.flows, *flows, port=port)
@@ -89,30 +115,89 @@ class Rig:
             running.result()
         return found
 
-    def behind_stopped_workers(self, flow: Flow) -> tuple[tuple[Connection, ...], "CallCounts"]:
-        """Run a flow whose connections all wait in the accept queue before any worker takes one.
+    def _sources(self, flows: Sequence[Flow]) -> tuple[str, ...]:
+        # Each job's connections come from other addresses than the job's before: limits of nginx's are for each client.
+        most = min(sum(flow.connections for flow in flows), _MOST_CLIENTS)
+        return tuple(itertools.islice(self._stage.clients, most))
+
+    def _in_time(self, flows: Sequence[Flow], became: Sequence[tuple[Connection, ...]]) -> list[tuple[Connection, ...]]:
+        for flow, connections in zip(flows, became, strict=True):
+            late = sum(connection.error == "TIMEOUT" for connection in connections)
+            self.must(not late, f"{late} of {flow.connections} clients waited {flow.timeout_s:g} s in vain")
+        return list(became)
+
+    def behind_stopped_workers(self, connections: int) -> "CallCounts":
+        """Let silent connections wait in the accept queue before any worker takes one.
 
         Returns:
-            What became of them, and the system calls of the workers until the queue was empty. For trials with
-            ``counts_calls``.
+            The system calls of the workers until the queue was empty. For trials with ``counts_calls``.
         """
         before = self._stage.observer.calls()
         self._stage.observer.stop_workers()
+        try:
+            with self.standing(Flow(connections=connections, requests=0, stays=True)):
+                self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} of them")
+                self._stage.observer.continue_workers()
+                self.wait_until(lambda: not self._queued(), "did not accept what was queued")
+                return self._since(before)
+        finally:
+            # Whatever failed: stopped workers would serve no later trial.
+            self._stage.observer.continue_workers()
+
+    def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
+        """Run a burst of connects while the workers stand still; return how many the kernel takes for them.
+
+        Each is queued or dropped by then. The connects go to ``port``, nginx listens on ``listens_on``.
+        """
+        before = self.counters()["TcpExt.ListenDrops"]
+        flow = Flow(connections=connects, requests=0, timeout_s=PATIENCE_S)
+
+        def all_have_come() -> bool:
+            dropped = self.counters()["TcpExt.ListenDrops"] - before
+            return self._queued(listens_on) + dropped >= connects
+
+        self._stage.observer.stop_workers()
         with ThreadPoolExecutor(max_workers=1) as pool:
-            running = pool.submit(self.flow, flow)
+            running = pool.submit(self.flow, flow, port=port)
             try:
-                self.wait_until(lambda: self._queued() >= flow.connections, f"did not queue {flow.connections} of them")
+                self.wait_until(all_have_come, f"neither queued nor dropped {connects} connects")
+                queued = self._queued(listens_on)
             finally:
                 self._stage.observer.continue_workers()
-            self.wait_until(lambda: not self._queued(), "did not accept what was queued")
-            counts = self._since(before)
-            return running.result(), counts
+            running.result()
+        return queued
 
     def _queued(self, port: int = 0) -> int:
         return sum(listener.queued for listener in self.sockets(port).listeners)
 
     def _since(self, before: Mapping[str, Calls]) -> "CallCounts":
+        self.rest()
         return CallCounts({name: calls.since(before[name]) for name, calls in self._stage.observer.calls().items()})
+
+    def rest(self) -> None:
+        """Wait until the workers have nothing left to do: all sleep, and none has run since it was last looked at."""
+        before: list[float] = []
+
+        def is_idle() -> bool:
+            nonlocal before
+            workers = self.workers()
+            earlier, before = before, [worker.run_s for worker in workers]
+            return earlier == before and all(worker.is_asleep for worker in workers)
+
+        self.wait_until(is_idle, "did not come to rest")
+
+    def steady(self, read: Callable[[], int]) -> int:
+        """Return a number once it has been the same for a while in which no worker had anything to do."""
+        now, same = read(), 0
+
+        def stays() -> bool:
+            nonlocal now, same
+            before, now = now, read()
+            same = same + 1 if now == before and all(worker.is_asleep for worker in self.workers()) else 0
+            return same >= _SAME_READINGS
+
+        wait_until(stays, f"subject {self._stage.subject_name} did not come to rest", pause_s=_BETWEEN_READINGS_S)
+        return now
 
     def fresh_port(self, ports: Sequence[int]) -> int:
         """Return the first of these ports of the subject's that no earlier trial has left a socket in TIME-WAIT on.
@@ -164,6 +249,7 @@ class Rig:
 
         For trials with ``counts_calls``.
         """
+        self.rest()
         before = self._stage.observer.calls()
         work()
         return self._since(before)
@@ -185,12 +271,6 @@ class Rig:
         """Write a file in the folder of files that change."""
         self._stage.supervisor.write(name, size_bytes)
 
-    def reload(self) -> None:
-        """Reload, and wait until the new workers are there beside the old ones, or in their place."""
-        old = {worker.pid for worker in self.workers()}
-        self._stage.reload()
-        self.wait_until(lambda: any(worker.pid not in old for worker in self.workers()), "did not start new workers")
-
     def fresh_workers(self) -> None:
         """Replace all workers by new ones."""
         start_fresh_workers(self._stage)
@@ -199,33 +279,6 @@ class Rig:
         """Return what the workers do in the turns of their event loops in the time that follows."""
         now_s = self._stage.observer.counters().at_s
         return self._stage.observer.turns(now_s, now_s + seconds)
-
-    def queue_behind_stopped_workers(self, flow: Flow, *, port: int, listens_on: int) -> int:
-        """Run a flow of connects while the workers stand still; return how many the kernel takes for them.
-
-        Args:
-            flow: The flow.
-            port: The port that it connects to.
-            listens_on: The port that nginx listens on.
-        """
-        self._stage.observer.stop_workers()
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            running = pool.submit(self.flow, flow, port=port)
-            try:
-                queued = self._steady(lambda: self._queued(listens_on), running.done)
-            finally:
-                self._stage.observer.continue_workers()
-            running.result()
-        return queued
-
-    def _steady(self, read: Callable[[], int], is_over: Callable[[], bool]) -> int:
-        """Return a number once it is more than none and has been the same for a while."""
-        now, same = read(), 0
-        while same < _SAME_READINGS and not is_over():
-            time.sleep(_BETWEEN_READINGS_S)
-            before, now = now, read()
-            same = same + 1 if now == before and now else 0
-        return now
 
     def wait(self, seconds: float) -> None:
         """Let time pass, for what nginx or the kernel does after a time."""
@@ -243,25 +296,21 @@ class Rig:
             return False
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
-        """Wait until something is so.
-
-        Args:
-            done: Tells whether it is.
-            what: What the subject did not do if it never is, for the error.
+        """Wait until something is so; ``what`` says what the subject did not do if it never is.
 
         Raises:
-            LabError: It is not within 20 seconds.
+            VoidTrialError: It is not within a minute; with the end of nginx's error log.
         """
-        deadline_s = time.monotonic() + _WITHIN_S
-        while not done():
-            if time.monotonic() > deadline_s:
-                raise LabError(f"subject {self._stage.subject_name} {what}", tail=self.error_log())
-            time.sleep(_PAUSE_S)
+        try:
+            wait_until(done, f"subject {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S)
+        except VoidTrialError as error:
+            raise VoidTrialError(error.what, tail=self.error_log()) from error
 
     def _ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:
-        answer = self._stage.ask(asked, lasts_s=lasts_s)
-        self.seen.append(Told(function=asked.function, asked=asked.arguments, answer=answer))
-        return answer
+        answered = self._stage.timed(asked, lasts_s=lasts_s)
+        self.measured_s += answered.took_s
+        self.seen.append(Told(function=asked.function, asked=asked.arguments, answer=answered.answer))
+        return answered.answer
 
 
 class CallCounts:

@@ -16,13 +16,15 @@ class Flow:
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     body_bytes: int = 0
-    wait_s: float = 0.0  # before each connection is made
     close: bool = False  # whether the last request of a connection asks for its end
     head_bytes: int = 0  # how much of the first request's head is sent, and nothing more; 0 for all of it
-    hold_s: float = 0.0  # how long a connection stays open after its last answer, unless the server ends it
+    stays: bool = False
+    """Whether each connection, once it has been answered, stays until all flows have come to their end, even if the
+    server has closed it; then it is reset. With ``head_bytes`` it stays once it has sent them; with
+    ``read_bytes_per_s``, once its answer has begun. Other flows begin when all that stay do so, or have failed."""
+    awaits_end: bool = False  # whether a connection waits after its last answer until the server ends it
     read_bytes_per_s: int = 0  # 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own
-    linger_s: float = 0.0  # how long its socket is kept after all that, even if the server has ended the connection
     fast_open: bool = False  # requests may travel in the SYN (RFC 7413), as soon as the server has given a cookie
     tls: bool = False  # certificates are not checked
     timeout_s: float = 30.0  # the longest that a connection may take

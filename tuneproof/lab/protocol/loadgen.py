@@ -136,7 +136,7 @@ class Loadgen(Protocol):
         """Spin for a while, and look where the clock jumps; nothing else of the lab may run meanwhile."""
 
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> StormSeen:
-        """Begin connections as fast as possible, wait until all stand, at most ``wait_s`` from the first; reset all.
+        """Begin connections as fast as possible, wait until all stand, each at least ``wait_s``; reset all.
 
         A connection stands when the client's kernel says so (the handshake's second packet has come); whether the
         server ever accepts it is not looked at.
@@ -164,10 +164,16 @@ class Loadgen(Protocol):
     def flows(
         self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
     ) -> tuple[tuple[Connection, ...], ...]:
-        """Run flows at once; return the connections of each.
+        """Run flows at once, to their end; return the connections of each.
 
         Connections come from ``sources``, IPv4 addresses of the client, in turn; without any the kernel chooses.
         """
+
+    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
+        """Run flows likewise, but let those that stay do so when the others have come to their end."""
+
+    def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
+        """Reset the connections that stay; return the connections of each flow."""
 
     def tls_connect(
         self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0

@@ -1,7 +1,9 @@
 """Requests that are looked at one by one: what came, how much of it, and who closed the connection."""
 
 import asyncio
+import contextlib
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -115,29 +117,86 @@ def test_a_body_without_a_length_ends_with_the_connection() -> None:
     assert [(answer.body_bytes, answer.complete) for answer in connection.answers] == [(4, True)]
 
 
+class Waiting:
+    """A server whose connections are answered, or refused, and stay; it remembers what each has said."""
+
+    def __init__(self, answer: bytes = b"", *, hangs_up: bool = False) -> None:
+        self._answer = answer
+        self._hangs_up = hangs_up
+        self.heard: list[bytes] = []
+        self.open = 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Hear one piece, answer, and wait for the other side's end."""
+        self.open += 1
+        self.heard.append(await reader.read(4096))
+        writer.write(self._answer)
+        if self._hangs_up:
+            writer.close()
+        with contextlib.suppress(OSError):
+            await reader.read()
+        self.open -= 1
+        writer.close()
+
+
+@contextlib.contextmanager
+def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tuple[Connection, ...], ...]]]:
+    """Run flows, of which some stay; what is yielded ends them."""
+    with server(handler) as port:
+        running = flows.Standing(several, flows.Server(address="127.0.0.1", port=port))
+        running.wait()
+        yield running.end
+
+
 def test_part_of_a_head_is_sent_and_nothing_more() -> None:
-    """The connection is then held as long as it shall be."""
-    seen: list[bytes] = []
-
-    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(await reader.read())
-        writer.close()
-
-    (connection,) = run(listen, head_bytes=9, hold_s=0.1)
-    assert seen == [b"GET / HTT"]
-    assert (connection.answers, connection.closed_by_server) == ((), False)
+    """The connection then stays until it is ended; others come behind it."""
+    waiting = Waiting()
+    with standing(waiting, Flow(head_bytes=9, stays=True, connections=2)) as end:
+        while len(waiting.heard) < 2:
+            time.sleep(0.001)
+        assert (waiting.heard, waiting.open) == ([b"GET / HTT"] * 2, 2)
+        (connections,) = end()
+    assert [(one.answers, one.error, one.closed_by_server) for one in connections] == [((), "", False)] * 2
 
 
-def test_what_a_server_says_to_a_held_connection_is_told() -> None:
-    """Such as 408 to a header that does not end."""
-
-    async def refuse(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 408 Request Time-out\r\n\r\n")
-        writer.close()
-
-    (connection,) = run(refuse, head_bytes=9, hold_s=5.0)
+def test_what_a_server_says_to_a_connection_that_stays_is_told() -> None:
+    """Such as 408 to a header that does not end; the socket stays though the server has closed it."""
+    with standing(
+        Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, stays=True)
+    ) as end:
+        time.sleep(0.2)
+        ((connection,),) = end()
     assert [answer.status for answer in connection.answers] == [408]
-    assert connection.closed_by_server
+    assert (connection.error, connection.closed_by_server) == ("", True)
+    assert connection.open_s >= 0.2
+
+
+def test_others_come_when_all_that_stay_have_been_answered() -> None:
+    """They stay until the others have come to their end, and longer; a slow reader stays once its answer has begun."""
+    waiting = Waiting(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(50_000))
+    slow = Flow(connections=3, read_bytes_per_s=1000, stays=True, path="/slow")
+    with standing(waiting, slow, Flow(path="/later", timeout_s=0.3)) as end:
+        assert [line.split()[1] for line in waiting.heard] == [b"/slow"] * 3 + [b"/later"]
+        readers, (late,) = end()
+    assert [(answer.status, answer.complete) for one in readers for answer in one.answers] == [(200, False)] * 3
+    assert all(0 < one.answers[0].body_bytes < 50_000 for one in readers)
+    assert (late.error, [one.error for one in readers]) == ("TIMEOUT", [""] * 3)
+
+
+def test_a_connection_that_fails_keeps_nobody_waiting() -> None:
+    """Nor does one that is never answered, after its time; it is told apart from those that were ended here."""
+    (connection,) = run(answering(b""), stays=True)
+    assert (connection.closed_by_server, [answer.status for answer in connection.answers]) == (True, [0])
+    (silent,) = run(Waiting(), stays=True, timeout_s=0.1)
+    assert (silent.error, silent.closed_by_server) == ("TIMEOUT", False)
+
+
+def test_a_client_may_wait_for_the_server_to_end_the_connection() -> None:
+    """And tells if it never does."""
+    (closed,) = run(answering(OK), awaits_end=True)
+    assert (closed.error, closed.closed_by_server) == ("", True)
+    (kept,) = run(answering(OK, then_close=False), awaits_end=True, timeout_s=0.1)
+    assert (kept.error, kept.closed_by_server) == ("TIMEOUT", False)
 
 
 def test_a_connection_that_takes_too_long_is_given_up() -> None:

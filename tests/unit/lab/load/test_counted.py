@@ -4,6 +4,7 @@ import itertools
 import json
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -15,10 +16,12 @@ from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import CallCounts, Rig, Told
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.codec import to_plain
+from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Call, call
+from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls, ListenerFigures
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH
 from tuneproof.lab.subject.supervisor import Said
@@ -53,14 +56,19 @@ class Around:
 
     def __init__(self) -> None:
         self.did: list[Any] = []
-        self.workers: list[tuple[types.SimpleNamespace, ...]] = [(types.SimpleNamespace(pid=7),)]
+        self.workers: list[tuple[types.SimpleNamespace, ...]] = [
+            (types.SimpleNamespace(pid=7, run_s=0.5, is_asleep=True),)
+        ]
         self.answers: dict[str, object] = {
             "flows": EXCHANGED,
+            "stand": None,
+            "end_flows": EXCHANGED,
             "http2": (200, 503),
             "tls_connect": (NEW, NEW),
             "tls_resume": (RESUMED,),
         }
         self.clients: Iterator[str] = iter(())
+        self.drops = [100]
         self.asked: list[tuple[Call[Any], float]] = []
         self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
 
@@ -78,6 +86,7 @@ class Around:
             stop_workers=lambda: self.did.append("stop workers"),
             continue_workers=lambda: self.did.append("continue workers"),
             calls=iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]).__next__,
+            counters=lambda: types.SimpleNamespace(counters={"TcpExt.ListenDrops": self.drops.pop(0)}),
             sysctl=lambda name: None if name == "none" else "1",
         )
         log = json.dumps({"uri": "/", "status": "200"}) + "\n"
@@ -89,7 +98,7 @@ class Around:
             subject_name="subject",
             address="172.18.0.4",
             port=8000,
-            ask=self._ask,
+            timed=self._timed,
             clients=self.clients,
         )
         return cast("Stage", stage)
@@ -102,10 +111,11 @@ class Around:
     def _workers(self) -> object:
         return self.workers.pop(0) if len(self.workers) > 1 else self.workers[0]
 
-    def _ask(self, asked: Call[A], *, lasts_s: float) -> A:
-        self.did.append((asked.function, asked.arguments["port"]))
+    def _timed(self, asked: Call[A], *, lasts_s: float) -> Answered[A]:
+        self.did.append((asked.function, asked.arguments.get("port")))
         self.asked.append((asked, lasts_s))
-        return cast("A", self.answers[asked.function])
+        answer = cast("A", self.answers[asked.function])
+        return Answered(answer=answer, took_s=0.5, machine=MachineShares())
 
     @property
     def sources(self) -> list[tuple[str, ...]]:
@@ -131,7 +141,7 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
     assert around.did == [("start", "arm", CALLS_LIBRARY_PATH), "script", "stop"]
     observation = load.observe(outcome)
     assert observation["seen"] == 3
-    assert observation.measuring_s == outcome.measuring_s > 0
+    assert observation.measuring_s == outcome.measuring_s == 0
     assert load.metrics([observation, observation]) == {"trials": 2, "seen": 3}
     assert load.metrics([]) == {"trials": 0}
 
@@ -181,13 +191,67 @@ def test_flows_come_back_as_values() -> None:
     assert around.asked[1:] == [(call(Loadgen.http2, "172.18.0.4", 8002, 2), 0.0)]
 
 
-def test_the_client_has_the_time_of_the_slowest_flow() -> None:
-    """All run at once."""
+def test_the_client_has_the_time_of_all_flows() -> None:
+    """Some may begin when others have come to their end."""
     around = Around()
+    around.answers["flows"] = EXCHANGED * 3
     rig(around).flows(Flow(timeout_s=3.0), Flow(timeout_s=90.0), Flow(timeout_s=2.0))
     ((asked, lasts_s),) = around.asked
     assert [flow.timeout_s for flow in asked.arguments["flows"]] == [3.0, 90.0, 2.0]
-    assert lasts_s == 90
+    assert lasts_s == 95
+
+
+def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
+    """What it has by then is no count."""
+    around = Around()
+    around.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
+    with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s in vain"):
+        rig(around).flow(Flow(connections=2, timeout_s=3.0))
+
+
+def test_what_must_be_answered_is_a_precondition() -> None:
+    """A trial with other answers counts something else."""
+    whole = Answer(status=200, worker=7, numbered="", body_bytes=5, complete=True, first_byte_s=0.1, total_s=0.2)
+    half, failed = replace(whole, complete=False), replace(whole, status=503)
+    assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
+    for answers in ((whole,), (whole, half), (whole, failed)):
+        with pytest.raises(VoidTrialError, match="1 of 2 requests were answered by a whole 200"):
+            rig(Around()).ok([replace(CONNECTION, answers=answers)], requests=2)
+
+
+def test_connections_stay_while_something_is_done() -> None:
+    """They are ended whatever happens, and what became of them is known then."""
+    around = Around()
+    trial = rig(around)
+    with trial.standing(Flow(stays=True), port=8443) as became:
+        assert became == []
+        around.did.append("look")
+    assert became == [(CONNECTION,)]
+    assert around.did == [("stand", 8443), "look", ("end_flows", None)]
+    assert trial.measured_s >= 1.0, "both calls, and what is between"
+    with pytest.raises(LabError, match="no answer"), trial.standing(Flow(stays=True)):
+        raise LabError("no answer")
+    assert around.did[-1] == ("end_flows", None)
+
+
+def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
+    """A worker that has just fallen asleep may have been woken and slept again."""
+    around = Around()
+    states = [(0.1, False), (0.2, True), (0.3, True), (0.3, False), (0.3, True), (0.9, True)]
+    around.workers = [(types.SimpleNamespace(pid=7, run_s=run_s, is_asleep=asleep),) for run_s, asleep in states]
+    rig(around).rest()
+    assert len(around.workers) == 1, "the fifth reading is like the fourth, and asleep"
+
+
+def test_a_number_is_steady_after_some_readings_in_which_nobody_had_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that wants to run may change it yet, however long it has not."""
+    monkeypatch.setattr(module, "_BETWEEN_READINGS_S", 0.0)
+    around = Around()
+    busy, asleep = (types.SimpleNamespace(pid=7, is_asleep=is_asleep) for is_asleep in (False, True))
+    around.workers = [*[(busy,)] * 20, (asleep,)]
+    readings = [5] * 20 + [7] * 30
+    assert rig(around).steady(lambda: readings.pop(0)) == 7
+    assert len(readings) == 30 - 10, "the first, one with work to do, and eight"
 
 
 def test_sessions_of_tls_are_made_and_gone_on_with() -> None:
@@ -228,12 +292,12 @@ def test_all_calls_are_added_where_none_is_named() -> None:
 
 
 def test_connections_wait_behind_stopped_workers() -> None:
-    """Which go on once all are there."""
+    """Which go on once all are there, and are counted when the queue is empty."""
     around = Around()
-    _, counts = rig(around).behind_stopped_workers(Flow(connections=2))
+    counts = rig(around).behind_stopped_workers(2)
     assert counts["read"].made == 7
-    assert around.did[0] == "stop workers"
-    assert sorted(map(str, around.did[1:])) == ["('flows', 8000)", "continue workers"]
+    stand, end = ("stand", 8000), ("end_flows", None)
+    assert around.did == ["stop workers", stand, "continue workers", end, "continue workers"]
 
 
 def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
@@ -244,19 +308,10 @@ def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
         rig(around).fresh_port([8100])
 
 
-def test_a_reload_waits_for_a_new_worker() -> None:
-    """The old one may still be there."""
-    around = Around()
-    old, new = types.SimpleNamespace(pid=7), types.SimpleNamespace(pid=8)
-    around.workers = [(old,), (old,), (old, new)]
-    rig(around).reload()
-    assert around.did == ["reload"]
-
-
 def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the subject did not do, and its error log."""
-    monkeypatch.setattr(module, "_WITHIN_S", 0.0)
-    with pytest.raises(LabError, match="subject subject did not start 2 workers") as caught:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    with pytest.raises(VoidTrialError, match="subject subject did not start 2 workers") as caught:
         rig(Around()).settle(2)
     assert "failed" in str(caught.value)
 
@@ -277,16 +332,21 @@ def test_an_nginx_without_its_name_yet_is_waited_for() -> None:
     assert next(failing, "asked twice") == "asked twice"
 
 
-def test_a_burst_is_counted_until_the_queue_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """While the workers stand still; they go on whatever happens."""
-    monkeypatch.setattr(module, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
-    assert rig(around).queue_behind_stopped_workers(Flow(), port=80, listens_on=80) in {0, 2}
-    assert (around.did[0], around.did[-1]) == ("stop workers", "continue workers")
-    around.answers.clear()
-    with pytest.raises(KeyError):
-        rig(around).queue_behind_stopped_workers(Flow(), port=80, listens_on=80)
-    assert around.did[-1] == "continue workers"
+    # Two wait, always; of nine the others are dropped one after the other.
+    around.drops = [100, 100, 103, 107, 108]
+    assert rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
+    assert around.drops == [108]
+    assert around.did[0] == "stop workers"
+    assert set(around.did[1:]) == {("flows", 80), "continue workers"}
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    around = Around()
+    around.drops = [100] * 9
+    with pytest.raises(VoidTrialError, match="neither queued nor dropped 9 connects"):
+        rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81)
+    assert "continue workers" in around.did
 
 
 def test_what_is_read_during_flows_comes_back() -> None:

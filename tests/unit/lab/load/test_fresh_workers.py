@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.fake_stage import FakeStage, worker
-from tuneproof.errors import LabError
-from tuneproof.lab.load import fresh_workers
+from tuneproof.lab.load import waiting
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
+from tuneproof.lab.load.waiting import VoidTrialError
 
 OLD = (worker(11), worker(12))
 NEW = (worker(31), worker(32))
@@ -15,7 +15,7 @@ NEW = (worker(31), worker(32))
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject with two workers, which stay."""
     fake = FakeStage()
-    fake.clock.replace_in(monkeypatch, fresh_workers)
+    fake.clock.replace_in(monkeypatch, waiting)
     fake.workers = [OLD]
     return fake
 
@@ -31,9 +31,9 @@ def test_nginx_reloads_and_the_new_workers_are_waited_for(fake: FakeStage) -> No
 def test_workers_that_stay_are_an_error_with_nginxs_last_words(fake: FakeStage) -> None:
     """A trial against old workers would measure what earlier ones left."""
     began_s = fake.clock.now_s
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(VoidTrialError) as caught:
         start_fresh_workers(fake.stage)
-    assert caught.value.what == "subject subject did not replace its workers"
+    assert caught.value.what == "subject subject did not replace its workers within 75 s"
     assert caught.value.tail == "the subject's last words"
     assert 75 < fake.clock.now_s - began_s < 75.1
 
@@ -41,5 +41,5 @@ def test_workers_that_stay_are_an_error_with_nginxs_last_words(fake: FakeStage) 
 def test_one_new_worker_less_is_an_error_as_well(fake: FakeStage) -> None:
     """As many as before are wanted, for as many are compared."""
     fake.workers = [OLD, NEW[:1]]
-    with pytest.raises(LabError, match="did not replace its workers"):
+    with pytest.raises(VoidTrialError, match="did not replace its workers"):
         start_fresh_workers(fake.stage)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sockets, worker
 from tuneproof.errors import LabError
-from tuneproof.lab.load import fresh_workers, waiting
+from tuneproof.lab.load import waiting
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.protocol.loadgen import Held, Loadgen
@@ -31,7 +31,7 @@ def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject that takes 1000 bytes for a connection, and its kernel 5000."""
     fake = FakeStage()
-    fake.clock.replace_in(monkeypatch, fresh_workers, waiting)
+    fake.clock.replace_in(monkeypatch, waiting)
     steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]
     fake.workers = [OLD, steps[0], *steps]
     fake.cgroups = [cgroup(usage=10 * MIB + 100 * step * 5000) for step in range(3)]
@@ -81,7 +81,7 @@ def test_a_trial_without_failures_counts(fake: FakeStage) -> None:
 def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
     """They would be counted for the next arm."""
     fake.sockets = [sockets(ESTAB=7)]
-    with pytest.raises(LabError, match="7 released connections are still there after 20 s"):
+    with pytest.raises(LabError, match="7 released connections are still there after 60 s"):
         LOAD.run(fake.stage, label="a-b1")
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SPOILT, TRIAL_SECONDS, FakeBench, claim, measuring, stalled
+from tuneproof.errors import LabError
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
+from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.proof.scenario.lab_links import LinkLostError
 from tuneproof.report.results.run_file import ResultsWriter
@@ -60,14 +62,22 @@ def test_a_trial_that_did_not_load_its_subject_makes_its_block_void(
     assert reasons[1] == [reason]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        LinkLostError("the wire of client ended during the trial"),
+        VoidTrialError("nginx did not come to rest within 60 s"),
+    ],
+    ids=["link", "end"],
+)
 def test_a_trial_that_lost_its_link_makes_its_block_void(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+    error: LabError, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has no record, but its reason and its time; the claim is decided by other blocks."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         if number == 2:
-            raise LinkLostError("the wire of client ended during the trial")
+            raise error
         return stalled(arm_name, number)
 
     bench = FakeBench(canned)
@@ -79,9 +89,7 @@ def test_a_trial_that_lost_its_link_makes_its_block_void(
     assert cell.measuring_seconds == 5
     (path,) = [path for path in cell.evidence if path.endswith("samples.jsonl")]
     samples = [json.loads(line) for line in (writer.folder / path).read_text(encoding="utf-8").splitlines()]
-    assert [item["void_reasons"] for item in samples] == [
-        ["the wire of client ended during the trial"] if number == 2 else [] for number in range(1, 7)
-    ]
+    assert [item["void_reasons"] for item in samples] == [[error.what] if number == 2 else [] for number in range(1, 7)]
     assert samples[1]["raw"] == {}
 
 
