@@ -1,6 +1,6 @@
 """From a configuration to everything that can be told about it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -42,15 +42,19 @@ class Audit:
         return "" if configuration.is_broken else diff(edits, configuration.texts, shown=self.shown)
 
     def whole_patch(self) -> str:
-        """Return one unified diff of all that is advised, as if patch after patch were applied."""
-        before, now = self.facts.configuration.texts, self
+        """Return one unified diff of all that is advised; the empty string where nothing is."""
+        return unified(self.facts.configuration.texts, self.patched(), shown=self.shown)
+
+    def patched(self) -> Mapping[str, str]:
+        """Return the files with all that is advised, as if patch after patch were applied."""
+        now = self
         for _ in range(_MOST_ROUNDS):
             texts = now.facts.configuration.texts
             changed = apply(_compatible(now.advice), texts)
             if now.facts.configuration.is_broken or changed.items() <= texts.items():
                 break
             now = audit_source(Changed(self.source, {**texts, **changed}), version=self.facts.version)
-        return unified(before, now.facts.configuration.texts, shown=self.shown)
+        return now.facts.configuration.texts
 
 
 def audit(named: str, *, version: str | None = None, prefix: str = "") -> Audit:

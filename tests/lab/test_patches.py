@@ -1,0 +1,170 @@
+"""What audit writes, nginx loads: every patch for the tests' configurations, by `nginx -t`, in one container."""
+
+import io
+import posixpath
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages
+from tests.lab.test_own_nginx import SURROUNDINGS
+from tests.support.configurations import CASES, Case
+from tests.unit.audit.test_patches import TEXTS
+from tests.unit.yours.own import written
+from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.patches import apply
+from tuneproof.audit.sources import open_source
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.own_nginx import CAPABILITIES
+from tuneproof.yours.absent import absent_of
+from tuneproof.yours.installed import installed
+from tuneproof.yours.needs import EMPTY, needs_of
+from tuneproof.yours.peers import peers_of
+from tuneproof.yours.proposal import _SYSCTLS, DEFAULT_MAIN
+from tuneproof.yours.start import script
+
+pytestmark = [pytest.mark.engine]
+
+WHOLE: Final = "all of it"
+AS_IT_IS: Final = "as it is"
+# What the image's nginx does not load as it is, whatever audit says of it.
+REFUSED: Final[Mapping[str, str]] = {
+    "buffers-that-cannot-be-read": "a number that is none",
+    "generated-with-lua": "Lua",
+    "grpc": "no certificate",
+    "http-2-to-the-upstream": "since 1.29.4",
+    "keepalive-with-local": "since 1.29.7",
+    "lua-fills-the-variable": "Lua",
+    "missing-semicolon": "two directives in one",
+    "switched-off-on-the-newest": "keepalive 0, since 1.29.7",
+    "tls-and-reuseport": "http2 on, since 1.25.1; no key",
+}
+_RUN: Final = """
+cat /variants/hosts >>/etc/hosts
+for folder in /variants/[0-9]*; do
+    cp -R "$folder/root/." /
+    said=$(sh "$folder/start.sh" 2>&1); status=$?
+    printf '%s\\t%s\\t%s\\n' "${folder##*/}" "$status" "$(printf %s "$said" | tr '\\n\\t' '| ')"
+    (cd "$folder/root" && find . -type f) | while read -r file; do rm -f "/$file"; done
+done
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A configuration as it is, or with a patch."""
+
+    case: str
+    patch: str
+    files: Mapping[str, bytes]
+    start: str
+    names: tuple[str, ...]
+
+
+def variants(name: str, case: Case, folder: Path, version: str, materials: Mapping[str, bytes]) -> Iterator[Variant]:
+    """Yield a case as it is, with each patch, and with all of them."""
+    source = open_source(str(written(folder, case.files)))
+    found = audit_source(source, version=version)
+    configuration = found.facts.configuration
+    places = installed(configuration, source, main=DEFAULT_MAIN)
+    absent = absent_of(found.facts, folder=places.folder)
+    there = set(places.paths.values())
+    needs = absent.added_to(needs_of(configuration, folder=places.folder, there=there))
+    made = {path: materials[material] for path, material in needs.made.items() if material != EMPTY}
+    texts = configuration.texts
+    changed = {AS_IT_IS: texts, WHOLE: found.patched()}
+    for advised in found.advice:
+        if advised.edits:
+            label = f"{advised.name} {posixpath.basename(advised.at.file)}:{advised.at.line}"
+            changed[label] = {**texts, **apply(advised.edits, texts)}
+    for label, patched in changed.items():
+        yield Variant(
+            case=name,
+            patch=label,
+            files={**made, **places.with_lines(absent.lines).files(patched)},
+            start=script(needs, main=places.main).replace("exec $nginx", "exec $nginx -t"),
+            names=peers_of(found.facts).names,
+        )
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Return files by path as a tar archive."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path, content in files.items():
+            info = tarfile.TarInfo(path.lstrip("/"))
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+@pytest.fixture
+def materials(engine: docker.DockerClient, images: BuiltImages, lab_session: Session) -> Mapping[str, bytes]:
+    """Certificates, keys and so on, which the stand-in's image has."""
+    holder = engine.containers.create(images.roles["backend"], labels=lab_session.labels)
+    try:
+        packed = b"".join(holder.get_archive("/etc/tuneproof")[0])
+    finally:
+        holder.remove(force=True)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        return {
+            posixpath.basename(item.name): content.read()
+            for item in tar
+            if item.isfile() and (content := tar.extractfile(item)) is not None
+        }
+
+
+def test_nginx_loads_every_patch(
+    engine: docker.DockerClient,
+    images: BuiltImages,
+    lab_session: Session,
+    materials: Mapping[str, bytes],
+    nginx: str,
+    tmp_path: Path,
+) -> None:
+    """Whatever it loads as it is, with each patch of its own and with all of them at once."""
+    cases = {**CASES, **SURROUNDINGS, **{name: Case(files=TEXTS[name]) for name in ("dense", "dense-crlf")}}
+    # http{} of the fragments of stream{} is nothing that an installation has.
+    cases = {name: case for name, case in cases.items() if not case.problems and "stream" not in name}
+    found = [
+        variant
+        for number, (name, case) in enumerate(cases.items())
+        for variant in variants(name, case, tmp_path / str(number), nginx, materials)
+    ]
+    files = {"variants/run.sh": _RUN.encode()}
+    names = sorted({name for variant in found for name in variant.names})
+    files["variants/hosts"] = "".join(f"127.0.0.1 {name}\n" for name in names).encode()
+    for number, variant in enumerate(found):
+        files[f"variants/{number}/start.sh"] = variant.start.encode()
+        files |= {f"variants/{number}/root{path}": content for path, content in variant.files.items()}
+    container = engine.containers.run(
+        images.subjects[nginx],
+        ["sleep", "600"],
+        detach=True,
+        user="0:0",
+        cap_drop=["ALL"],
+        cap_add=list(CAPABILITIES),
+        sysctls=dict(_SYSCTLS),
+        labels=lab_session.labels,
+    )
+    try:
+        container.put_archive("/", archive(files))
+        status, said = container.exec_run(["sh", "/variants/run.sh"])
+        assert isinstance(said, bytes)
+    finally:
+        container.remove(force=True)
+    assert status == 0, said
+    rows = [line.split("\t") for line in said.decode().splitlines()]
+    assert sorted(int(row[0]) for row in rows) == list(range(len(found)))
+    refused = {(found[int(row[0])].case, found[int(row[0])].patch): row[2] for row in rows if row[1] != "0"}
+    as_they_are = {case for case, patch in refused if patch == AS_IT_IS}
+    assert as_they_are <= REFUSED.keys(), {key: said for key, said in refused.items() if key[1] == AS_IT_IS}
+    broken = {key: said for key, said in refused.items() if key[0] not in as_they_are}
+    assert broken == {}
+    patched = {variant.case for variant in found if variant.patch not in {AS_IT_IS, WHOLE}} - as_they_are
+    assert len(patched) > 20
