@@ -7,13 +7,16 @@ from typing import Final
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
+from tests.lab.children import GONE_WITHIN_S, start_pytest
 from tests.support.configurations import CASES, Case, whole
 from tests.unit.yours.own import written
 from tuneproof.audit.auditing import audit
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.report.results.run_file import load
 from tuneproof.yours.proposal import Proposal, Wanted, propose
 
 pytestmark = [pytest.mark.engine]
@@ -130,3 +133,41 @@ def test_a_configuration_starts_and_does_what_audit_says(
         assert shares == {1.0}
     if answers == {"yes"}:
         assert max(shares) <= 1 / 2
+
+
+def ran(results: Path, *arguments: str) -> tuple[int, str]:
+    """Return the exit status and the output of a run on a configuration."""
+    child = start_pytest("tests/scenarios", *arguments, results=results)
+    out, _ = child.communicate(timeout=GONE_WITHIN_S * 3)
+    return child.returncode, out
+
+
+def test_a_run_on_ones_own_nginx_comes_to_its_end(nginx: str, tmp_path: Path) -> None:
+    """With the gain of a patch, the patch itself, what was made around the files, results and pages."""
+    site = tmp_path / "site/nginx.conf"
+    site.parent.mkdir()
+    text = "upstream app { server app:8080; keepalive 4; }\nserver {\n location / { proxy_pass http://app; }\n}"
+    site.write_text(whole(text).files["nginx.conf"], encoding="utf-8")
+    names = ("root_connects_every_time", "root_patch_keeps_connections")
+    status, out = ran(tmp_path, f"--nginx-conf={site}", "--nginx", nginx, "-k", " or ".join(names))
+    assert status == 0, out
+    results = load(tmp_path / "latest")
+    cells = {cell.id.split("/")[1]: cell for cell in results.cells}
+    assert {name: cell.verdict for name, cell in cells.items()} == dict.fromkeys(names, Verdict.HOLDS)
+    remedy = cells[names[1]].remedy
+    assert remedy is not None
+    assert "+ location / { proxy_pass http://app; proxy_http_version 1.1;" in remedy.patch
+    assert remedy.patch.strip() in out
+    assert "What to change" in out
+    assert f"{site}:5: a server on port 18080" in out
+    assert (tmp_path / "latest/index.html").is_file()
+
+
+def test_an_image_that_does_not_exist_is_told_as_that(tmp_path: Path) -> None:
+    """Before anything starts: it has no nginx, but for another reason."""
+    site = tmp_path / "nginx.conf"
+    site.write_text("events { }\nhttp { server { location / { proxy_pass http://a; } } }\n", encoding="utf-8")
+    status, out = ran(tmp_path / "results", f"--nginx-conf={site}", "--nginx-image", "tuneproof.invalid/none:1")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "the engine has no such image, and none can be pulled" in out
+    assert not (tmp_path / "results").exists()

@@ -1,4 +1,4 @@
-"""Directives that nobody knows and that are one slip of the pen from one that everybody does."""
+"""Names of directives: nginx's own, those of modules of others, and those that are one slip of the pen from either."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -6,9 +6,12 @@ from typing import Final
 from crossplane.analyzer import DIRECTIVES
 
 from tuneproof.audit.statements import Problem, Statement
+from tuneproof.nginx_changes import CHANGES
 
 TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
 """Blocks whose lines begin with values, not with directives."""
+# What crossplane does not know, since it is newer or nowhere documented.
+KNOWN: Final = frozenset(DIRECTIVES) | {change.directive for change in CHANGES} | {"auth_delay", "post_action"}
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
 _LONG: Final = 6
 
@@ -16,7 +19,7 @@ _LONG: Final = 6
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
     """Yield the directives that must be misspelt, in nginx's words; modules of others have names that are far off."""
     for statement in statements:
-        if statement.name not in DIRECTIVES and not statement.name.startswith("$") and _meant(statement.name):
+        if statement.name not in KNOWN and not statement.name.startswith("$") and _meant(statement.name):
             message = f'unknown directive "{statement.name}"'
             yield Problem(file=statement.file, line=statement.line, message=message)
         if statement.block and statement.name not in TABLES:
@@ -35,4 +38,4 @@ def _meant(name: str) -> bool:
     swapped = (before + after[1] + after[0] + after[2:] for before, after in halves if len(after) > 1)
     other = (before + letter + after[1:] for before, after in halves if after for letter in _LETTERS)
     more = (before + letter + after for before, after in halves for letter in _LETTERS)
-    return any(candidate in DIRECTIVES for variants in (less, swapped, other, more) for candidate in variants)
+    return any(candidate in KNOWN for variants in (less, swapped, other, more) for candidate in variants)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuneproof.audit.spelling import TABLES
+from tuneproof.audit.spelling import KNOWN, TABLES
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block, Configuration
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
@@ -51,6 +51,18 @@ def choose_version(configuration: Configuration) -> Choice:
         if newest is None or newest.change.numbers <= as_numbers(version):
             return Choice(version=version, because=newest if version != LAB_VERSIONS[0] else None)
     return Choice(version=LAB_VERSIONS[-1], because=newest)
+
+
+def foreign(block: Block) -> Iterator[Statement | Block]:
+    """Yield each directive in a block that loads a module, or belongs to one that is not nginx's own."""
+    for said in block.own:
+        if said.name == "load_module" or said.name not in KNOWN:
+            yield said
+    for inner in block.blocks:
+        if inner.name not in KNOWN:
+            yield inner
+        elif inner.name not in TABLES:
+            yield from foreign(inner)
 
 
 def is_in(name: str, block: Block) -> bool:

@@ -9,12 +9,15 @@ from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import Edit, apply, diff
 from tuneproof.audit.rules import worker_connections
-from tuneproof.audit.sources import open_source
+from tuneproof.audit.sources import Source, open_source
+from tuneproof.audit.tree import Configuration
+from tuneproof.audit.version_choice import Choice, foreign
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import OwnNginx
+from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STANDIN, Backend
 from tuneproof.proof.scenario.placement import CpuShare
@@ -68,6 +71,7 @@ class Wanted:
 
     configuration: str  # A file, a folder or a dump
     version: str  # the version of nginx that it runs on
+    choice: Choice | None = None  # of that version; None where it was asked for
     image: str = ""  # full name of an image with that nginx; empty for the project's own
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
     location: str = ""  # path to prove; empty for one of each place that passes requests on
@@ -82,21 +86,40 @@ class Proposal:
     told: tuple[str, ...]  # what is made or changed around the configuration, and what is left out, in words
 
 
-def propose(wanted: Wanted) -> Proposal:
+def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
     """Return what can be proven on a configuration.
 
     Raises:
         BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
     """
-    source = open_source(wanted.configuration)
+    source = source or open_source(wanted.configuration)
     found = audit_source(source, version=wanted.version)
     for problem in found.facts.configuration.problems:
         if not problem.message.startswith(_FOR_NGINX_TO_SAY):
             raise BadInputError(
                 f"nginx would not start with it: {problem.message}", where=f"{problem.file}:{problem.line}"
             )
+    if not wanted.image:
+        _refuse_what_is_missing(found.facts.configuration)
     places = installed(found.facts.configuration, source, main=wanted.main)
     return _Proposer(wanted, found, places).proposal()
+
+
+def _refuse_what_is_missing(configuration: Configuration) -> None:
+    """Refuse, before anything is started, what no nginx of the lab has.
+
+    Raises:
+        BadInputError: The files load modules, or use directives of modules that are not nginx's own.
+    """
+    told = dict.fromkeys(
+        f"{' '.join((said.name, *said.args[: said.name == 'load_module']))} ({said.file}:{said.line})"
+        for said in foreign(configuration.main)
+    )
+    if told:
+        raise BadInputError(
+            f"the lab's nginx lacks what these files use: {', '.join(told)}",
+            remedy="--nginx-image IMAGE, one that has it",
+        )
 
 
 class _Proposer:
@@ -148,7 +171,19 @@ class _Proposer:
         left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
         left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
         modules = [f"{name}: the image must have this module" for name in self._needs.modules]
-        return Proposal(scenario=scenario, told=(*self._changes.told, *modules, *self._peers.left_out, *left_out))
+        around = (*self._choices(), *self._changes.told, *modules)
+        return Proposal(scenario=scenario, told=(*around, *self._peers.left_out, *left_out))
+
+    def _choices(self) -> Iterator[str]:
+        """Yield what was chosen for the user, in words."""
+        wanted, choice = self._wanted, self._wanted.choice
+        if choice is not None:
+            because = choice.because
+            knows = f" that knows {because.what} ({because.said.file}:{because.said.line})" if because else ""
+            yield f"nginx {choice.version}: the oldest of {', '.join(LAB_VERSIONS)}{knows}; yours: --nginx VERSION"
+        if wanted.location:
+            for way in self._ways:
+                yield f"--location {wanted.location}: nginx takes location {way.proxied.target.location} for it"
 
     def _of_way(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(way))

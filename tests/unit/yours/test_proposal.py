@@ -11,10 +11,12 @@ from tuneproof.yours.proposal import Proposal, Wanted, propose
 UPGRADE = "map $http_upgrade $connection_upgrade { default upgrade; '' close; }\n"
 
 
-def proposed(folder: Path, files: dict[str, str], *, version: str = "1.22", location: str = "") -> Proposal:
+def proposed(
+    folder: Path, files: dict[str, str], *, version: str = "1.22", location: str = "", image: str = ""
+) -> Proposal:
     """Return what will be proven on these files."""
     path = written(folder, files)
-    return propose(Wanted(configuration=str(path), version=version, location=location))
+    return propose(Wanted(configuration=str(path), version=version, location=location, image=image))
 
 
 def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> None:
@@ -87,10 +89,40 @@ def test_an_include_that_a_copy_lacks_is_made_empty_and_told(tmp_path: Path) -> 
     assert "/etc/nginx/snippets/limits.conf: made, empty" in found.told
 
 
-def test_what_a_newer_nginx_may_know_is_left_to_nginx(tmp_path: Path) -> None:
+def test_values_that_a_newer_nginx_may_know_are_left_to_nginx(tmp_path: Path) -> None:
     """It refuses what it does not know, in its own words."""
-    text = "server { listen 80; brand_new_directive on; proxy_buffering on off; location / { proxy_pass http://a; } }"
+    text = "server { listen 80; proxy_buffering on off; location / { proxy_pass http://a; } }"
     assert proposed(tmp_path, http(text)).scenario.claims
+
+
+@pytest.mark.parametrize(
+    ("main", "server", "lacking"),
+    [
+        ("load_module modules/a.so;", "", "load_module modules/a.so (nginx.conf:3)"),
+        ("", "brotli on;", "brotli (nginx.conf:5)"),
+        ("", "content_by_lua_block { x() }", "content_by_lua_block (nginx.conf:5)"),
+        ("load_module a.so; load_module b.so;", "", "load_module a.so (nginx.conf:3), load_module b.so (nginx.conf:3)"),
+    ],
+)
+def test_what_no_nginx_of_the_lab_has_is_told_once_before_anything_starts(
+    tmp_path: Path, main: str, server: str, lacking: str
+) -> None:
+    """All of it in one sentence; an image of the user's may have it."""
+    text = f"map $a $b {{ default x; brotli y; }} server {{ {server} location / {{ proxy_pass http://a; }} }}"
+    files = {"nginx.conf": f"user nginx;\nevents {{ }}\n{main}\nhttp {{\n{text}\n}}\n"}
+    with pytest.raises(BadInputError, match="the lab's nginx lacks") as caught:
+        proposed(tmp_path, files)
+    assert caught.value.what.replace(f"{tmp_path}/", "").endswith(f"use: {lacking}")
+    assert proposed(tmp_path, files, image="i").scenario.claims
+
+
+def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:
+    """The user may have meant another one."""
+    text = "server { listen 80; location / { proxy_pass http://a; } }"
+    told = proposed(tmp_path, http(text), location="/nope").told
+    assert "--location /nope: nginx takes location / for it" in told
+    with pytest.raises(BadInputError, match="--location /nope: nothing there passes requests on"):
+        proposed(tmp_path, http(text.replace("location /", "location /a")), location="/nope")
 
 
 def test_a_fragment_is_proven_with_what_is_made_around_it(tmp_path: Path) -> None:

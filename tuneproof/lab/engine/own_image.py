@@ -44,6 +44,7 @@ def look_at(client: docker.DockerClient, image: str) -> OwnImage:
     Raises EngineUnavailableError: the engine does not answer.
     """
     with engine_errors(f"looking at image {image}"):
+        _ensure(client, image)
         try:
             said = client.containers.run(
                 image,
@@ -54,11 +55,6 @@ def look_at(client: docker.DockerClient, image: str) -> OwnImage:
                 user="0:0",
                 cap_drop=["ALL"],
             )
-        except ImageNotFound as error:
-            raise BadInputError(
-                f"--nginx-image {image}: the engine has no such image, and none can be pulled",
-                remedy=f"docker pull {image}, or docker load",
-            ) from error
         except (ContainerError, APIError) as error:
             raise BadInputError(
                 f"--nginx-image {image}: there is no nginx in it that a shell can start",
@@ -68,3 +64,17 @@ def look_at(client: docker.DockerClient, image: str) -> OwnImage:
     if found is None:
         raise BadInputError(f"--nginx-image {image}: its nginx does not say its version")
     return found
+
+
+def _ensure(client: docker.DockerClient, image: str) -> None:
+    """Pull an image that the engine lacks: an error of the registry's is none of the image's."""
+    try:
+        client.images.get(image)
+    except ImageNotFound:
+        try:
+            client.images.pull(image)
+        except APIError as error:
+            raise BadInputError(
+                f"--nginx-image {image}: the engine has no such image, and none can be pulled",
+                remedy=f"docker pull {image}, or docker load",
+            ) from error

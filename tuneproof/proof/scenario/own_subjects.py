@@ -16,6 +16,10 @@ _STARTS_WITHIN_S: Final = 30.0
 _POLL_S: Final = 0.05
 
 
+class OwnNginxError(LabError):
+    """The user's own nginx does not start: on its version no claim can be tested."""
+
+
 def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
     """Wait until an nginx has started its workers; return how many.
 
@@ -40,7 +44,7 @@ def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
         time.sleep(_POLL_S)
 
 
-def own_nginx_failed(own: OwnNginx, words: str) -> LabError:
+def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
     """Return the error of an nginx that does not start.
 
     Args:
@@ -50,7 +54,8 @@ def own_nginx_failed(own: OwnNginx, words: str) -> LabError:
     remedy = "--nginx VERSION or --nginx-image IMAGE for what this one lacks, such as a module or Lua"
     if own.is_part:
         remedy = f"these files are a part of a configuration: take what nginx -T prints; {remedy}"
-    return LabError("your nginx does not start in the lab", remedy=f"{remedy}; else see what nginx says", tail=words)
+    remedy = f"{remedy}; else see what nginx says"
+    return OwnNginxError("your nginx does not start in the lab", remedy=remedy, tail=words)
 
 
 def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacement) -> RoleSpec:
