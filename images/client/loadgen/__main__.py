@@ -11,10 +11,8 @@ from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
 from tuneproof.lab.protocol.stall import Trial, Went
 
-from . import connect_storm, gaps, one_by_one, tls, tools, trial
+from . import crowds, gaps, one_by_one, tls, tools, trial
 from . import flows as flow_clients
-from .hold import Holder
-from .slow_readers import InBackground
 
 
 class Loadgen(protocol.Loadgen):
@@ -22,8 +20,8 @@ class Loadgen(protocol.Loadgen):
 
     def __init__(self) -> None:
         self._trials = trial.Trials()
-        self._readers = InBackground()
-        self._holder = Holder()
+        self._readers = crowds.SlowReaders()
+        self._holder = crowds.Holder()
         self._tls = tls.Client()
         self._standing: flow_clients.Standing | None = None
 
@@ -48,11 +46,11 @@ class Loadgen(protocol.Loadgen):
         return gaps.run(seconds)
 
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> protocol.StormSeen:
-        """Begin connections at once; see connect_storm.py."""
-        return connect_storm.run((address, port), connections, wait_s)
+        """Begin connections at once; see crowds.py."""
+        return crowds.storm((address, port), connections, wait_s)
 
     def start_slow_readers(self, asked: protocol.SlowReading) -> None:
-        """Begin slow readers; see slow_readers.py."""
+        """Begin slow readers; see crowds.py."""
         self._readers.start(asked)
 
     def end_slow_readers(self) -> protocol.SlowReadersSeen:
@@ -60,7 +58,7 @@ class Loadgen(protocol.Loadgen):
         return self._readers.end()
 
     def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> protocol.Held:
-        """Hold connections; see hold.py."""
+        """Hold connections; see crowds.py."""
         return self._holder.hold((address, port), path, count, timeout_s)
 
     def release(self) -> None:

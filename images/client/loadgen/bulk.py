@@ -1,9 +1,10 @@
-"""Bulk downloads on connections that were placed before.
+"""Bulk downloads on connections that stand.
 
 MSG_TRUNC lets the kernel drop the received bytes instead of copying them (tcp(7)), so that one slow Python process
 keeps up with several gigabits per second.
 """
 
+import math
 import select
 import socket
 import time
@@ -15,48 +16,83 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 
 @dataclass(frozen=True, kw_only=True)
 class Downloads:
-    """Bytes that arrived in the window, one entry per download, and how many downloads ended before the window did."""
+    """What came of downloads."""
 
-    window_bytes: tuple[int, ...]
-    ended_early: int
+    window_bytes: tuple[int, ...]  # by download, from the start of the window on
+    ended_early: int  # downloads that ended before the window did, if by a reset
+    ended_s: float  # when this was over, in CLOCK_MONOTONIC seconds
+    unexpected: str | None = None  # an answer that is no 200: then all ends at once
 
 
-def download(connections: list[socket.socket], *, request: bytes, start_s: float, end_s: float) -> Downloads:
-    """Start a download on every connection, read until ``end_s``, count what arrives from ``start_s`` on.
+def download(
+    connections: list[socket.socket], *, start_s: float = -math.inf, end_s: float = math.inf, told: int | None = None
+) -> Downloads:
+    """Read downloads that have been asked for until ``end_s``, or all have ended, or a pipe's other end is closed.
 
-    Times are CLOCK_MONOTONIC seconds. The connections are closed at the end.
-
-    Raises:
-        ConnectionError: A response is not a 200.
+    Counted is what arrives from ``start_s`` on (CLOCK_MONOTONIC seconds). The connections are closed at the end.
     """
+    running = _Running(connections, start_s=start_s)
     poller = select.epoll()
-    by_fd = {connection.fileno(): index for index, connection in enumerate(connections)}
-    for connection in connections:
-        connection.sendall(request)
-        connection.setblocking(False)
-        poller.register(connection, select.EPOLLIN)
-    window_bytes = [0] * len(connections)
-    answered: set[int] = set()
-    ended_early = 0
-    sink = bytearray(_READ_BYTES)
-    while (now_s := time.monotonic()) < end_s:
-        for fd, _ in poller.poll(end_s - now_s):
-            index = by_fd[fd]
-            if index in answered:
-                count = connections[index].recv_into(sink, _READ_BYTES, socket.MSG_TRUNC)
-            else:
-                # Whoever answers first is read at once: waiting for the others would make it a slow reader.
-                count = connections[index].recv_into(sink)
-                # No further than it was filled: behind that stands another connection's answer.
-                answer = bytes(sink[: min(count, 64)])
-                if not answer.startswith(_STATUS_LINE):
-                    raise ConnectionError(f"bulk download answered with {answer!r}")
-                answered.add(index)
-            if count == 0:
+    if told is not None:
+        poller.register(told, select.EPOLLIN)
+    for fd in running.left:
+        poller.register(fd, select.EPOLLIN)
+    while running.left and running.unexpected is None and (now_s := time.monotonic()) < end_s:
+        ready = {fd for fd, _ in poller.poll(None if end_s == math.inf else end_s - now_s)}
+        for fd in ready - {told}:
+            if running.has_ended(fd):
                 poller.unregister(fd)
-                ended_early += 1
-            elif time.monotonic() >= start_s:
-                window_bytes[index] += count
+                del running.left[fd]
+        # Last: what had come by then counts.
+        if told in ready:
+            break
+    ended_s = time.monotonic()
     for connection in connections:
         connection.close()
-    return Downloads(window_bytes=tuple(window_bytes), ended_early=ended_early)
+    return Downloads(
+        window_bytes=tuple(running.window_bytes),
+        ended_early=len(connections) - len(running.left),
+        ended_s=ended_s,
+        unexpected=running.unexpected,
+    )
+
+
+class _Running:
+    """Downloads.
+
+    Attributes:
+        left: Which download a file descriptor is, of those that have not ended.
+    """
+
+    def __init__(self, connections: list[socket.socket], *, start_s: float) -> None:
+        self._connections = connections
+        self._start_s = start_s
+        self._answered: set[int] = set()
+        self._sink = bytearray(_READ_BYTES)
+        self.left = {connection.fileno(): index for index, connection in enumerate(connections)}
+        self.window_bytes = [0] * len(connections)
+        self.unexpected: str | None = None
+        for connection in connections:
+            connection.setblocking(False)
+
+    def has_ended(self, fd: int) -> bool:
+        """Read what has come on a connection; tell whether its download has ended, if by a reset."""
+        index = self.left[fd]
+        try:
+            # Whoever answers first is read at once: waiting for the others would make it a slow reader. The kernel
+            # drops what is not the beginning of an answer instead of copying it.
+            flags = socket.MSG_TRUNC if fd in self._answered else 0
+            count = self._connections[index].recv_into(self._sink, _READ_BYTES, flags)
+        except BlockingIOError:
+            return False
+        except OSError:
+            count = 0
+        if fd not in self._answered:
+            self._answered.add(fd)
+            # No further than it was filled: behind that stands another connection's answer.
+            answer = bytes(self._sink[: min(count, 64)])
+            if not answer.startswith(_STATUS_LINE):
+                self.unexpected = f"bulk download answered with {answer!r}"
+        if time.monotonic() >= self._start_s:
+            self.window_bytes[index] += count
+        return count == 0

@@ -96,7 +96,12 @@ def _fast_client(spec: Trial, *, origin_s: float) -> FastClient:
 
 def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end_s: float) -> BulkSamples:
     request = http1.get(spec.bulk_path, host=spec.address, trial=spec.trial)
-    samples = download([item for group in placed for item in group], request=request, start_s=start_s, end_s=end_s)
+    connections = [item for group in placed for item in group]
+    for connection in connections:
+        connection.sendall(request)
+    samples = download(connections, start_s=start_s, end_s=end_s)
+    if samples.unexpected is not None:
+        raise ConnectionError(samples.unexpected)
     counts = iter(samples.window_bytes)
     return BulkSamples(
         worker_bytes=tuple(sum(itertools.islice(counts, len(group))) for group in placed),

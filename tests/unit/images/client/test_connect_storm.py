@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from images.client.loadgen import connect_storm
+from images.client.loadgen import crowd, crowds
 from tests.support.fake_nginx import HANG_S
 from tuneproof.lab.protocol.loadgen import StormSeen
 
 
 def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
     """Run a storm, as patient as a test is unless told otherwise."""
-    return connect_storm.run((address, port), connections, wait_s)
+    return crowds.storm((address, port), connections, wait_s)
 
 
 def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:
@@ -94,4 +94,4 @@ def test_a_lack_of_descriptors_is_an_error_that_leaves_none_open() -> None:
 
 def test_an_error_without_a_name_is_told_by_its_number() -> None:
     """No failure is dropped for want of a word."""
-    assert (connect_storm.errno_name(111), connect_storm.errno_name(99_999)) == ("ECONNREFUSED", "99999")
+    assert (crowd.errno_name(111), crowd.errno_name(99_999)) == ("ECONNREFUSED", "99999")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from images.client.loadgen import hold
-from images.client.loadgen.hold import Holder
+from images.client.loadgen import crowds
+from images.client.loadgen.crowds import Holder
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import Held
 
@@ -38,7 +38,7 @@ def test_connections_are_held_from_one_job_to_the_next_until_they_are_released()
 
 def test_no_more_than_a_burst_is_on_its_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six connections in bursts of two, each answered after a tenth of a second, take three of them."""
-    monkeypatch.setattr(hold, "_BURST", 2)
+    monkeypatch.setattr(crowds, "_BURST", 2)
     holder = Holder()
     with FakeNginx(Behaviour(delays_s={11: 0.1, 12: 0.1})) as server:
         began_s = time.monotonic()

@@ -10,33 +10,34 @@ from typing import Any
 
 import pytest
 
-from images.client.loadgen import slow_readers
-from images.client.loadgen.slow_readers import InBackground
+from images.client.loadgen import crowds
+from images.client.loadgen.crowd import Crowd
+from images.client.loadgen.crowds import SlowReaders
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
-def slow(port: int, *, told: threading.Event, **changes: Any) -> SlowReadersSeen:
+def slow(port: int, *, told: threading.Event, crowd: Crowd | None = None, **changes: Any) -> SlowReadersSeen:
     """Run two slow readers of the bulk file until something is so."""
     quick: dict[str, Any] = {"address": "127.0.0.1", "path": "/bulk.bin", "count": 2, "interval_s": 0.05}
-    return slow_readers.run(SlowReading(port=port, **{**quick, **changes}), told)
+    return crowds.read_slowly(SlowReading(port=port, **{**quick, **changes}), told, crowd or Crowd())
 
 
 class Seen:
     """What the readers that were made last have met so far."""
 
     def __init__(self) -> None:
-        self.readers = slow_readers._Readers(request=b"")
-        self.readers.close()
+        self.crowd = Crowd()
 
     @property
     def read_bytes(self) -> int:
         """What all of them have read."""
-        return sum(map(len, self.readers.received.values()))
+        return sum(len(member.received) for member in self.crowd.open.values())
 
     def each_has(self, least_bytes: int, *, readers: int = 2) -> bool:
         """Tell whether so many have so much in their receive buffers."""
-        waiting = [slow_readers._unread_bytes(connection) for connection in self.readers.received]
+        members = (*self.crowd.open.values(), *self.crowd.ended)
+        waiting = [crowds.unread_bytes(member.connection) for member in members]
         return len(waiting) == readers and min(waiting) >= least_bytes
 
 
@@ -44,13 +45,12 @@ class Seen:
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """Look over the shoulders of the readers that are made from now on."""
     seen = Seen()
-    make = slow_readers._Readers
 
-    def made(*, request: bytes) -> slow_readers._Readers:
-        seen.readers = make(request=request)
-        return seen.readers
+    def made() -> Crowd:
+        seen.crowd = Crowd()
+        return seen.crowd
 
-    monkeypatch.setattr(slow_readers, "_Readers", made)
+    monkeypatch.setattr(crowds, "Crowd", made)
     return seen
 
 
@@ -71,7 +71,7 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) 
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         told = Until(lambda: seen.read_bytes >= 3 * 4 and seen.each_has(10_000, readers=3))
-        answer = slow(server.port, count=3, told=told)
+        answer = slow(server.port, crowd=seen.crowd, count=3, told=told)
         took_s = time.monotonic() - began_s
         assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
         server.wait_for_open(0)
@@ -84,14 +84,14 @@ def test_readers_have_the_articles_interval_unless_told_otherwise(seen: Seen) ->
     """Three seconds: in a shorter time nothing is read."""
     with FakeNginx(Behaviour()) as server:
         reading = SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=1)
-        answer = slow_readers.run(reading, Until(lambda: seen.each_has(1, readers=1)))
+        answer = crowds.read_slowly(reading, Until(lambda: seen.each_has(1, readers=1)), seen.crowd)
     assert (answer.alive, answer.read_bytes) == (1, 0)
 
 
 def test_a_download_that_the_server_has_ended_is_not_alive(seen: Seen) -> None:
     """Its FIN is seen though data waits in front of it, and that data counts."""
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
-        answer = slow(server.port, told=Until(lambda: seen.readers.ended == 2))
+        answer = slow(server.port, crowd=seen.crowd, told=Until(lambda: len(seen.crowd.ended) == 2))
     assert (answer.alive, answer.ended) == (0, 2)
     # The response's head came along.
     assert 2 * 1000 < answer.unread_bytes + answer.read_bytes < 2 * 1200
@@ -109,8 +109,8 @@ def test_a_reset_ends_a_reader(seen: Seen) -> None:
 
         thread = threading.Thread(target=reset)
         thread.start()
-        told = Until(lambda: seen.readers.ended == 1)
-        answer = slow(listener.getsockname()[1], count=1, told=told)
+        told = Until(lambda: len(seen.crowd.ended) == 1)
+        answer = slow(listener.getsockname()[1], crowd=seen.crowd, count=1, told=told)
         thread.join()
     assert (answer.alive, answer.ended, answer.unread_bytes) == (0, 1, 0)
 
@@ -119,13 +119,13 @@ def test_readers_that_nobody_listens_to_are_counted(seen: Seen) -> None:
     """They are neither alive nor ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    answer = slow(port, told=Until(lambda: seen.readers.failed.total() == 2))
+    answer = slow(port, crowd=seen.crowd, told=Until(lambda: seen.crowd.failed.total() == 2))
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
 def test_readers_that_cannot_even_begin_are_counted(seen: Seen) -> None:
     """A broadcast address is refused by the kernel itself (connect(2))."""
-    answer = slow(80, address="255.255.255.255", told=Until(lambda: seen.readers.failed.total() == 2))
+    answer = slow(80, crowd=seen.crowd, address="255.255.255.255", told=Until(lambda: seen.crowd.failed.total() == 2))
     assert sum(answer.failed.values()) == 2
     assert answer.alive == 0
 
@@ -134,20 +134,22 @@ def test_readers_that_cannot_even_begin_are_counted(seen: Seen) -> None:
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
 def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float, seen: Seen) -> None:
     """An error page is short: it would wait nowhere. No connection is left open."""
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    kept, before = seen.crowd, len(list(Path("/proc/self/fd").iterdir()))
+    seen.crowd = Crowd()
     told = Until(lambda: seen.each_has(1) and (seen.read_bytes > 0) == (interval_s < 1))
     with (
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server,
         pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"),
     ):
-        slow(server.port, interval_s=interval_s, told=told)
+        slow(server.port, crowd=seen.crowd, interval_s=interval_s, told=told)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+    kept.close()
 
 
-def test_readers_carry_their_trial() -> None:
+def test_readers_carry_their_trial(seen: Seen) -> None:
     """The access log can tell them from others."""
     with FakeNginx(Behaviour()) as server:
-        slow(server.port, told=Until(lambda: len(server.requests) == 2))
+        slow(server.port, crowd=seen.crowd, told=Until(lambda: len(server.requests) == 2))
     assert [request.trial for request in server.requests] == ["slow_readers"] * 2
 
 
@@ -156,7 +158,7 @@ def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         told = Until(lambda: seen.read_bytes >= 2 and seen.each_has(10_000))
-        answer = slow(server.port, interval_s=0.1, told=told)
+        answer = slow(server.port, crowd=seen.crowd, interval_s=0.1, told=told)
         assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
     assert (answer.alive, answer.ended, answer.failed) == (2, 0, {})
@@ -165,9 +167,9 @@ def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
 
 
 @pytest.fixture
-def background() -> Iterator[InBackground]:
+def background() -> Iterator[SlowReaders]:
     """Nobody reads yet; nobody does after the test."""
-    readers = InBackground()
+    readers = SlowReaders()
     yield readers
     readers.close()
 
@@ -180,12 +182,12 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def begin(readers: InBackground, port: int, *, count: int = 2) -> None:
+def begin(readers: SlowReaders, port: int, *, count: int = 2) -> None:
     """Let readers read in the background until they are ended."""
     readers.start(SlowReading(address="127.0.0.1", port=port, path="/bulk.bin", count=count))
 
 
-def test_readers_in_the_background_read_until_they_are_told_to_end(background: InBackground) -> None:
+def test_readers_in_the_background_read_until_they_are_told_to_end(background: SlowReaders) -> None:
     """The beginning is answered at once; the end has what was seen. Then others may begin."""
     with FakeNginx(Behaviour()) as server:
         for count in (2, 3):
@@ -196,7 +198,7 @@ def test_readers_in_the_background_read_until_they_are_told_to_end(background: I
             server.wait_for_open(0)
 
 
-def test_there_is_one_set_of_readers_in_the_background(background: InBackground) -> None:
+def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) -> None:
     """The first read on when a second is refused; what was not begun cannot be ended, nor twice."""
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
@@ -210,7 +212,7 @@ def test_there_is_one_set_of_readers_in_the_background(background: InBackground)
         background.end()
 
 
-def test_what_readers_in_the_background_have_met_is_told_at_their_end(background: InBackground, seen: Seen) -> None:
+def test_what_readers_in_the_background_have_met_is_told_at_their_end(background: SlowReaders, seen: Seen) -> None:
     """An error page is an error then; the next ones begin anew."""
     with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server:
         begin(background, server.port)
@@ -225,7 +227,7 @@ def test_what_readers_in_the_background_have_met_is_told_at_their_end(background
 
 def test_closing_ends_readers_that_nobody_has_ended(seen: Seen) -> None:
     """Their connections are gone when it returns; without any there is nothing to do."""
-    readers = InBackground()
+    readers = SlowReaders()
     with FakeNginx(Behaviour()) as server:
         begin(readers, server.port)
         # By then they wait for their next byte.
@@ -234,4 +236,4 @@ def test_closing_ends_readers_that_nobody_has_ended(seen: Seen) -> None:
         readers.close()
         assert time.monotonic() - began_s < HANG_S
         server.wait_for_open(0)
-    InBackground().close()
+    SlowReaders().close()

@@ -1,0 +1,173 @@
+"""Plain TCP connections by the hundreds on one epoll: each connects, asks if there is something to ask, and stays."""
+
+import errno
+import os
+import select
+import socket
+import struct
+import time
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from . import http1
+
+_OK = 200
+_HEAD_END = b"\r\n\r\n"
+_MAX_HEAD_BYTES = 16384
+# An answer's failure that has no error number.
+_CLOSED = "closed"
+_NOT_HTTP = "not HTTP"
+_BY_SERVER = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+# SO_LINGER (socket(7)), on with zero seconds: close() sends a reset and leaves no TIME_WAIT behind (tcp(7), RFC 9293).
+_NO_LINGER = struct.pack("ii", 1, 0)
+
+
+class _Refused(Exception):  # noqa: N818 - not an error of the program: an answer that does not count
+    """The server's answer is none that is waited for."""
+
+
+@dataclass(kw_only=True)
+class Member:
+    """One connection, and what was received on it."""
+
+    connection: socket.socket
+    began_s: float
+    request: bytes
+    stands: bool = False
+    received: bytearray = field(default_factory=bytearray)
+
+
+class Crowd:
+    """Connections, in the order of their beginning.
+
+    Attributes:
+        waiting: Those that are not open yet, by file descriptor.
+        open: Those that are: they stand, and have asked; with ``awaits_answer`` a 200's head has come.
+        ended: Those that the server closed after that; their sockets stay.
+        failed: How many never were open: by the errno's name, or why their answer does not count.
+        connect_ms: How long each took until it stood.
+    """
+
+    def __init__(self, *, awaits_answer: bool = False) -> None:
+        self._awaits_answer = awaits_answer
+        self._poller = select.epoll()
+        self.waiting: dict[int, Member] = {}
+        self.open: dict[int, Member] = {}
+        self.ended: list[Member] = []
+        self.failed: Counter[str] = Counter()
+        self.connect_ms: list[float] = []
+
+    def begin(self, connection: socket.socket, server: tuple[str, int], request: bytes = b"") -> None:
+        """Call connect(); an error on the spot (no local port is left, say) is a failure."""
+        began_s = time.monotonic()
+        number = connection.connect_ex(server)
+        if number not in (0, errno.EINPROGRESS):
+            self.failed[errno_name(number)] += 1
+            connection.close()
+            return
+        self.waiting[connection.fileno()] = Member(connection=connection, began_s=began_s, request=request)
+        self._poller.register(connection, select.EPOLLOUT)
+
+    def look(self, longest_s: float) -> None:
+        """Take note of what has happened on all connections; if nothing has, wait."""
+        for fd, _ in self._poller.poll(longest_s, max(1, len(self.waiting) + len(self.open))):
+            if fd in self.open:
+                self.end(fd)
+                continue
+            try:
+                self._advance(fd, self.waiting[fd])
+            except OSError as error:
+                self._fail(fd, errno_name(error.errno))
+            except _Refused as refused:
+                self._fail(fd, str(refused))
+
+    def give_up(self, *, timeout_s: float) -> None:
+        """Reset those that have waited for so long."""
+        limit_s = time.monotonic() - timeout_s
+        for fd in [fd for fd, member in self.waiting.items() if member.began_s <= limit_s]:
+            self._fail(fd, errno_name(errno.ETIMEDOUT))
+
+    def end(self, fd: int) -> None:
+        """Count an open connection as one that the server has closed."""
+        self._poller.unregister(fd)
+        self.ended.append(self.open.pop(fd))
+
+    def close(self) -> None:
+        """Reset all connections."""
+        self._poller.close()
+        reset_all(member.connection for member in (*self.waiting.values(), *self.open.values(), *self.ended))
+
+    def _advance(self, fd: int, member: Member) -> None:
+        if not member.stands:
+            if error := connect_error(member.connection):
+                raise error
+            member.stands = True
+            self.connect_ms.append((time.monotonic() - member.began_s) * 1e3)
+            if self._awaits_answer:
+                member.connection.sendall(member.request)
+                self._poller.modify(fd, select.EPOLLIN)
+            else:
+                self._keep(fd)
+                # One that was closed since then is told by the next look.
+                with suppress(OSError):
+                    member.connection.sendall(member.request)
+        elif self._is_answered(member):
+            self._keep(fd)
+
+    def _keep(self, fd: int) -> None:
+        self.open[fd] = self.waiting.pop(fd)
+        # Not for arriving data: it would wake this loop all the time, and nobody wants to read it.
+        self._poller.modify(fd, _BY_SERVER)
+
+    def _is_answered(self, member: Member) -> bool:
+        """Tell whether the head of a 200 has come."""
+        try:
+            chunk = member.connection.recv(4096)
+        except BlockingIOError:
+            # A packet that woke this loop and turned out to be damaged (BUGS in select(2)).
+            return False
+        if not chunk:
+            raise _Refused(_CLOSED)
+        member.received += chunk
+        head, end, _ = member.received.partition(_HEAD_END)
+        if not end:
+            if len(head) > _MAX_HEAD_BYTES:
+                raise _Refused(_NOT_HTTP)
+            return False
+        try:
+            status = http1.parse_head(bytes(head)).status
+        except ValueError:
+            raise _Refused(_NOT_HTTP) from None
+        if status != _OK:
+            raise _Refused(f"HTTP {status}")
+        return True
+
+    def _fail(self, fd: int, reason: str) -> None:
+        self.failed[reason] += 1
+        self._poller.unregister(fd)
+        reset_all([self.waiting.pop(fd).connection])
+
+
+def new_socket() -> socket.socket:
+    """Return a socket that never blocks (OSError: there are not enough file descriptors)."""
+    return socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+
+
+def reset_all(connections: Iterable[socket.socket]) -> None:
+    """Close connections with a reset, so that nothing of them is left on this side."""
+    for connection in connections:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        connection.close()
+
+
+def errno_name(number: int | None) -> str:
+    """Return the symbol of an error number (errno(3)); a number without one as it is."""
+    return errno.errorcode.get(number or 0, str(number))
+
+
+def connect_error(connection: socket.socket) -> OSError | None:
+    """Return what became of a connect() that has ended (connect(2), EINPROGRESS): None if the connection stands."""
+    number = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    return OSError(number, os.strerror(number)) if number else None

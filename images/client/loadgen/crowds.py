@@ -1,0 +1,197 @@
+"""What crowds of connections do: a storm, connections that are held, slow readers."""
+
+import fcntl
+import resource
+import socket
+import struct
+import termios
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from tuneproof.lab.protocol.loadgen import Held, SlowReadersSeen, SlowReading, StormSeen
+
+from . import http1
+from .crowd import Crowd, errno_name, new_socket, reset_all
+
+# A connection that stands meanwhile is seen after so many further connect() calls, which take well below a millisecond:
+# that is how exact the times are. Looking more often would slow down the storm.
+_LOOK_EVERY = 32
+# Not more than what a small accept queue takes in: nginx asks for 511 (listen() in its documentation).
+_BURST = 256
+# How soon slow readers notice that they are told to end.
+_LISTEN_EVERY_S = 0.05
+_STATUS_LINE = b"HTTP/1.1 200 "
+
+
+def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
+    """Begin connections as fast as possible, as after a restart, and send nothing; wait until all stood.
+
+    Raises:
+        OSError: There are not enough file descriptors.
+    """
+    crowd = Crowd()
+    sockets: list[socket.socket] = []
+    try:
+        # One by one: if the descriptors do not suffice, those that were made are closed all the same.
+        sockets.extend(new_socket() for _ in range(count))
+        first_s = last_s = time.monotonic()
+        for index, connection in enumerate(sockets, start=1):
+            last_s = time.monotonic()
+            crowd.begin(connection, server)
+            if index % _LOOK_EVERY == 0:
+                crowd.look(0.0)
+        while crowd.waiting and (left_s := last_s + wait_s - time.monotonic()) > 0:
+            crowd.look(left_s)
+        # If starting alone took longer than that, nobody has looked since.
+        crowd.look(0.0)
+        return StormSeen(
+            started_in_ms=(last_s - first_s) * 1e3,
+            connect_ms=tuple(sorted(crowd.connect_ms)),
+            unfinished=len(crowd.waiting),
+            failed=dict(crowd.failed),
+        )
+    finally:
+        crowd.close()
+        for connection in sockets:
+            connection.close()
+
+
+class Holder:
+    """Holds connections from one call to the next: each has asked and seen the head of its answer; nobody reads on."""
+
+    def __init__(self) -> None:
+        self._crowd = Crowd(awaits_answer=True)
+
+    def hold(self, server: tuple[str, int], path: str, count: int, timeout_s: float) -> Held:
+        """Open further connections, and keep those that are answered."""
+        crowd, request = self._crowd, http1.get(path, host=server[0], trial="hold")
+        started = 0
+        while started < count or crowd.waiting:
+            while started < count and len(crowd.waiting) < _BURST:
+                started += 1
+                try:
+                    crowd.begin(new_socket(), server, request)
+                except OSError as error:
+                    crowd.failed[errno_name(error.errno)] += 1
+            if crowd.waiting:
+                # In the order of their start: the first one is the next to be late.
+                oldest_s = next(iter(crowd.waiting.values())).began_s
+                crowd.look(max(0.0, oldest_s + timeout_s - time.monotonic()))
+                crowd.give_up(timeout_s=timeout_s)
+        crowd.look(0.0)
+        failed, ended = dict(crowd.failed), len(crowd.ended)
+        reset_all(member.connection for member in crowd.ended)
+        crowd.failed.clear()
+        crowd.ended.clear()
+        return Held(held=len(crowd.open), failed=failed, closed_since=ended, rss_bytes=_resident_bytes())
+
+    def release(self) -> None:
+        """Reset all connections."""
+        self._crowd.close()
+        self._crowd = Crowd(awaits_answer=True)
+
+
+def _resident_bytes() -> int:
+    """Return this program's memory in RAM: the second figure of /proc/self/statm (proc(5)), in pages."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+
+
+def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> SlowReadersSeen:
+    """Ask for a file on some connections, read a little of each per interval, reset them when the event is set.
+
+    Raises:
+        ConnectionError: An answer is not a 200.
+    """
+    try:
+        began_s = time.monotonic()
+        request = http1.get(asked.path, host=asked.address, trial="slow_readers")
+        for _ in range(asked.count):
+            crowd.begin(new_socket(), (asked.address, asked.port), request)
+        tick_s = began_s + asked.interval_s
+        while not told.is_set():
+            now_s = time.monotonic()
+            if now_s >= tick_s:
+                _read_each(crowd, asked.read_bytes)
+                tick_s += asked.interval_s
+            else:
+                crowd.look(min(tick_s - now_s, _LISTEN_EVERY_S))
+        crowd.look(0.0)
+        _check_answers(crowd)
+        members = (*crowd.open.values(), *crowd.ended)
+        return SlowReadersSeen(
+            alive=len(crowd.open),
+            ended=len(crowd.ended),
+            failed=dict(crowd.failed),
+            read_bytes=sum(len(member.received) for member in members),
+            unread_bytes=sum(unread_bytes(member.connection) for member in members),
+        )
+    finally:
+        crowd.close()
+
+
+def _read_each(crowd: Crowd, most_bytes: int) -> None:
+    """Read so many bytes at most of every connection on which some wait."""
+    for fd, member in list(crowd.open.items()):
+        try:
+            chunk = member.connection.recv(most_bytes)
+        except BlockingIOError:
+            continue
+        except OSError:
+            chunk = b""
+        member.received += chunk
+        if not chunk:
+            crowd.end(fd)
+
+
+def _check_answers(crowd: Crowd) -> None:
+    """Raise ConnectionError if an answer has begun and is not a 200: an error page would wait nowhere."""
+    for member in (*crowd.open.values(), *crowd.ended):
+        answer = bytes(member.received[: len(_STATUS_LINE)])
+        # What a connection that was reset has no more of is not looked at.
+        with suppress(OSError):
+            answer += member.connection.recv(64, socket.MSG_PEEK)
+        if answer[: len(_STATUS_LINE)] != _STATUS_LINE[: len(answer)]:
+            raise ConnectionError(f"slow reader answered with {answer[:64]!r}")
+
+
+def unread_bytes(connection: socket.socket) -> int:
+    """Return how many bytes wait in the receive buffer. TIOCINQ, FIONREAD and SIOCINQ are one number (ioctl_tty(2))."""
+    count: int = struct.unpack("i", fcntl.ioctl(connection, termios.FIONREAD, bytes(4)))[0]
+    return count
+
+
+class SlowReaders:
+    """Readers that read until they are told to end, while other things are done."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._told = threading.Event()
+        self._running: Future[SlowReadersSeen] | None = None
+
+    def start(self, asked: SlowReading) -> None:
+        """Begin (RuntimeError: some read already)."""
+        if self._running is not None:
+            raise RuntimeError("slow readers are there already")
+        self._told.clear()
+        self._running = self._pool.submit(lambda: read_slowly(asked, self._told, Crowd()))
+
+    def end(self) -> SlowReadersSeen:
+        """End them and return what they have seen.
+
+        Raises:
+            RuntimeError: There are none.
+            ConnectionError: An answer is not a 200.
+        """
+        if self._running is None:
+            raise RuntimeError("there are no slow readers")
+        running, self._running = self._running, None
+        self._told.set()
+        return running.result()
+
+    def close(self) -> None:
+        """End them if there are any, and wait for it."""
+        self._told.set()
+        self._pool.shutdown()
