@@ -37,9 +37,7 @@ class Answer:
 def answer_to(head: bytes, *, page: bytes) -> Answer:
     """Return the answer to a request.
 
-    Args:
-        head: The request without the empty line that ends its head.
-        page: What there is at "/".
+    head: the request without the empty line that ends its head.
     """
     request_line, *lines = head.split(b"\r\n")
     words = request_line.split(b" ")

@@ -10,11 +10,7 @@ _HEAD_END: Final = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """Answers requests in their order, each as soon as its head is there.
-
-    Args:
-        page: What there is at "/".
-    """
+    """Answers requests in their order, each as soon as its head is there."""
 
     # Many thousands of them are held at once.
     __slots__ = ("_deaf", "_page", "_received", "_transport", "_waits")

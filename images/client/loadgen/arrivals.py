@@ -15,11 +15,7 @@ _TRIES = 5
 
 
 class ArrivalStamps:
-    """Stamps what arrives on some connections from now on.
-
-    Args:
-        connections: TCP connections.
-    """
+    """Stamps what arrives on some connections from now on."""
 
     def __init__(self, connections: Iterable[socket.socket]) -> None:
         for connection in connections:
@@ -29,10 +25,8 @@ class ArrivalStamps:
     def arrived_s(self, connection: socket.socket, *, seen_s: float) -> float:
         """Return when the data that can be read now arrived, without reading it.
 
-        Args:
-            connection: One of the connections, readable.
-            seen_s: When it was found to be (CLOCK_MONOTONIC seconds); the answer where the kernel gave no stamp, and
-                the latest possible one.
+        seen_s: when it was found to be (CLOCK_MONOTONIC seconds); the answer where the kernel gave no stamp, and the
+            latest possible one.
         """
         _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(_TIMESPEC.size), socket.MSG_PEEK)
         for level, kind, data in ancillary:

@@ -15,9 +15,7 @@ T = TypeVar("T")
 class Background(Generic[T]):
     """A forked child that runs one function and hands its result back through a pipe.
 
-    Args:
-        work: The function.
-        result_type: Type of what it returns; see the codec.
+    result_type: type of what it returns; see the codec.
     """
 
     def __init__(self, work: Callable[[], T], result_type: type[T]) -> None:
@@ -33,8 +31,7 @@ class Background(Generic[T]):
     def result(self) -> T:
         """Wait for the child and return its result.
 
-        Raises:
-            ChildProcessError: The child failed; its traceback is on standard error.
+        Raises ChildProcessError: the child failed; its traceback is on standard error.
         """
         with os.fdopen(self._reader, "rb") as stream:
             raw = stream.read()

@@ -29,8 +29,7 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
     """Begin connections as fast as possible, as after a restart, and send nothing; wait until all stood.
 
-    Raises:
-        OSError: There are not enough file descriptors.
+    Raises OSError: there are not enough file descriptors.
     """
     crowd = Crowd()
     sockets: list[socket.socket] = []
@@ -102,8 +101,7 @@ def _resident_bytes() -> int:
 def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> SlowReadersSeen:
     """Ask for a file on some connections, read a little of each per interval, reset them when the event is set.
 
-    Raises:
-        ConnectionError: An answer is not a 200.
+    Raises ConnectionError: an answer is not a 200.
     """
     try:
         began_s = time.monotonic()
@@ -181,9 +179,8 @@ class SlowReaders:
     def end(self) -> SlowReadersSeen:
         """End them and return what they have seen.
 
-        Raises:
-            RuntimeError: There are none.
-            ConnectionError: An answer is not a 200.
+        Raises RuntimeError: there are none.
+        Raises ConnectionError: an answer is not a 200.
         """
         if self._running is None:
             raise RuntimeError("there are no slow readers")

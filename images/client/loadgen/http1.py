@@ -35,8 +35,7 @@ def get(path: str, *, host: str, trial: str, keep_alive: bool = True) -> bytes:
 def parse_head(raw: bytes) -> Head:
     """Parse the bytes before the empty line.
 
-    Raises:
-        ValueError: The bytes are not an HTTP response head.
+    Raises ValueError: the bytes are not an HTTP response head.
     """
     status_line, *header_lines = raw.decode("latin-1").split("\r\n")
     protocol, _, rest = status_line.partition(" ")
@@ -52,9 +51,8 @@ def parse_head(raw: bytes) -> Head:
 def receive_head(connection: socket.socket) -> tuple[Head, bytes]:
     """Read one response head from a blocking socket; return it with the body bytes that came along.
 
-    Raises:
-        ConnectionError: The peer closed before the head was complete.
-        ValueError: The head is not HTTP, or too long.
+    Raises ConnectionError: the peer closed before the head was complete.
+    Raises ValueError: the head is not HTTP, or too long.
     """
     received = b""
     while _HEAD_END not in received:

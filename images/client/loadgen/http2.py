@@ -13,8 +13,7 @@ _READ_BYTES: Final = 65536
 def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -> tuple[int, ...]:
     """Ask several times at once; return the statuses in that order, 0 for none.
 
-    Raises:
-        OSError: There is no connection, or it was silent for too long.
+    Raises OSError: there is no connection, or it was silent for too long.
     """
     http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
     with socket.create_connection(server, timeout=timeout_s) as connection:

@@ -22,9 +22,8 @@ _CONNECT_TIMEOUT_S = 5.0
 def run(asked: Round) -> RoundSeen:
     """Ask for the bulk downloads, then make the fast requests; the downloads end with the last of these.
 
-    Raises:
-        ConnectionError: A download was answered with something else than a 200.
-        OSError: A download's connection did not stand.
+    Raises ConnectionError: a download was answered with something else than a 200.
+    Raises OSError: a download's connection did not stand.
     """
     request = http1.get(asked.bulk_path, host=asked.address, trial=asked.trial, keep_alive=False)
     connections: list[socket.socket] = []

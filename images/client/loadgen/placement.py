@@ -38,11 +38,10 @@ def place(
     Each worker gets as many as ``per_worker`` says. A worker that gets none is looked for all the same: without it the
     order of the others would not be known. Lost packets and a few broken connections only make the search longer.
 
-    Raises:
-        PlacementError: After ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or too
-            many connections break.
-        ConnectionRefusedError: Nobody listens there.
-        OSError: There is no way to the address.
+    Raises PlacementError: after ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or
+    too many connections break.
+    Raises ConnectionRefusedError: nobody listens there.
+    Raises OSError: there is no way to the address.
     """
     deadline = time.monotonic() + timeout_s
     search = _Search(address, port, ask=http1.get("/probe", host=address, trial=trial))

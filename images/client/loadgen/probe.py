@@ -63,8 +63,7 @@ def probe(
     A probe that is outstanding at the end is waited for (at most two seconds) and counts, for the longest stalls would
     be lost otherwise.
 
-    Raises:
-        ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
+    Raises ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
     """
     stamps = ArrivalStamps(connections.values())
     stagger_s = interval_s / len(connections)

@@ -145,8 +145,7 @@ class Client:
 def unchecked(version: str = "") -> ssl.SSLContext:
     """Return what makes TLS connections to a server whose certificate nobody vouches for.
 
-    Args:
-        version: "1.2" or "1.3" (default: what both ends like best).
+    version: "1.2" or "1.3" (default: what both ends like best).
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

@@ -27,9 +27,8 @@ _COLUMNS = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
 def run(asked: Tool) -> ToolSaid:
     """Run the tool to its end.
 
-    Raises:
-        CannotDoError: The tool is missing, or ended with an error, or its file is not as expected.
-        ValueError: There is no such tool, or it lacks its ``requests`` or ``seconds``, or a number is not whole.
+    Raises CannotDoError: the tool is missing, or ended with an error, or its file is not as expected.
+    Raises ValueError: there is no such tool, or it lacks its ``requests`` or ``seconds``, or a number is not whole.
     """
     if asked.tool == "wrk":
         return ToolSaid(report=_output(wrk_command(asked)))
@@ -72,8 +71,7 @@ def ab_times(text: str) -> AbTimes:
 
     The last four are whole milliseconds: ctime until the connection stood, ttime in all.
 
-    Raises:
-        CannotDoError: The columns are others, or there is no request.
+    Raises CannotDoError: the columns are others, or there is no request.
     """
     header, *lines = text.splitlines() or [""]
     if header.split("\t") != _COLUMNS or not lines:

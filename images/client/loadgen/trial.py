@@ -32,17 +32,12 @@ class _Fast:
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsed:
-    """A trial that only waits for its start.
+    """A trial that only waits for its start."""
 
-    Attributes:
-        asked: The trial.
-        baseline: Fast requests of the unloaded phase.
-        placed: Connections by worker process id: one for questions (see :func:`prepare`), then the bulk downloads'.
-    """
-
-    asked: Trial
-    baseline: tuple[FastRequest, ...]
+    asked: Trial  # the trial
+    baseline: tuple[FastRequest, ...]  # fast requests of the unloaded phase
     placed: dict[int, list[socket.socket]]
+    """Connections by worker process id: one for questions (see :func:`prepare`), then the bulk downloads'."""
 
     def give_up(self) -> None:
         """Close all connections."""
@@ -67,8 +62,7 @@ class Trials:
     def go(self, start_s: float) -> Went:
         """Run the window of the trial that was prepared last; see :func:`measure`.
 
-        Raises:
-            CannotDoError: None was.
+        Raises CannotDoError: none was.
         """
         if self._waiting is None:
             raise CannotDoError("no trial was prepared")
@@ -112,9 +106,8 @@ def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end
 def prepare(spec: Trial) -> Rehearsed:
     """Run the unloaded phase, then place the connections; nothing is placed if neither probes nor downloads need it.
 
-    Raises:
-        PlacementError: The workers were not reached in time.
-        OSError: Nobody listens there.
+    Raises PlacementError: the workers were not reached in time.
+    Raises OSError: nobody listens there.
     """
     baseline = _fast_baseline(spec) if spec.baseline_s else ()
     # The probe's connection comes first. A worker with bulk downloads has one even without probes: for the end.
@@ -138,9 +131,8 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
     A window that began long ago is not run, and nothing has been loaded then: the question came late, as it does on a
     busy host.
 
-    Raises:
-        ChildProcessError: A load failed.
-        ConnectionError: A worker closed a probe's connection, or did not answer.
+    Raises ChildProcessError: a load failed.
+    Raises ConnectionError: a worker closed a probe's connection, or did not answer.
     """
     spec = prepared.asked
     late_s = time.monotonic() - start_s

@@ -10,26 +10,14 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """A program's CLOCK_MONOTONIC beside that of the machine that asks it.
+    """A program's CLOCK_MONOTONIC beside that of the machine that asks it."""
 
-    Attributes:
-        ahead_s: How far it is ahead of the asking machine's; 0 where all programs share one clock.
-        doubt_s: How much that may be wrong, either way.
-    """
-
-    ahead_s: float = 0.0
-    doubt_s: float = 0.0
+    ahead_s: float = 0.0  # how far it is ahead of the asking machine's; 0 where all programs share one clock
+    doubt_s: float = 0.0  # how much that may be wrong, either way
 
     @classmethod
     def told(cls, own_s: float, *, asked_s: float, answered_s: float, took_s: float = 0.0) -> Self:
-        """Build from an answer.
-
-        Args:
-            own_s: The program's time at the end of its work.
-            asked_s: When it was asked, by the asking machine's clock.
-            answered_s: When its answer came, likewise.
-            took_s: How long it worked.
-        """
+        """Build from an answer."""
         earliest_s = asked_s + took_s
         return cls(ahead_s=own_s - (earliest_s + answered_s) / 2, doubt_s=max(0.0, answered_s - earliest_s) / 2)
 

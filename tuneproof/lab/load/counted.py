@@ -44,9 +44,8 @@ class Counted(Load[CountedRecord, CountedObservation]):
     def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - the log is the trial's own
         """Start nginx, run the script, end nginx.
 
-        Raises:
-            VoidTrialError: The script waited in vain, or a precondition of what it counts failed.
-            LabError: nginx does not start, or a job failed.
+        Raises VoidTrialError: the script waited in vain, or a precondition of what it counts failed.
+        Raises LabError: nginx does not start, or a job failed.
         """
         rig = Rig(stage, configuration=self.configuration)
         if self.starts:

@@ -19,15 +19,10 @@ class Exchanged:
 
 @dataclass(frozen=True, kw_only=True)
 class DepartureObservation(Observation):
-    """What became of the clients.
+    """What became of the clients."""
 
-    Attributes:
-        answered: Clients that stayed and got their answer.
-        left: Clients that left without.
-    """
-
-    answered: int
-    left: int
+    answered: int  # clients that stayed and got their answer
+    left: int  # clients that left without
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -37,21 +32,13 @@ class DepartureObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class ImpatientClients(Load[Exchanged, DepartureObservation]):
-    """One crowd.
+    """One crowd."""
 
-    Attributes:
-        patient: Clients that wait for their answer, each on a connection of its own.
-        impatient: Clients that leave, likewise.
-        at_once: How many of each kind there are at a time.
-        answer_ms: How long the backend takes.
-        patience_s: How long those who leave stay.
-    """
-
-    patient: int = 120
-    impatient: int = 30
-    at_once: int = 4
-    answer_ms: int = 40
-    patience_s: float = 0.01
+    patient: int = 120  # clients that wait for their answer, each on a connection of its own
+    impatient: int = 30  # clients that leave, likewise
+    at_once: int = 4  # how many of each kind there are at a time
+    answer_ms: int = 40  # how long the backend takes
+    patience_s: float = 0.01  # how long those who leave stay
 
     def run(self, stage: Stage, *, label: str) -> Outcome[Exchanged]:  # noqa: ARG002 - all requests are alike
         """Let both come at once."""

@@ -62,8 +62,7 @@ class Rig:
     def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
         """Make the trial void unless a precondition of what it counts is met.
 
-        Raises:
-            VoidTrialError: It is not, for this reason.
+        Raises VoidTrialError: it is not, for this reason.
         """
         if not is_so:
             raise VoidTrialError(otherwise)
@@ -77,8 +76,7 @@ class Rig:
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
         """Run flows at once (default: to the subject's port); return what became of each one's connections.
 
-        Raises:
-            VoidTrialError: A client's time was over before it had its answer.
+        Raises VoidTrialError: a client's time was over before it had its answer.
         """
         asked = call(Loadgen.flows, self._stage.address, port or self._stage.port, flows, self._sources(flows))
         became = self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
@@ -202,8 +200,7 @@ class Rig:
     def fresh_port(self, ports: Sequence[int]) -> int:
         """Return the first of these ports of the subject's that no earlier trial has left a socket in TIME-WAIT on.
 
-        Raises:
-            LabError: There is none.
+        Raises LabError: there is none.
         """
         for port in ports:
             if not self.sockets(port).local.get("TIME-WAIT", 0):
@@ -298,8 +295,7 @@ class Rig:
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until something is so; ``what`` says what the subject did not do if it never is.
 
-        Raises:
-            VoidTrialError: It is not within a minute; with the end of nginx's error log.
+        Raises VoidTrialError: it is not within a minute; with the end of nginx's error log.
         """
         try:
             wait_until(done, f"subject {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S)

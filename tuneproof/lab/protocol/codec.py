@@ -28,14 +28,10 @@ def to_plain(value: object) -> Any:
 def from_plain(wanted: type[Value], plain: object, *, place: str = "") -> Value:
     """Build a value from what :func:`to_plain` returned; fields that are missing keep their defaults.
 
-    Args:
-        wanted: Its type: str, int, float, bool, None, a dataclass, a NamedTuple, and tuples, mappings and unions of
-            them. An int passes for a float.
-        plain: What json.loads returned.
-        place: What messages shall call it (default: its type's name).
-
-    Raises:
-        MalformedMessageError: It is something else; the message says where.
+    wanted: its type: str, int, float, bool, None, a dataclass, a NamedTuple, and tuples, mappings and unions of them.
+        An int passes for a float.
+    place: what messages shall call it (default: its type's name).
+    Raises MalformedMessageError: it is something else; the message says where.
     """
     built: Value = _build(wanted, plain, place or wanted.__name__)
     return built
@@ -44,8 +40,7 @@ def from_plain(wanted: type[Value], plain: object, *, place: str = "") -> Value:
 def fields_from_plain(wanted: Mapping[str, Any], plain: object, *, needed: Iterable[str], place: str) -> dict[str, Any]:
     """Build values by name, such as a function's arguments, from what :func:`to_plain` returned.
 
-    Raises:
-        MalformedMessageError: One is something else, none of those that are wanted, or needed and not there.
+    Raises MalformedMessageError: one is something else, none of those that are wanted, or needed and not there.
     """
     given = _checked(dict, plain, place)
     if unknown := sorted(given.keys() - wanted.keys()):

@@ -6,24 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Cpus:
-    """The CPUs that a container may run on, as lists in the kernel's format.
+    """The CPUs that a container may run on, as lists in the kernel's format."""
 
-    Attributes:
-        allowed: All of them.
-        nodes: Those of each NUMA node of the machine (/sys/devices/system/node); none where the kernel shows none.
-        cores: Those of each core that has several hyperthreads (topology/thread_siblings_list).
-    """
-
-    allowed: str
+    allowed: str  # all of them
     nodes: tuple[str, ...] = ()
-    cores: tuple[str, ...] = ()
+    """Those of each NUMA node of the machine (/sys/devices/system/node); none where the kernel shows none."""
+    cores: tuple[str, ...] = ()  # those of each core that has several hyperthreads (topology/thread_siblings_list)
 
 
 def cpus_of(text: str) -> list[int]:
     """Return the CPUs of a list in the kernel's format.
 
-    Raises:
-        ValueError: The text is none.
+    Raises ValueError: the text is none.
     """
     found: set[int] = set()
     for part in text.split(","):

@@ -42,8 +42,7 @@ class Call(Generic[A]):
     def parse_answer(self, plain: Mapping[str, Any]) -> Answered[A] | str:
         """Return the answer from its line; what went wrong in words, if the program could not do it.
 
-        Raises:
-            MalformedMessageError: It answers something else.
+        Raises MalformedMessageError: it answers something else.
         """
         if "error" in plain:
             return str(plain["error"])

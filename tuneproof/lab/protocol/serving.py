@@ -20,10 +20,8 @@ class CannotDoError(Exception):
 class Answers:
     """Calls the functions of a program.
 
-    Args:
-        interface: The protocol that says what the program can do; nothing else of it can be called.
-        program: What implements it.
-        tells: Exceptions whose messages say enough, besides :class:`CannotDoError`; others are told with their names.
+    interface: the protocol that says what the program can do; nothing else of it can be called.
+    tells: exceptions whose messages say enough, besides :class:`CannotDoError`; others are told with their names.
     """
 
     def __init__(self, interface: type, program: object, *, tells: tuple[type[Exception], ...] = ()) -> None:
