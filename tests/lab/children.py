@@ -76,11 +76,7 @@ def reapers() -> set[int]:
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
-    """Wait for something; return the seconds that it took.
-
-    Raises:
-        TimeoutError: It did not come true in time.
-    """
+    """Wait for something; return the seconds that it took (TimeoutError: it did not come true in time)."""
     began_s = time.monotonic()
     while not is_true():
         if time.monotonic() - began_s > within_s:

@@ -169,13 +169,7 @@ def _ipv6(address: str, port: int) -> bytes:
 
 
 def _file(segments: Iterable[Segment], *, tagged: bytes = b"", snap_bytes: int | None = None) -> bytes:
-    """Write segments as packets.
-
-    Args:
-        segments: Whole ones.
-        tagged: The end whose packets have a VLAN tag.
-        snap_bytes: Length that longer packets are cut to.
-    """
+    """Write segments as packets."""
     return pcap((_packet(segment, tagged=tagged, snap_bytes=snap_bytes) for segment in segments), nanoseconds=True)
 
 

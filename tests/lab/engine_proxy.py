@@ -11,9 +11,7 @@ from typing import Self
 class EngineProxy:
     """Forwards connections to the engine until it is stopped; a stopped one refuses like an engine that died.
 
-    Args:
-        target: Path of the engine's own Unix socket.
-        path: Path of the Unix socket to listen on; None to listen on TCP, on a free port of the loopback address.
+    path: path of the Unix socket to listen on; None to listen on TCP, on a free port of the loopback address.
     """
 
     def __init__(self, target: str, path: Path | None = None) -> None:

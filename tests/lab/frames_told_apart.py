@@ -17,9 +17,8 @@ _HALF: Final = 2**31
 class _Sent:
     """What one end has sent so far.
 
-    Attributes:
-        spans: First and last + 1 of the bytes seen, by their distance from the end's first byte.
-        firsts: Distance of each frame's first byte, and when it came.
+    spans: first and last + 1 of the bytes seen, by their distance from the end's first byte.
+    firsts: distance of each frame's first byte, and when it came.
     """
 
     def __init__(self, first: int) -> None:

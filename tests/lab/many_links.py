@@ -27,19 +27,12 @@ _GONE_WITHIN_S: Final = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """What of a machine labs could leave behind.
+    """What of a machine labs could leave behind."""
 
-    Attributes:
-        links: Names of its network interfaces; of a remote engine's machine they cannot be seen.
-        kernels: Number of user-mode kernels.
-        own_rss_bytes: Memory of this process.
-        available_bytes: Memory that the machine could still give out.
-    """
-
-    links: frozenset[str]
-    kernels: int
-    own_rss_bytes: int
-    available_bytes: int
+    links: frozenset[str]  # Names of its network interfaces; of a remote engine's machine they cannot be seen
+    kernels: int  # Number of user-mode kernels
+    own_rss_bytes: int  # Memory of this process
+    available_bytes: int  # Memory that the machine could still give out
 
     @classmethod
     def look(cls) -> "Leftovers":
@@ -75,8 +68,7 @@ def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_
 def start_many(client: docker.DockerClient, session: Session, times: int) -> Iterator[Leftovers]:
     """Start so many labs one after the other; yield what is there before the first and after each.
 
-    Raises:
-        TimeoutError: A lab left a link or a kernel behind.
+    TimeoutError: a lab left a link or a kernel behind.
     """
     images = {name: image for name, image in role_images().items() if name != "backend"}
     ensure_images(client, list(images.values()), report=_say)

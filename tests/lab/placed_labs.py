@@ -37,8 +37,7 @@ _LATEST_S: Final = 30.0
 def starts(times: int, places: Mapping[Role, str]) -> None:
     """Start a lab of netadmin containers so many times, and measure the path in it.
 
-    Raises:
-        TimeoutError: A lab left something behind.
+    TimeoutError: a lab left something behind.
     """
     with placed(places) as engines, ExitStack() as stack:
         clients = _clients(engines, stack)
@@ -56,11 +55,7 @@ def starts(times: int, places: Mapping[Role, str]) -> None:
 
 
 def kills(times: int, seed: int, places: Mapping[Role, str]) -> None:
-    """Kill so many runs of a placed claim, and print each.
-
-    Raises:
-        TimeoutError: One left something behind.
-    """
+    """Kill so many runs of a placed claim, and print each (TimeoutError: one left something behind)."""
     words = [word for role, engine in places.items() for word in ("--place", f"{role.value}={engine}")]
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     with placed(places) as engines, ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:

@@ -23,19 +23,12 @@ LATEST_S: Final = 14.0
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    """One kill.
+    """One kill."""
 
-    Attributes:
-        after_s: Life of the process until it was killed.
-        alive: Whether it was still running then.
-        resources: Containers and networks that it had at that instant.
-        gone_after_s: Time until nothing was left.
-    """
-
-    after_s: float
-    alive: bool
-    resources: int
-    gone_after_s: float
+    after_s: float  # Life of the process until it was killed
+    alive: bool  # Whether it was still running then
+    resources: int  # Containers and networks that it had at that instant
+    gone_after_s: float  # Time until nothing was left
 
 
 def kill_once(
@@ -47,15 +40,7 @@ def kill_once(
 ) -> Kill:
     """Start a run, kill it, and wait until nothing is left of it.
 
-    Args:
-        *clients: The engines that it uses.
-        after_s: How long it lives.
-        results: Where its results go.
-        arguments: Of pytest.
-        has: How many resources it must have before that time begins.
-
-    Raises:
-        TimeoutError: Something was left after two minutes.
+    TimeoutError: something was left after two minutes.
     """
     before = reapers()
     child = start_pytest(*arguments, results=results)

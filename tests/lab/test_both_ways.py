@@ -42,19 +42,12 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @dataclass(frozen=True, kw_only=True)
 class Sabotage:
-    """What is taken away, and from which claims.
+    """What is taken away, and from which claims."""
 
-    Attributes:
-        scenario: The scenario.
-        stand_ins: By name of an arm, the arm in its place.
-        claims: Names of the claims that must not hold any more.
-        slow: Whether it takes long, and the claims are like others.
-    """
-
-    scenario: Scenario[Any]
-    stand_ins: Mapping[str, str]
-    claims: tuple[str, ...]
-    slow: bool = False
+    scenario: Scenario[Any]  # The scenario
+    stand_ins: Mapping[str, str]  # By name of an arm, the arm in its place
+    claims: tuple[str, ...]  # Names of the claims that must not hold any more
+    slow: bool = False  # Whether it takes long, and the claims are like others
 
 
 _DIAGNOSIS = differential_diagnosis

@@ -46,37 +46,21 @@ _FIELDS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One TCP segment as tshark sees it.
+    """One TCP segment as tshark sees it."""
 
-    Attributes:
-        number: Its place in the capture, from 1.
-        time_ns: When it was captured.
-        stream: Number of its connection.
-        source: Who sent it.
-        destination: To whom.
-        flags: Flags of its TCP header.
-        seq: Its sequence number.
-        ack: What it acknowledges.
-        payload_bytes: Its payload.
-        window: The window that it announces, not scaled.
-        kinds: Names of the tcp.analysis fields that it has.
-        initial_rtt_s: Time of the connection's handshake, as far as it is over; None without one.
-        duplicate: Which repetition of the same acknowledgement it is, from 1; 0 for none.
-    """
-
-    number: int
-    time_ns: int
-    stream: int
-    source: Endpoint
-    destination: Endpoint
-    flags: int
-    seq: int
-    ack: int
-    payload_bytes: int
-    window: int
-    kinds: frozenset[str]
-    initial_rtt_s: float | None
-    duplicate: int
+    number: int  # Its place in the capture, from 1
+    time_ns: int  # When it was captured
+    stream: int  # Number of its connection
+    source: Endpoint  # Who sent it
+    destination: Endpoint  # To whom
+    flags: int  # Flags of its TCP header
+    seq: int  # Its sequence number
+    ack: int  # What it acknowledges
+    payload_bytes: int  # Its payload
+    window: int  # The window that it announces, not scaled
+    kinds: frozenset[str]  # Names of the tcp.analysis fields that it has
+    initial_rtt_s: float | None  # Time of the connection's handshake, as far as it is over; None without one
+    duplicate: int  # Which repetition of the same acknowledgement it is, from 1; 0 for none
 
     @property
     def is_syn(self) -> bool:

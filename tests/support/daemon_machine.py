@@ -14,10 +14,8 @@ DAEMON_PID = 4242
 class Machine:
     """A machine without an engine; each attempt to connect is one tick of its clock.
 
-    Args:
-        folder: Where its files are.
-        answers_after: The number of attempts that fail once dockerd runs; None: all fail.
-        exits_after: The number of attempts after which dockerd ends; None: it stays.
+    answers_after: the number of attempts that fail once dockerd runs; None: all fail.
+    exits_after: the number of attempts after which dockerd ends; None: it stays.
     """
 
     def __init__(self, folder: Path, *, answers_after: int | None = 1, exits_after: int | None = None) -> None:

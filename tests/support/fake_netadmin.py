@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 class Program:
     """What runs in a netadmin container, and the engine's connection to it: calls come as bytes, and answers go so.
 
-    Attributes:
-        asked: Every call but the greeting, as (function, arguments).
-        numbers: The number of every call.
-        errors: By function what is answered instead.
-        noise: Lines that are heard before the first answer.
-        alive: Whether its wire lives.
-        obeys: Whether its link does what was set; otherwise nothing happens to a packet.
-        hangs: How often its link, once measured, passes nothing at all.
-        carries_mbit: What its host carries, either way; unlimited at first.
-        link: What was set.
-        ahead_us: How far the clock at the other end of its link is ahead of its own.
+    asked: every call but the greeting, as (function, arguments).
+    numbers: the number of every call.
+    errors: by function what is answered instead.
+    noise: lines that are heard before the first answer.
+    alive: whether its wire lives.
+    obeys: whether its link does what was set; otherwise nothing happens to a packet.
+    hangs: how often its link, once measured, passes nothing at all.
+    carries_mbit: what its host carries, either way; unlimited at first.
+    link: what was set.
+    ahead_us: how far the clock at the other end of its link is ahead of its own.
     """
 
     def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
@@ -148,8 +147,7 @@ class Program:
 class FakeLab:
     """Containers by name: ``netadmin-client``, ``netadmin-backend`` and ``netadmin-subject``, and the subject.
 
-    Attributes:
-        away: Those of them that are on another machine than the subject.
+    away: those of them that are on another machine than the subject.
     """
 
     def __init__(self, *, roles: tuple[str, ...] = ("client", "backend")) -> None:

@@ -28,12 +28,7 @@ def build(into: Path) -> Path:
 def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
     """Run a Python program under the recorder and return what it prints; what it forked ends with it.
 
-    Args:
-        library: The recorder.
-        program: The program. It finds a module ``netadmin.turns`` and, in ``PROC``, a process table whose processes
-            have their files where the recorder puts them.
-        folder: Where the recorder puts its files.
-        proc: An empty folder, for that process table.
+    proc: an empty folder, for that process table.
     """
     environment = {
         **os.environ,

@@ -29,11 +29,7 @@ Times = NDArray[np.float64]
 class Gaps:
     """When the host's CPU is somebody else's: in gaps of log-normal length, in between for exponential times.
 
-    Args:
-        rng: Random numbers.
-        share: Share of the time that is lost.
-        median_ms: Median length of a gap.
-        within_ms: How long there are gaps.
+    rng: random numbers.
     """
 
     def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3, within_ms: float = 8000) -> None:
@@ -56,14 +52,7 @@ QUIET = (0.0, 1.3)
 
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:
-    """Return what a leading agent says of a link that does exactly what its profile says.
-
-    Args:
-        profile: What it does.
-        rng: Random numbers.
-        packets: Probes.
-        noise: How busy the host is.
-    """
+    """Return what a leading agent says of a link that does exactly what its profile says (rng: random numbers)."""
     share, median_ms = noise
     gaps = Gaps(rng, share=share, median_ms=median_ms)
     planned_ms = np.arange(packets, dtype=np.float64) * np.float64(_INTERVAL_MS)
@@ -92,13 +81,8 @@ def loaded(
 ) -> tuple[tuple[int, int], ...]:
     """Return what had arrived when over a link with this rate, as load_path.py tells it.
 
-    Args:
-        rate_mbit: The link's rate.
-        gaps: When neither the sender nor the link's shaper has a CPU; the reader has one of its own.
-        delay_ms: The link's delay.
-        host_mbit: What the host passes on at most.
-        offered: What is sent, of the rate; of the rest, what the queue does not hold is dropped. In the beginning it
-            is full, unless less is offered than passes.
+    offered: what is sent, of the rate; of the rest, what the queue does not hold is dropped. In the beginning it is
+    full, unless less is offered than passes.
     """
     frame_ms, slowest_ms = (_LOADED_FRAME_BYTES * 8 / (mbit * 1000) for mbit in (rate_mbit, min(rate_mbit, host_mbit)))
     frames = int(1.5 * _LOAD_MS * offered / frame_ms) + 2 * _QUEUE_FRAMES

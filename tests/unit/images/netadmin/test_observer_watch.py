@@ -54,12 +54,7 @@ def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
 
 
 class FakeTime:
-    """A clock that only moves when somebody waits, and the event that a watch waits for.
-
-    Args:
-        early_s: How much too early each wait ends.
-        waits: After how many waits the event happens.
-    """
+    """A clock that only moves when somebody waits, and the event that a watch waits for."""
 
     def __init__(self, *, waits: int, early_s: float = 0.0) -> None:
         self.now_s = 100.0

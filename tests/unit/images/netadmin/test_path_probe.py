@@ -226,11 +226,7 @@ def test_an_unknown_interface_is_an_error() -> None:
 
 
 class Readings:
-    """A clock and a counter that are read in turns.
-
-    Args:
-        rows: When a reading begins and ends, in s, and what it reads: bytes and frames.
-    """
+    """A clock and a counter that are read in turns."""
 
     def __init__(self, *rows: tuple[float, float, int, int]) -> None:
         self._clock = iter([0.0, *(at_s for begins_s, ends_s, _, _ in rows for at_s in (begins_s, ends_s)), 9.0])

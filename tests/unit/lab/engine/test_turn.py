@@ -27,9 +27,8 @@ def refusal(status: int) -> APIError:
 class Engine:
     """Gives each container's name away once; its clock goes on while somebody waits.
 
-    Attributes:
-        held: The container that has the name.
-        ends_at_s: When its holder removes it.
+    held: the container that has the name.
+    ends_at_s: when its holder removes it.
     """
 
     def __init__(self, holder: Session | None = None, *, ends_at_s: float = float("inf")) -> None:

@@ -34,16 +34,7 @@ def figures(
     late_ms: tuple[float, ...] = (),
     **egress: Any,
 ) -> LinkFigures:
-    """Return a link whose ways are as they were sent, but for what a test says of the way there.
-
-    Args:
-        delay_ms: What a tenth of the delays there take.
-        quarter_ms: How much longer all others take.
-        packets: Probes.
-        rate: What it carried, in Mbit/s.
-        late_ms: How late the sender was.
-        **egress: Counts.
-    """
+    """Return a link whose ways are as they were sent, but for what a test says of the way there."""
     clean: dict[str, Any] = {"lost": 0, "duplicated": 0, "overtaking": 0}
     tenth = packets // 10
     delays_ms = (delay_ms,) * tenth + (delay_ms + quarter_ms,) * (packets - tenth)

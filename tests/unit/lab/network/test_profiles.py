@@ -8,40 +8,7 @@ import pytest
 
 from tuneproof.errors import BadInputError
 from tuneproof.lab.network.impairments import Impairment
-from tuneproof.lab.network.profiles import BARE, PROFILES, LinkProfile, NetworkProfile, choose_networks
-
-UNSHAPED = LinkProfile()
-
-
-def both(**fields: Any) -> LinkProfile:
-    """Return a link that does the same in both directions."""
-    return LinkProfile.both(Impairment(**fields))
-
-
-@pytest.mark.parametrize(
-    ("name", "client", "backend"),
-    [
-        ("bare", UNSHAPED, UNSHAPED),
-        ("lan", both(delay_ms=0.25, rate_mbit=1000), UNSHAPED),
-        ("wan", both(delay_ms=20, rate_mbit=100), UNSHAPED),
-        ("lossy", both(delay_ms=5, loss_pct=2, rate_mbit=50), UNSHAPED),
-        ("unruly", both(delay_ms=5, reorder_pct=10, duplicate_pct=2, corrupt_pct=1), UNSHAPED),
-        ("jittery", both(delay_ms=20, jitter_ms=5), UNSHAPED),
-        (
-            "slow-client",
-            LinkProfile(egress=Impairment(delay_ms=10, rate_mbit=2), ingress=Impairment(delay_ms=10, rate_mbit=10)),
-            UNSHAPED,
-        ),
-        ("fast-backend", both(rate_mbit=100), UNSHAPED),
-        ("slow-backend", UNSHAPED, both(rate_mbit=100)),
-        ("distant-backend", UNSHAPED, both(delay_ms=10, rate_mbit=200)),
-    ],
-)
-def test_a_name_stands_for_these_links(name: str, client: LinkProfile, backend: LinkProfile) -> None:
-    """A result that names a profile can be repeated only as long as the profile stays what it was."""
-    profile = PROFILES[name]
-    assert (profile.name, profile.client, profile.backend) == (name, client, backend)
-    assert profile.links == {"client": client, "backend": backend}
+from tuneproof.lab.network.profiles import PROFILES, LinkProfile, NetworkProfile, choose_networks
 
 
 def test_there_are_ten_profiles_and_no_two_are_alike() -> None:
@@ -95,12 +62,6 @@ def test_results_name_every_direction_and_none_where_nothing_is_set() -> None:
 def test_networks_come_once_each_in_the_order_given(asked: list[str], names: list[str]) -> None:
     """What says the same is the same; settings of one's own keep their text as the name, without spaces."""
     assert [profile.name for profile in choose_networks(asked)] == names
-
-
-def test_the_default_is_the_bare_network() -> None:
-    """The claims are about it; whoever wants another one says so."""
-    assert choose_networks([]) == (BARE,)
-    assert BARE is PROFILES["bare"]
 
 
 def test_an_unknown_name_is_refused_with_the_names_and_an_example() -> None:

@@ -11,11 +11,7 @@ from tests.support import recorder
 
 
 class Recorded:
-    """Programs under the recorder.
-
-    Attributes:
-        files: Where the recorder puts its files.
-    """
+    """Programs under the recorder (files: where the recorder puts its files)."""
 
     def __init__(self, library: Path, folder: Path) -> None:
         self._library = library

@@ -86,21 +86,6 @@ def test_every_knob_reaches_the_configuration_and_nothing_else_changes(knobs: di
     assert len([line for line in plain if line not in turned]) <= 1
 
 
-def test_the_defaults_are_the_articles() -> None:
-    """All of them, line by line."""
-    lines = lines_of(SubjectConfig(upstream="backend:8000"))
-    for line in (
-        "worker_processes 2;",
-        "worker_connections 1024;",
-        "error_log stderr notice;",
-        "access_log /var/log/subject/access.log evidence;",
-        "listen 8000 reuseport;",
-        "proxy_pass http://backend:8000;",
-    ):
-        assert lines.count(line) == 1
-    assert not any(line.startswith("upstream ") for line in lines)
-
-
 def test_an_upstream_block_stands_around_the_server_and_is_what_is_proxied_to() -> None:
     """Also an empty one: what such a block changes by itself can be asked then."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
@@ -126,26 +111,6 @@ def test_a_log_that_is_switched_off_is_written_nowhere() -> None:
     assert [line for line in logging if line not in silent] == ["access_log /var/log/subject/access.log evidence;"]
     assert {line for line in silent if line.startswith("access_log")} == {"access_log off;"}
     assert len(logging) == len(silent)
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        SubjectConfig(),
-        SubjectConfig(upstream="backend:8000"),
-        SubjectConfig(upstream="backend:8000", upstream_block=("keepalive 32",), location=("proxy_http_version 1.1",)),
-    ],
-    ids=["alone", "proxying", "block"],
-)
-def test_nothing_of_the_template_is_left_open(config: SubjectConfig) -> None:
-    """As many blocks end as begin, and every directive ends with a semicolon."""
-    text = config.render()
-    assert text.count("{") == text.count("}")
-    assert "{{" not in text
-    assert "}}" not in text
-    # What goes on in the next line is the log's format alone.
-    ends = {line[-1] for line in lines_of(config) if not line.endswith("'") and not line.startswith("#")}
-    assert ends == {";", "{", "}"}
 
 
 def lines_of(config: SubjectConfig) -> list[str]:

@@ -28,11 +28,7 @@ ASKED = call(Adder.add, (1, 2))
 
 
 class Talk:
-    """Both ends of a conversation.
-
-    Attributes:
-        channel: The lab's.
-    """
+    """Both ends of a conversation (channel: the lab's)."""
 
     def __init__(self, *, joins_late: bool = False) -> None:
         ours, self._theirs = socket.socketpair()
