@@ -34,12 +34,7 @@ table ip tuneproof-entries {{
 
 
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
-    """Give this network namespace addresses of its own, and lead ports to them.
-
-    entries: each a port of this namespace, an IPv4 address and the port there.
-    Raises ValueError: one of them is no IPv4 address.
-    Raises subprocess.CalledProcessError: the kernel refused.
-    """
+    """Give this namespace addresses of its own; lead ports to them: each its port, an IPv4 address, the port there."""
     rules = []
     for port, address, there in entries:
         place = ipaddress.IPv4Address(address)
@@ -68,10 +63,7 @@ def lead(addresses: Sequence[str], to: str) -> None:
 
 
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
-    """Return addresses of a subnet that nobody has, from its top downwards: the engine gives out the lowest first.
-
-    Raises ValueError: there is none.
-    """
+    """Return addresses of a subnet that nobody has, from its top: the engine gives out the lowest (else ValueError)."""
     taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
     # By number: a list of all addresses of a large subnet would be long.
     lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1

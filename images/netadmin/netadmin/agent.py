@@ -28,10 +28,7 @@ def answers(agent: "Agent") -> Answers:
 
 
 class Agent(netadmin.Agent):
-    """The tasks of one netadmin container.
-
-    wire: the wire in front of the role; None where links are shaped natively, or not at all.
-    """
+    """The tasks of one netadmin container, with a wire in front of the role or none."""
 
     def __init__(self, wire: Wire | None, greeting: links.Greeting) -> None:
         self._wire = wire

@@ -36,12 +36,7 @@ def parse(content: bytes) -> dict[str, Calls]:
 
 
 def of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, Calls]:
-    """Return the same of several processes together.
-
-    pids: the processes. Their files are reached by way of the process table, which their own user may do
-    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
-    Raises CallsError: one of them does not count its calls.
-    """
+    """Return the same of several processes together, by way of the process table (CallsError: one counts nothing)."""
     total: dict[str, Calls] = {}
     for pid in pids:
         path = proc / str(pid) / "root" / FOLDER / f"tuneproof-calls.{pid}"

@@ -37,11 +37,7 @@ _WITHIN_S: Final = 5.0
 
 
 class Capture:
-    """A capture in a process of its own.
-
-    filter_: what to capture, see pcap-filter(7).
-    Raises OSError: the filter is none, or packets may not be captured here.
-    """
+    """A capture by a pcap-filter(7) in a process of its own (OSError: it is none, or nothing may be captured here)."""
 
     def __init__(self, *, filter_: str, snap_bytes: int) -> None:
         self._process = subprocess.Popen(

@@ -57,11 +57,7 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
 
 
 def flood(address: str, *, port: int, count: int) -> dict[str, Any]:
-    """Send SYNs to a server in the subnet of the role's link, from addresses that nobody has; for the result see above.
-
-    Raises OSError: the server's MAC address is unknown, or the link takes no more frames.
-    Raises ValueError: there is no address left to send from, or not so many ports.
-    """
+    """Send SYNs to a server in the link's subnet from addresses that nobody has (OSError, ValueError: it cannot be)."""
     own = interface_network(ROLE_LINK)
     if ipaddress.IPv4Address(address) not in own.network:
         raise ValueError(f"{address} is not in {own.network}, the subnet of {ROLE_LINK}")

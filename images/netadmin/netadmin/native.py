@@ -21,10 +21,7 @@ _HARMLESS: Final = {
 
 
 def why_impossible(ip: IPRoute) -> str:
-    """Try netem on a throwaway ifb link: a list of modules would miss what is built in, and a right that is lacking.
-
-    Returns why this kernel cannot shape links in both directions; empty when it can.
-    """
+    """Try netem on a throwaway ifb link and say what fails: module lists miss what is built in, and missing rights."""
     try:
         ip.link("add", ifname=_TRIAL_LINK, kind="ifb")
     except NetlinkError as error:
@@ -43,11 +40,7 @@ def why_impossible(ip: IPRoute) -> str:
 def shape(
     ip: IPRoute, interface: str, *, egress: Mapping[str, float], ingress: Mapping[str, float]
 ) -> dict[str, dict[str, float]]:
-    """Shape both directions of an interface; read both back.
-
-    Raises netem.ShapingError: as :func:`netem.shape`.
-    Raises NetlinkError: the kernel refused.
-    """
+    """Shape both directions of an interface; read both back."""
     if not ip.link_lookup(ifname=_IFB):
         (source,) = ip.link_lookup(ifname=interface)
         ip.link("add", ifname=_IFB, kind="ifb")

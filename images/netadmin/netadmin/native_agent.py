@@ -18,10 +18,7 @@ def why_impossible() -> str:
 
 
 def shape(interface: str, wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Shape both directions of an interface; return what was read back.
-
-    Raises NativeError: the kernel refused, or made something else of it.
-    """
+    """Shape both directions of an interface; return what was read back (NativeError: it is something else)."""
     from . import native, netem  # noqa: PLC0415 - see the module's docstring
     from .rtnetlink import IPRoute, NetlinkError  # noqa: PLC0415
 

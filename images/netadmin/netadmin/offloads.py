@@ -17,11 +17,7 @@ _SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-s
 
 
 def switch_segmentation(interface: str, *, on: bool) -> None:
-    """Let an interface take frames longer than its MTU from this host's protocol stack, or not.
-
-    Raises OSError: there is no such interface, or no right to change it.
-    Raises RuntimeError: the interface does not do as it was told.
-    """
+    """Let an interface take frames longer than its MTU from this host, or not (RuntimeError: it does not obey)."""
     ethtool = IoctlEthtool(interface)
     features = ethtool.get_features()
     available = [name for name in _SEGMENTATION if name in features and features.is_available(name)]

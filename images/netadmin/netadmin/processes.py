@@ -24,11 +24,7 @@ def texts(title: str, *, proc: Path = PROC) -> tuple[ProcessTexts, ...]:
 
 
 def rss_bytes(title: str, *, proc: Path = PROC) -> list[int]:
-    """Return only the memory in RAM of these processes, in the same order; one that ends meanwhile is left out.
-
-    Raises OSError: they cannot be read.
-    Raises ValueError: this kernel writes it in another format.
-    """
+    """Return only the memory in RAM of these processes, in the same order; one that ends meanwhile is left out."""
     contents = (_read(proc / str(pid), "statm") for pid in pids(title, proc=proc))
     pages = [int(text.partition(" ")[2].partition(" ")[0]) for text in contents if text is not None]
     # A zombie still has its files, but no memory any more.

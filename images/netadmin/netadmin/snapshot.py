@@ -50,10 +50,7 @@ def _cpus(devices: Path = Path("/sys/devices/system"), *, status: Path = Path("/
 
 
 def _after_name(path: Path, wanted: str) -> str:
-    """Return the first value of that name in a file of the kernel's; the empty string where there is none.
-
-    Not every architecture tells a model's name.
-    """
+    """Return the first value of that name in a file of the kernel's, or nothing: arm64 tells no model's name."""
     for line in path.read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == wanted:

@@ -65,11 +65,7 @@ class Wire:
         self._through = False
 
     def raise_(self) -> float:
-        """Start the kernel and make the links meanwhile, or start it again on the links that are there.
-
-        Returns seconds that it took until frames pass.
-        Raises WireError: this container cannot hold a wire; the message says why.
-        """
+        """Start the kernel on its links, made if need be; return the seconds until frames pass (WireError: why not)."""
         if reason := why_impossible():
             raise WireError(reason)
         began_s = time.monotonic()

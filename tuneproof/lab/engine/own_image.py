@@ -38,11 +38,7 @@ class OwnImage:
 
 
 def look_at(client: docker.DockerClient, image: str) -> OwnImage:
-    """Ask the nginx of an image what it is, in a container that is gone afterwards.
-
-    Raises BadInputError: the engine has no such image, or there is no nginx in it.
-    Raises EngineUnavailableError: the engine does not answer.
-    """
+    """Ask the nginx of an image what it is, in a container that is gone then (BadInputError: no image or nginx)."""
     with engine_errors(f"looking at image {image}"):
         _ensure(client, image)
         try:
