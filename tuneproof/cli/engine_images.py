@@ -11,8 +11,7 @@ import docker
 from tuneproof.cli import suite
 from tuneproof.cli.output import say
 from tuneproof.errors import TuneproofError
-from tuneproof.lab.engine.copies import copy_images
-from tuneproof.lab.engine.images import ImageSpec, ensure_images, missing_images
+from tuneproof.lab.engine.images import ImageSpec, copy_images, ensure_images, missing_images
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.proof.depths import QUICK, versions_at

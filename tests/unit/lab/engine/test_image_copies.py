@@ -9,8 +9,7 @@ import pytest
 from docker.errors import APIError, ImageNotFound
 
 from tuneproof.errors import LabError
-from tuneproof.lab.engine.copies import copy_images
-from tuneproof.lab.engine.images import ImageSpec
+from tuneproof.lab.engine.images import ImageSpec, copy_images
 
 SPECS = [ImageSpec(name=name, suite="bookworm") for name in ("client", "netadmin")]
 
@@ -18,8 +17,8 @@ SPECS = [ImageSpec(name=name, suite="bookworm") for name in ("client", "netadmin
 class Engine:
     """Holds images by name; what it saves, another one loads."""
 
-    def __init__(self, *tags: str, refuses: bool = False) -> None:
-        self.tags = set(tags)
+    def __init__(self, *tags: str, built: str = "here", refuses: bool = False) -> None:
+        self.built = dict.fromkeys(tags, built)
         self.refuses = refuses
 
     @property
@@ -29,15 +28,17 @@ class Engine:
 
     def get(self, tag: str) -> SimpleNamespace:
         """Return an image."""
-        if tag not in self.tags:
+        if tag not in self.built:
             raise ImageNotFound(tag)
-        return SimpleNamespace(save=lambda *, named: iter([named.encode()]))
+        parts = [tag.encode(), b"@", self.built[tag].encode()]
+        return SimpleNamespace(id=self.built[tag], save=lambda *, named: iter(parts if named == tag else []))
 
     def load(self, archive: Iterator[bytes]) -> None:
         """Take an image."""
         if self.refuses:
             raise APIError("refused", explanation="no space left on device")
-        self.tags.add(b"".join(archive).decode())
+        tag, _, built = b"".join(archive).decode().partition("@")
+        self.built[tag] = built
 
 
 def test_an_engine_gets_what_it_lacks() -> None:
@@ -46,8 +47,16 @@ def test_an_engine_gets_what_it_lacks() -> None:
     source, target = Engine(client, netadmin, "other:1"), Engine(client)
     said: list[str] = []
     copy_images(source.client, target.client, SPECS, name="far", report=said.append)
-    assert target.tags == {client, netadmin}
+    assert target.built == {client: "here", netadmin: "here"}
     assert said == [f"copying image {netadmin} to engine far"]
+
+
+def test_an_image_that_was_built_elsewhere_is_replaced() -> None:
+    """Under one tag apt may have installed different versions on different days."""
+    client, netadmin = (spec.tag for spec in SPECS)
+    source, target = Engine(client, netadmin), Engine(client, netadmin, built="there, last year")
+    copy_images(source.client, target.client, SPECS, name="far", report=lambda _: None)
+    assert target.built == source.built
 
 
 def test_an_engine_that_refuses_is_an_error() -> None:
