@@ -159,7 +159,7 @@ def test_a_run_on_ones_own_nginx_comes_to_its_end(nginx: str, tmp_path: Path) ->
     assert "+ location / { proxy_pass http://app; proxy_http_version 1.1;" in remedy.patch
     assert remedy.patch.strip() in out
     assert "What to change" in out
-    assert f"{site}:5: a server on port 18080" in out
+    assert f"{site}:4: a server on port 18080" in out
     assert (tmp_path / "latest/index.html").is_file()
 
 

@@ -9,10 +9,12 @@ from typing import Final
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.recorded import recorded_of
+from tuneproof.audit.upgrade import Upgrade
 from tuneproof.nginx_changes import LAB_VERSIONS
-from tuneproof.wording import count, one_line
+from tuneproof.wording import as_numbers, count, one_line
 
 _PLACES: Final = 4
+_NOT_YET: Final = "1.31"
 _WIDEST: Final = 100
 _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
@@ -101,6 +103,32 @@ def _patches(told: Sequence[Advised], audit: Audit) -> Iterator[str]:
     for name in dict.fromkeys(advised.name for advised in told):
         if patch := audit.patch([edit for advised in told if advised.name == name for edit in advised.edits]):
             yield f"Patch for {name}:\n{patch.rstrip()}"
+
+
+def render_upgrade(found: Upgrade, *, width: int) -> str:
+    """Return what an upgrade changes for a person."""
+    width = min(width, _WIDEST)
+    audit, new = found.before, found.after.facts.version
+    parts = [
+        f"From nginx {audit.facts.version} to {new}: {count(len(found.differences), 'difference')} in these files."
+    ]
+    if as_numbers(new) >= as_numbers(_NOT_YET):
+        parts.append(f"What came with {_NOT_YET} and later is not known here.")
+    parts += _problems(audit, width)
+    for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
+        ones = list(group)
+        first = ones[0]
+        places = [f"{audit.shown(one.at.file)}:{one.at.line}" for one in ones]
+        more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+        since = f"since {first.since}: " if first.since else ""
+        parts.append(
+            f"{first.effect.value}: {first.what}, {', '.join(places[:_PLACES])}{more}\n"
+            + _wrapped(f"{since}{first.why}", width, "  ")
+        )
+    for title, defaults in ((f"Patch for nginx {new}", False), ("Only to keep the old defaults", True)):
+        if patch := found.patch(defaults=defaults):
+            parts.append(f"{title}:\n{patch.rstrip()}")
+    return "\n\n".join(parts)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:

@@ -1,0 +1,244 @@
+"""What changes for a configuration between two versions of nginx, and which version it is for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.patches import apply
+from tuneproof.audit.sources import Dump
+from tuneproof.audit.upgrade import Effect, Upgrade, upgrade
+from tuneproof.cli.main import main
+from tuneproof.errors import BadInputError
+from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind, changes_between
+from tuneproof.wording import as_numbers
+
+TLS = "ssl_certificate a; ssl_certificate_key a;"
+
+
+def source(http: str) -> Dump:
+    """Return a configuration of one file."""
+    return Dump({"nginx.conf": f"events {{ }}\nhttp {{\n{http}\n}}\n"}, is_complete=True)
+
+
+def changes(http: str, old: str = "1.18", new: str = "1.30") -> Upgrade:
+    """Return what changes for http{}."""
+    return upgrade(source(http), old=old, new=new)
+
+
+def of(found: Upgrade, effect: Effect) -> list[tuple[str, int, str]]:
+    """Return what has an effect, where, and since when."""
+    return [(one.what, one.at.line, one.since) for one in found.differences if one.effect is effect]
+
+
+def patched(found: Upgrade, *, defaults: bool) -> str:
+    """Return the file with what the new version wants, or with the old defaults."""
+    chosen = [one for one in found.differences if (one.effect is Effect.DEFAULT) == defaults]
+    texts = found.before.facts.configuration.texts
+    return {**texts, **apply([edit for one in chosen for edit in one.edits], texts)}["nginx.conf"]
+
+
+@pytest.mark.parametrize(
+    ("server", "effect", "what", "since", "after"),
+    [
+        ("listen 443;\nssl on;", Effect.REFUSED, "ssl", "1.25.1", "listen 443 ssl;\n}"),
+        ("listen 443 ssl;\nssl on;", Effect.REFUSED, "ssl", "1.25.1", "listen 443 ssl;\n}"),
+        ("listen 80;\nssl off;", Effect.REFUSED, "ssl", "1.25.1", "listen 80;\n}"),
+        ("http2_push_preload on;", Effect.IGNORED, "http2_push_preload", "1.25.1", "server {\n}"),
+        ("http2_max_requests 9;", Effect.IGNORED, "http2_max_requests", "1.19.7", "server {\n}"),
+        ("listen 443 ssl http2;", Effect.DEPRECATED, "listen http2", "1.25.1", "listen 443 ssl;\nhttp2 on;\n}"),
+    ],
+)
+def test_what_a_newer_nginx_does_not_want_is_told_and_patched(
+    server: str, effect: Effect, what: str, since: str, after: str
+) -> None:
+    """Gone, ignored, or deprecated; before that version nothing is said."""
+    text = f"server {{\n{server}\n}}"
+    found = changes(text)
+    assert of(found, effect) == [(what, 3 + server.count("\n") + 1, since)]
+    assert after in patched(found, defaults=False)
+    assert found.is_refused == (effect is Effect.REFUSED)
+    at = as_numbers(since)
+    just_before = f"{at[0]}.{at[1]}.{at[2] - 1}"
+    assert of(changes(text, new=just_before), effect) == []
+    assert of(changes(text, old=since), effect) == []
+    again = upgrade(Dump({"nginx.conf": patched(found, defaults=False)}, is_complete=True), old="1.18", new="1.30")
+    assert of(again, effect) == []
+
+
+def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
+    """Its parameter was the socket's: for a server on another one nothing changes."""
+    text = "server {\nlisten 443 ssl http2;\n}\nserver {\nlisten 443 ssl;\n}\nserver {\nlisten 444 ssl;\n}"
+    after = patched(changes(text), defaults=False)
+    assert after.count("http2 on;") == 2
+    assert "listen 444 ssl;\n}" in after
+
+
+@pytest.mark.parametrize(
+    ("http", "what", "line", "since", "kept"),
+    [
+        ("server {\n}", "keepalive_requests", 2, "1.19.10", "keepalive_requests 100;"),
+        ("server {\n}", "keepalive_time", 2, "1.19.10", ""),
+        ("server {\n}", "max_headers", 2, "1.29.8", ""),
+        ("server {\nsendfile on;\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
+        (
+            "server {\nlisten 443 ssl;\n}",
+            "ssl_protocols",
+            3,
+            "1.23.4 and 1.27.3",
+            "ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
+        ),
+        (
+            "server {\nlocation / {\nproxy_pass http://a; }\n}",
+            "proxy_http_version",
+            5,
+            "1.29.7",
+            "proxy_http_version 1.0;",
+        ),
+        (
+            "server {\nlocation / {\nproxy_pass https://a; }\n}",
+            "proxy_ssl_protocols",
+            5,
+            "1.23.4 and 1.27.3",
+            "proxy_ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
+        ),
+        (
+            "upstream u {\nserver a; }\nserver {\nlocation / { proxy_pass http://u; }\n}",
+            "keepalive",
+            3,
+            "1.29.7",
+            "server a; keepalive 0;",
+        ),
+        (
+            "upstream u {\nserver a; keepalive 9; }\nserver {\nlocation / { proxy_pass http://u; } keepalive_requests 9; }",
+            "keepalive_requests",
+            3,
+            "1.19.10",
+            "keepalive 9; keepalive_requests 100;",
+        ),
+    ],
+)
+def test_a_default_that_moved_is_told_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
+    """With what keeps the old one; where the directive is set, nothing is said of it."""
+    found = changes(http)
+    assert (what, line, since) in of(found, Effect.DEFAULT)
+    after = patched(found, defaults=True)
+    assert kept in after
+    again = upgrade(Dump({"nginx.conf": after}, is_complete=True), old="1.18", new="1.30")
+    assert bool(kept) == (what not in [one[0] for one in of(again, Effect.DEFAULT)])
+
+
+@pytest.mark.parametrize(
+    ("http", "what"),
+    [
+        ("server { }", "sendfile_max_chunk"),
+        ("server { listen 80; }", "ssl_protocols"),
+        ("server { location / { proxy_pass http://a; } }", "proxy_ssl_protocols"),
+        ("upstream u { server a; } server { }", "keepalive"),
+        (
+            "upstream u { server a; } server { location / { proxy_pass http://u; } keepalive_requests 9; }",
+            "keepalive_requests",
+        ),
+        ("keepalive_requests 9; server { }", "keepalive_requests"),
+    ],
+)
+def test_a_default_that_counts_for_nothing_here_is_not_told(http: str, what: str) -> None:
+    """No file is sent, no TLS is spoken, nothing is passed on."""
+    assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
+
+
+def test_advice_that_expires_is_told() -> None:
+    """What was needed and is nginx's own way now, and what it does by itself."""
+    kept = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+    text = f"upstream u {{ server a; keepalive 8; }} server {{ location / {{ proxy_pass http://u; {kept} }} }}"
+    whys = [one.why for one in changes(text, old="1.26").differences if one.effect is Effect.ADVICE]
+    assert [why.partition(":")[0] for why in whys] == ["in effect -> expired"]
+    assert not [one for one in changes(text, old="1.22", new="1.26").differences if one.effect is Effect.ADVICE]
+
+
+def test_the_way_back_is_told_as_well() -> None:
+    """What the older one does not know; nothing of what it never had is proposed to keep the newer one's defaults."""
+    found = changes("server { listen 443 ssl; http2 on; }", old="1.30", new="1.22")
+    assert of(found, Effect.REFUSED) == [("http2", 3, "1.25.1")]
+    assert "max_headers" in [one[0] for one in of(found, Effect.DEFAULT)]
+    assert found.patch(defaults=True) == ""
+
+
+def test_nothing_changes_between_a_version_and_itself() -> None:
+    """Nor where everything is said."""
+    text = f"server {{ listen 443 ssl http2; {TLS} sendfile on; location / {{ proxy_pass http://a; }} }}"
+    for version in LAB_VERSIONS:
+        assert changes(text, old=version, new=version).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("http", "version", "because"),
+    [
+        ("server { listen 443 ssl http2; }", "1.18", ""),
+        ("server { keepalive_time 1h; }", "1.22", "keepalive_time"),
+        ("server { listen 443 ssl; http2 on; }", "1.26", "http2"),
+        ("server { listen 443 quic; }", "1.26", "listen quic"),
+        ("upstream u { server a resolve; }", "1.30", "server resolve"),
+        ("upstream u { server a; keepalive 8 local; }", "1.30", "keepalive local"),
+        ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
+        ("map $a $b { default 1; http2 2; }", "1.18", ""),
+        ("server { set $a b; server_name x; }", "1.18", ""),
+    ],
+)
+def test_without_a_version_the_oldest_that_knows_everything_is_taken(http: str, version: str, because: str) -> None:
+    """Of those that the lab has; and what an older one lacks is told."""
+    found = audit_source(source(http))
+    assert found.choice is not None
+    assert found.facts.version == version
+    assert (found.choice.because.what if found.choice.because else "") == because
+
+
+def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
+    """A default that moved twice begins where it ended."""
+    rows = [(change.directive, change.parameter, change.block, change.kind, change.version) for change in CHANGES]
+    assert len(set(rows)) == len(rows)
+    assert [change.numbers for change in CHANGES] == sorted(change.numbers for change in CHANGES)
+    last: dict[tuple[str, str], str] = {}
+    for change in CHANGES:
+        if change.kind is Kind.DEFAULT:
+            key = (change.directive, change.block)
+            assert last.get(key, change.before) == change.before
+            last[key] = change.after
+    assert [change.version for change in changes_between("1.29.7", "1.30")] == ["1.29.8", "1.29.8"]
+
+
+def test_versions_that_nothing_is_known_of_are_refused() -> None:
+    """And what is no version."""
+    with pytest.raises(BadInputError, match=r"--from 1\.16: what changed before 1\.18"):
+        changes("server { }", old="1.16")
+    with pytest.raises(BadInputError, match="--to new: no version"):
+        changes("server { }", new="new")
+
+
+def test_the_command_tells_places_and_writes_the_patch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its status says whether the new version starts with it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TUNEPROOF_CALLED_FROM", raising=False)
+    (tmp_path / "nginx").mkdir()
+    (tmp_path / "nginx/nginx.conf").write_text(
+        "events { }\nhttp { server {\nlisten 443 ssl;\nssl on;\n} }\n", encoding="utf-8"
+    )
+    options = ["upgrade", "--from", "1.22", "--to", "1.30", "nginx"]
+    assert main([*options, "--patch", "up.patch"]) == 1
+    out = capsys.readouterr().out
+    assert "nginx does not start: ssl, nginx.conf:4\n  since 1.25.1: " in out
+    assert "another default: ssl_protocols, nginx.conf:2" in out
+    assert "\nOnly to keep the old defaults:\n--- a/nginx.conf\n" in out
+    assert "-ssl on;" in (tmp_path / "up.patch").read_text(encoding="utf-8")
+    assert main([*options, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["from"], told["to"], told["starts"]) == ("1.22", "1.30", False)
+    assert {one["effect"] for one in told["differences"]} == {"nginx does not start", "another default"}
+    (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; } }\n", encoding="utf-8")
+    assert main(["upgrade", "--from", "1.26", "--to", "1.31", "nginx"]) == 0
+    assert "What came with 1.31 and later is not known here." in capsys.readouterr().out
+    (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; }\n", encoding="utf-8")
+    assert main(options) == 2

@@ -1,0 +1,267 @@
+"""What a configuration means on another version of nginx: what that refuses, ignores, does by default, and advises."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from tuneproof.audit.advice import State
+from tuneproof.audit.auditing import Audit, audit_source, numbers_of
+from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.audit.sources import Source
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block
+from tuneproof.audit.upstreams import Target
+from tuneproof.audit.version_choice import Concern, concerns
+from tuneproof.errors import BadInputError
+from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, changes_between
+
+_IN_UPSTREAM: Final = "upstream"
+_IN_LOCATION: Final = "location"
+
+
+class Effect(StrEnum):
+    """What an upgrade does to a line, the most urgent first."""
+
+    REFUSED = "nginx does not start"
+    IGNORED = "ignored"
+    DEPRECATED = "deprecated"
+    DEFAULT = "another default"
+    ADVICE = "advice changes"
+
+
+_EFFECTS: Final[Mapping[Kind, Effect]] = {
+    Kind.REMOVED: Effect.REFUSED,
+    Kind.IGNORED: Effect.IGNORED,
+    Kind.DEPRECATED: Effect.DEPRECATED,
+    Kind.NEW: Effect.REFUSED,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One thing that changes at one place."""
+
+    effect: Effect
+    what: str  # the directive, or the scenario of the advice
+    at: Statement | Block
+    why: str
+    since: str = ""
+    edits: tuple[Edit, ...] = ()  # what the new version wants, or for a default what keeps the old one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upgrade:
+    """All that changes."""
+
+    before: Audit
+    after: Audit
+    differences: tuple[Difference, ...]  # the most urgent first
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the new version does not start with the configuration."""
+        return any(one.effect is Effect.REFUSED for one in self.differences)
+
+    def patch(self, *, defaults: bool) -> str:
+        """Return what the new version wants as a unified diff, or what keeps the old one's defaults."""
+        chosen = [one for one in self.differences if (one.effect is Effect.DEFAULT) == defaults]
+        return self.before.patch([edit for one in chosen for edit in one.edits])
+
+
+def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
+    """Compare what a configuration means on two versions of nginx; the new one may be the older.
+
+    Raises:
+        BadInputError: A version is none, or older than what is known.
+    """
+    for option, version in (("--from", old), ("--to", new)):
+        if numbers_of(version, option=option) < numbers_of(LAB_VERSIONS[0]):
+            raise BadInputError(
+                f"{option} {version}: what changed before {LAB_VERSIONS[0]} is not known here",
+                remedy=f"a version from {LAB_VERSIONS[0]} on",
+            )
+    before, after = audit_source(source, version=old), audit_source(source, version=new)
+    found = list(_of_directives(before, old=old, new=new))
+    told = {_place(one.at) for one in found}
+    found += _of_defaults(before, old=old, new=new)
+    found += [one for one in _of_advice(before, after) if _place(one.at) not in told]
+    order = list(Effect)
+    return Upgrade(
+        before=before, after=after, differences=tuple(sorted(found, key=lambda one: order.index(one.effect)))
+    )
+
+
+def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
+    low, high = sorted((numbers_of(old), numbers_of(new)))
+    is_upgrade = numbers_of(old) <= numbers_of(new)
+    passed = [one for one in concerns(audit.facts.configuration) if low < one.change.numbers <= high]
+    for concern in passed:
+        change = concern.change
+        # What is new matters on the way down only, and what is gone on the way up.
+        if (change.kind is Kind.NEW) == is_upgrade:
+            continue
+        instead = f"; instead: {change.instead}" if change.instead else ""
+        why = change.meaning or (f"nginx {new} does not know it" if change.kind is Kind.NEW else "it does nothing")
+        yield Difference(
+            effect=_EFFECTS[change.kind],
+            what=concern.what,
+            at=concern.said,
+            why=f"{why}{instead}" if change.kind is not Kind.DEPRECATED else why,
+            since=change.version,
+            edits=tuple(_remedy(concern, passed)),
+        )
+
+
+def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:
+    said, block, change = concern.said, concern.block, concern.change
+    if change.kind is Kind.IGNORED:
+        yield Replace(old=said, text="")
+    elif change.kind is Kind.REMOVED and (said.value == "off" or block.name == "server"):
+        yield Replace(old=said, text="")
+        for listen in block.local("listen") if said.value == "on" else ():
+            if "ssl" not in listen.args:
+                yield Replace(old=listen, text=f"listen {' '.join((*listen.args, 'ssl'))};")
+    elif change.kind is Kind.DEPRECATED:
+        # The parameter is the socket's: whoever listens on it speaks HTTP/2 there.
+        sockets = {one.said.value for one in passed if one.change is change}
+        yield Replace(old=said, text=f"listen {' '.join(arg for arg in said.args if arg != change.parameter)};")
+        around = block.around("http")
+        for server in around.all("server") if around is not None else [block]:
+            listens = server.local("listen")
+            is_one = any(listen.value in sockets for listen in listens)
+            if is_one and server.setting("http2") is None and server.span is not None:
+                yield Insert(after=listens[-1], text=change.instead)
+
+
+def _of_defaults(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
+    """Yield what has another default; one that moved twice is told once."""
+    is_upgrade = numbers_of(old) <= numbers_of(new)
+    moved: dict[tuple[str, str], list[Change]] = {}
+    for change in changes_between(*((old, new) if is_upgrade else (new, old))):
+        if change.kind is Kind.DEFAULT:
+            moved.setdefault((change.directive, change.block), []).append(change)
+    for (directive, _), changes in moved.items():
+        before, after = changes[0].before, changes[-1].after
+        meaning = "; ".join(change.meaning for change in changes)
+        if not is_upgrade:
+            before, after, meaning = after, before, f"no longer so: {meaning}"
+        was = f", {before} before" if before else ""
+        since = " and ".join(change.version for change in changes)
+        for place in dict.fromkeys(_places_without(changes[0], audit)):
+            yield Difference(
+                effect=Effect.DEFAULT,
+                what=directive,
+                at=place,
+                why=f"{after or 'no limit'} unless set{was}: {meaning}",
+                since=since,
+                edits=_kept(place, f"{directive} {before};") if before and is_upgrade else (),
+            )
+
+
+def _kept(place: Statement | Block, text: str) -> tuple[Edit, ...]:
+    """Return the change that says what was the default. In an upstream block it goes last: behind the method."""
+    if place.span is None:
+        return ()
+    is_upstream = isinstance(place, Block) and place.name == _IN_UPSTREAM and place.own
+    return (Insert(after=place.own[-1] if is_upstream and isinstance(place, Block) else place, text=text),)
+
+
+def _places_without(change: Change, audit: Audit) -> Iterator[Statement | Block]:
+    """Yield where a default counts: what passes requests on, an upstream block, or the outermost block of servers."""
+    if change.block == _IN_LOCATION:
+        yield from (target.statement for target in _targets_without(change.directive, audit))
+    elif change.block == _IN_UPSTREAM:
+        yield from _upstreams_without(change.directive, audit)
+    else:
+        for server in _servers_without(change.directive, audit):
+            http = server.around("http")
+            is_for_all = http is not None and http.span is not None and change.directive != "ssl_protocols"
+            is_said = http is not None and any(one.setting(change.directive) for one in http.all("server"))
+            yield http if http is not None and is_for_all and not is_said else server
+
+
+def _targets_without(name: str, audit: Audit) -> Iterator[Target]:
+    for proxied in audit.facts.proxied:
+        target = proxied.target
+        is_meant = "_ssl_" not in name or bool({"https", "grpcs", "suwsgi"} & (target.schemes() or set()))
+        if name.startswith(f"{target.kind}_") and is_meant and target.block.setting(name) is None:
+            yield target
+
+
+def _upstreams_without(name: str, audit: Audit) -> Iterator[Block]:
+    used = {host for proxied in audit.facts.proxied for host in proxied.target.names() or ()}
+    for key, upstream in audit.facts.upstreams.items():
+        # Of a connection that is not kept, no number of requests counts.
+        counts = name == "keepalive" or upstream.statement is not None
+        if key in used and counts and not upstream.block.local(name):
+            yield upstream.block
+
+
+def _servers_without(name: str, audit: Audit) -> Iterator[Block]:
+    for server in audit.facts.servers:
+        block = server.block
+        is_meant = name not in _NEEDED or _NEEDED[name](block)
+        if is_meant and block.setting(name) is None:
+            yield block
+
+
+def _sends_files(server: Block) -> bool:
+    return server.is_on("sendfile") or any(location.is_on("sendfile") for location in server.all("location"))
+
+
+def _place(at: Statement | Block) -> tuple[object, ...]:
+    """Return what is the same in two audits of the same files."""
+    return at.file, at.line, at.name, at.args
+
+
+def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
+    """Yield advice that is another one now: what nginx does by itself, and what has begun to matter."""
+    then, now = (
+        {(advised.name, advised.claim, _place(advised.at)): advised for advised in audit.advice}
+        for audit in (before, after)
+    )
+    for place in dict.fromkeys([*now, *then]):
+        one, other = then.get(place), now.get(place)
+        if one is not None and other is not None and one.state is other.state:
+            continue
+        advised = other or one
+        if advised is not None:
+            was, becomes = (item.state.value if item else "nothing to say" for item in (one, other))
+            edits = advised.edits if advised is other and advised.state in {State.EXPIRED, State.HARMFUL} else ()
+            why = advised.why if other is not None else "nginx does it by itself, or no longer has it"
+            yield Difference(
+                effect=Effect.ADVICE,
+                what=advised.name,
+                at=advised.at,
+                why=f"{was} -> {becomes}: {why}",
+                edits=tuple(edits),
+            )
+
+
+_NEEDED: Final[Mapping[str, Callable[[Block], bool]]] = {
+    "ssl_protocols": lambda server: server.listens_with("ssl"),
+    "sendfile_max_chunk": _sends_files,
+}
+
+
+def as_document(found: Upgrade) -> dict[str, Any]:
+    """Return what changes as values of JSON."""
+    return {
+        "schema": 1,
+        "from": found.before.facts.version,
+        "to": found.after.facts.version,
+        "starts": not found.is_refused,
+        "differences": [
+            {
+                "effect": one.effect.value,
+                "what": one.what,
+                "file": one.at.file,
+                "line": one.at.line,
+                "since": one.since or None,
+                "why": one.why,
+                "patch": found.before.patch(one.edits) or None,
+            }
+            for one in found.differences
+        ],
+    }
