@@ -51,6 +51,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         "explain",
         "watch",
         "audit",
+        "upgrade",
         "clean",
     ]
 
