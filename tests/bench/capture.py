@@ -63,10 +63,9 @@ _OURS: Final = (
     "python3",
     "-c",
     f"""
-import functools
 from tuneproof.explain.parse.capture.capture_summary import read_capture
 with open({_CAPTURE!r}, "rb") as file:
-    summary = read_capture(iter(functools.partial(file.read, 1 << 20), b""))
+    summary = read_capture(file)
 assert summary.truncated is None and summary.services and not summary.other
 """,
 )

@@ -21,7 +21,7 @@ from tests.support.capture_files import (
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
 from tests.unit.explain.parse.capture.test_held import proxied
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
-from tuneproof.explain.parse.capture.packets import Packet
+from tuneproof.explain.parse.capture.framing import Packet
 
 _PORT_BYTES: Final = 2
 _IPV4_BYTES: Final = 4
@@ -33,7 +33,7 @@ _MACS: Final = bytes(12)
 
 def frame(segment: Segment, *, linktype: int = _ETHERNET, vlan: bool = False) -> Packet:
     """Return a segment as a packet of a link."""
-    time_ns, source, destination, seq, ack, flags, window, _, payload, _ = segment
+    time_ns, source, destination, seq, ack, flags, window, _, payload = segment
     options = _MSS_AND_WINDOW_SCALE if flags & SYN else b""
     ports = source[-_PORT_BYTES:] + destination[-_PORT_BYTES:]
     offset = (5 + len(options) // 4) << 4

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.render import lines, to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
-from tuneproof.explain.opening import Source
+from tuneproof.explain.opening import OpenedFile, Source
 from tuneproof.explain.parse import error_log, event_loop, event_loop_summary
 from tuneproof.explain.parse.access_log import figures as log_figures
 from tuneproof.explain.parse.access_log.guess import guess_format
@@ -32,7 +33,7 @@ from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.delta import delta, total
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
-from tuneproof.explain.parse.load_tools import ab, h2load, wrk, wrk2
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, status
@@ -44,7 +45,6 @@ from tuneproof.explain.terminal import render_text
 FILE_END: Final = b"\n\x1c\n"
 """What separates the files that are explained together."""
 _MOST_FILES: Final = 3
-_CHUNK_BYTES: Final = 1_000
 _LOG_LINES: Final = (
     "",
     "-",
@@ -61,8 +61,7 @@ def _text(content: bytes) -> str:
 
 
 def _capture(content: bytes) -> None:
-    chunks = (content[at : at + _CHUNK_BYTES] for at in range(0, len(content), _CHUNK_BYTES))
-    summary = read_capture(chunks)
+    summary = read_capture(OpenedFile(BytesIO(content)).stream)
     told(capture_figures(summary))
     agrees(summary)
 
@@ -110,8 +109,8 @@ def _changes(snapshots: Sequence[CounterSnapshot]) -> None:
 def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
     snapshots = softnet.snapshots(text)
     for snapshot in snapshots:
-        told(softnet.figures(snapshot))
-    return tuple(softnet.counters(snapshot) for snapshot in snapshots)
+        told(softnet.figures(snapshot.counters))
+    return snapshots
 
 
 def _counter_delta(content: bytes) -> None:
@@ -222,7 +221,7 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "ss": partial(_sockets, ss_text.parse),
     "ab": partial(_load_run, ab.parse),
     "wrk": partial(_load_run, wrk.parse),
-    "wrk2": partial(_load_run, wrk2.parse),
+    "wrk2": partial(_load_run, wrk.parse_wrk2),
     "h2load": partial(_load_run, h2load.parse),
     "explain": _explain,
     "audit": _audit,

@@ -7,8 +7,8 @@ from typing import Final
 from tests.support.capture_files import pcap
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
+from tuneproof.explain.parse.capture.framing import Packet
 from tuneproof.explain.parse.capture.links import ETHERNET
-from tuneproof.explain.parse.capture.packets import Packet
 
 _MACS: Final = bytes.fromhex("020000000001 020000000002")
 _IPV4_BYTES: Final = 4
@@ -174,7 +174,7 @@ def _file(segments: Iterable[Segment], *, tagged: bytes = b"", snap_bytes: int |
 
 
 def _packet(segment: Segment, *, tagged: bytes, snap_bytes: int | None) -> Packet:
-    time_ns, source, destination, seq, ack, flags, window, _, payload, _ = segment
+    time_ns, source, destination, seq, ack, flags, window, _, payload = segment
     tcp = b"".join(
         (
             source[-2:],

@@ -15,6 +15,7 @@ The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Final
 
 import pytest
@@ -24,6 +25,7 @@ from tests.lab.crafted_captures import captures
 from tests.lab.frames_told_apart import overtaken_frames, probes_of_closed_windows
 from tests.lab.tshark import NAME, Frame, by_stream, frames, tshark_spec
 from tests.support.places import CAPTURES
+from tuneproof.explain.opening import OpenedFile
 from tuneproof.explain.parse.capture.decode import SegmentReader
 from tuneproof.explain.parse.capture.flows import flows
 from tuneproof.explain.parse.capture.framing import PacketReader
@@ -162,7 +164,7 @@ def test_the_captures_have_what_is_compared(read_by_tshark: Mapping[str, list[Fr
 
 
 def _flows(name: str) -> Iterator[FlowRecord]:
-    return flows(SegmentReader(PacketReader([FILES[name]])))
+    return flows(SegmentReader(PacketReader(OpenedFile(BytesIO(FILES[name])).stream)))
 
 
 def _kinds(some: Sequence[Frame]) -> Counter[str]:

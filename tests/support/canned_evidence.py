@@ -11,7 +11,6 @@ from tuneproof.explain.parse.capture.held import HeldRequests
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
-from tuneproof.explain.parse.counters.softnet import SoftnetCpu, SoftnetSnapshot
 from tuneproof.explain.parse.figures import Distribution, distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.processes.pidstat import PidstatSample
@@ -204,10 +203,13 @@ def _socket(state: str, recv_queue: int, send_queue: int, port: int) -> SocketEn
     )
 
 
-def softnet(*dropped: int) -> tuple[SoftnetSnapshot, ...]:
+def softnet(*dropped: int) -> tuple[CounterSnapshot, ...]:
     """Return readings of one CPU that has dropped so much."""
     return tuple(
-        SoftnetSnapshot(cpus=(SoftnetCpu(cpu=0, processed=1_000_000, dropped=each, squeezed=3),)) for each in dropped
+        CounterSnapshot(
+            source="softnet", counters={"cpu0.processed": 1_000_000, "cpu0.dropped": each, "cpu0.squeezed": 3}
+        )
+        for each in dropped
     )
 
 
@@ -218,7 +220,6 @@ def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
             name="nginx",
             pid=pid,
             state="S (sleeping)",
-            size_bytes=None,
             rss_bytes=(each << 20) + 4096,
             rss_anon_bytes=each << 20,
             rss_file_bytes=4096,

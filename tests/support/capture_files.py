@@ -1,19 +1,14 @@
 """Capture files, byte by byte: what the formats' drafts say, and what a broken or hostile program writes."""
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from tuneproof.explain.parse.capture.packets import Packet
+from tuneproof.explain.parse.capture.framing import Packet
 
 SECONDS = 1_700_000_000
 SECTION_HEADER, INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 TIME_RESOLUTION, TIME_OFFSET = 9, 14
 PCAP_HEADER_BYTES, RECORD_BYTES = 24, 16
-
-
-def chunks(content: bytes, size: int = 1 << 20) -> Iterator[bytes]:
-    """Yield the content in pieces."""
-    return (content[start : start + size] for start in range(0, len(content), size))
 
 
 def packet(number: int, *, linktype: int = 1, size_bytes: int = 60, wire_bytes: int | None = None) -> Packet:

@@ -73,7 +73,6 @@ class Conversation:
                     window,
                     len(payload),
                     payload,
-                    b"",
                 )
             )
         if seq is None and not flags & RST:

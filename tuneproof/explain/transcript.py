@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from textwrap import dedent
 from typing import Final
 
 from tuneproof.wording import without_escapes
@@ -12,10 +13,16 @@ _PROMPT: Final = re.compile(
     r"(?:\[[\w.+-]+@[^\]\n]{1,80}\]|[\w.+-]+@[\w.-]+[: ][^\s#$%>]{0,200}|[\w.-]+ [~/]\S{0,200})"
     r" ?[#$%>](?: +(?P<command>\S.*))?"
 )
-# "$ " or "# " alone begins other lines, too, so only what people collect evidence with is a command there.
+# "$ " alone begins other lines, too: only what people collect evidence with is a command there. "# " begins comments,
+# such as "# nginx configuration": an option or a path must follow.
+_AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
 _BARE: Final = re.compile(
-    r"[#$%] (?P<command>(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?"
-    r"\b(?:ss|nstat|netstat|cat|pidstat|ab|wrk2?|h2load|head|tail|zcat|grep|nginx)\b.*)"
+    rf"[$%] (?P<command>{_AROUND}"
+    r"(?:ss|nstat|netstat|cat|pidstat|ab|wrk2?|h2load|head|tail|zcat|grep|nginx)\b.*)"
+)
+_ROOT: Final = re.compile(
+    rf"# (?P<command>{_AROUND}"
+    r"(?:(?:ss|nstat|netstat|pidstat|nginx)(?: +[-|>].*)?|(?:cat|ab|wrk2?|h2load|head|tail|zcat|grep) .*[/-].*))"
 )
 _SCRIPT: Final = re.compile(r"Script (?:started|done)\b.*")
 _LONGEST_LINE: Final = 500
@@ -33,8 +40,9 @@ def outputs(text: str) -> list[Output]:
     """Return the outputs of a transcript; none if a text is no transcript."""
     found: list[tuple[str, list[str]]] = [("", [])]
     prompts = 0
-    for line in without_escapes(text).replace("\r\n", "\n").split("\n"):
-        prompt = _prompt(line.rstrip())
+    # Pasted text may be indented.
+    for line in dedent(without_escapes(text).replace("\r\n", "\n")).split("\n"):
+        prompt = _prompt(line.strip())
         if prompt is not None:
             prompts += 1
             found.append((prompt, []))
@@ -50,5 +58,5 @@ def _prompt(line: str) -> str | None:
     """Return the command behind a prompt; None for any other line."""
     if len(line) > _LONGEST_LINE:
         return None
-    match = _PROMPT.fullmatch(line) or _BARE.fullmatch(line)
+    match = _PROMPT.fullmatch(line) or _BARE.fullmatch(line) or _ROOT.fullmatch(line)
     return None if match is None else (match["command"] or "").strip()

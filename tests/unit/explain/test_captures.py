@@ -13,7 +13,7 @@ from tests.support.capture_files import pcap, pcapng
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.opening import sources
-from tuneproof.explain.parse.capture.packets import Packet
+from tuneproof.explain.parse.capture.framing import Packet
 
 ETHERNET = 1
 CLIENT, SERVER = "10.0.0.2", "10.0.0.1"

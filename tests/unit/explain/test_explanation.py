@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -269,12 +270,14 @@ def test_a_broken_file_of_a_folder_spoils_no_other(folder: Path, monkeypatch: py
     (folder / "evidence").mkdir()
     (folder / "evidence" / "a.log").write_text(COMBINED)
     (folder / "evidence" / "b.log").write_text(COMBINED)
-    chunks = reading._chunks
-    monkeypatch.setattr(reading, "_chunks", lambda file: fail() if file.name.endswith("a.log") else chunks(file))
+    read = Path.open
 
-    def fail() -> None:
-        raise PermissionError(13, "Permission denied")
+    def refused(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path.name == "a.log":
+            raise PermissionError(13, "Permission denied")
+        return read(path, *arguments, **options)
 
+    monkeypatch.setattr(Path, "open", refused)
     found = explained("evidence").found
     assert [(file.name, file.error) for file in found] == [
         ("a.log", "The file cannot be read: Permission denied."),

@@ -5,20 +5,36 @@ import io
 import os
 import random
 import sys
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tests.support.capture_files import block, enhanced, interface, section
 from tuneproof.errors import BadInputError
 from tuneproof.explain import opening as reading
 from tuneproof.explain.opening import HEAD_BYTES, OpenedFile, TooLargeError, opened, sources
+from tuneproof.explain.parse.capture.framing import PacketReader
 
 
-def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
-    """Yield data in pieces, as a pipe gives it."""
-    return (data[start : start + size] for start in range(0, len(data), size))
+class Pieces(io.BytesIO):
+    """A file that comes in pieces, as a pipe does."""
+
+    size = 1
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        """Read a piece."""
+        return self.read(min(size or self.size, self.size))
+
+
+def in_pieces(data: bytes, size: int = 1 << 20) -> Pieces:
+    """Return data that comes in pieces."""
+    made = Pieces(data)
+    made.size = size
+    return made
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
@@ -30,15 +46,15 @@ def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: objec
     read = OpenedFile(in_pieces(packed, size))
     assert read.head == data[:HEAD_BYTES]
     assert not read.whole
-    assert b"".join(read.chunks()) == data
+    assert read.stream.read() == data
     assert read.warnings == []
 
 
 def test_the_head_ends_with_a_whole_line() -> None:
     """A line that the head cuts says nothing about the kind; one that the file ends with does."""
-    long = OpenedFile([b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"])
+    long = OpenedFile(io.BytesIO(b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"))
     assert long.head_text == "a" * (HEAD_BYTES - 3) + "\n"
-    assert OpenedFile([b"ab\ncd"]).head_text == "ab\ncd"
+    assert OpenedFile(io.BytesIO(b"ab\ncd")).head_text == "ab\ncd"
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -50,16 +66,16 @@ def test_lines_end_at_line_feeds_only(size: int) -> None:
 
 def test_bytes_that_are_no_text_stay_visible() -> None:
     """They become the replacement character, and no error."""
-    assert list(OpenedFile([b"a\xffb\n"]).lines()) == ["a\ufffdb"]
+    assert list(OpenedFile(io.BytesIO(b"a\xffb\n")).lines()) == ["a\ufffdb"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_are_understood(encoding: str) -> None:
     """PowerShell's redirection writes UTF-16."""
     data = "Tcp: A\nTcp: 1\n".encode(encoding)
-    assert OpenedFile([data]).head_text == "Tcp: A\nTcp: 1\n"
-    assert OpenedFile([data]).text() == "Tcp: A\nTcp: 1\n"
-    assert list(OpenedFile([data]).lines()) == ["Tcp: A", "Tcp: 1"]
+    assert OpenedFile(io.BytesIO(data)).head_text == "Tcp: A\nTcp: 1\n"
+    assert OpenedFile(io.BytesIO(data)).text() == "Tcp: A\nTcp: 1\n"
+    assert list(OpenedFile(io.BytesIO(data)).lines()) == ["Tcp: A", "Tcp: 1"]
 
 
 def test_a_line_without_end_is_given_out_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +88,8 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatc
     """The limit stands in the message."""
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 3 << 20)
 
-    def endless() -> Iterator[bytes]:
-        while True:
-            yield bytes(1 << 20)
-
-    with pytest.raises(TooLargeError, match="more than 3 MiB of text"):
-        OpenedFile(endless()).text()
+    with Path("/dev/zero").open("rb") as endless, pytest.raises(TooLargeError, match="more than 3 MiB of text"):
+        OpenedFile(endless).text()
 
 
 def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
@@ -90,11 +102,40 @@ def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
 def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
     """And says so, once it has been read."""
     data = random.Random(1).randbytes(100_000)  # noqa: S311 - nothing secret: what does not compress
-    read = OpenedFile([gzip.compress(data)[:90_000]])
-    got = b"".join(read.chunks())
+    read = OpenedFile(io.BytesIO(gzip.compress(data)[:90_000]))
+    got = read.stream.read()
     assert len(got) > HEAD_BYTES
     assert data.startswith(got)
     assert [warning.startswith("only a part could be unpacked: ") for warning in read.warnings] == [True]
+
+
+def test_wrong_checksum_and_what_follows_the_last_member_are_told() -> None:
+    """What was there before is given all the same."""
+    packed = bytearray(gzip.compress(b"line\n"))
+    packed[-8] ^= 1
+    for broken in (bytes(packed), gzip.compress(b"line\n") + b"no gzip at all"):
+        read = OpenedFile(io.BytesIO(broken))
+        assert list(read.lines()) == ["line"]
+        assert [warning.startswith("only a part could be unpacked: broken gzip") for warning in read.warnings] == [True]
+
+
+def test_nothing_of_a_gzip_file_that_ends_early_stays_inside_zlib() -> None:
+    """Wherever it ends: all that can be unpacked is given out."""
+    packed = gzip.compress(bytes(3 << 20), mtime=0)
+    for size in range(1000, 1100):
+        everything = zlib.decompressobj(31).decompress(packed[:size])
+        assert OpenedFile(io.BytesIO(packed[:size])).stream.read() == everything, f"{size} bytes"
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_takes_little_memory() -> None:
+    """A hundred mebibytes of zeros in a block that is passed over."""
+    packed = gzip.compress(section() + interface() + block(5, bytes(100 << 20)) + enhanced(b"data"), mtime=0)
+    tracemalloc.start()
+    found = list(PacketReader(OpenedFile(io.BytesIO(packed)).stream))
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == [(0, 1, b"data", 4)]
+    assert peak_bytes < 8 << 20
 
 
 def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path) -> None:
@@ -134,17 +175,17 @@ def test_what_cannot_be_read_is_bad_input(name: str, tmp_path: Path) -> None:
 def test_a_failing_disk_is_bad_input_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error in the middle of reading names the file."""
 
-    def fail(_: object) -> Iterator[bytes]:
-        yield b"x" * (HEAD_BYTES + 1)
-        raise OSError(5, "Input/output error")
+    class Failing(OpenedFile):
+        def lines(self) -> Iterator[str]:
+            raise OSError(5, "Input/output error")
 
     (tmp_path / "log").write_text("x")
-    monkeypatch.setattr(reading, "_chunks", fail)
+    monkeypatch.setattr(reading, "OpenedFile", Failing)
     with (
         pytest.raises(BadInputError, match="Input/output error") as caught,
         opened(sources([str(tmp_path / "log")])[0]) as read,
     ):
-        list(read.chunks())
+        list(read.lines())
     assert caught.value.where == str(tmp_path / "log")
 
 

@@ -38,6 +38,7 @@ def explained(folder: Path, text: str) -> Explanation:
         "web1 ~ # nstat -az | head",
         "$ nstat",
         "# nstat -az",
+        "    root@web1:~# nstat -az",
         "\x1b[?2004hroot@web1:~# nstat\r",
     ],
 )
@@ -45,6 +46,12 @@ def test_a_prompt_is_no_evidence(tmp_path: Path, prompt: str) -> None:
     """And what follows it is read without a warning."""
     found = explained(tmp_path, f"{prompt}\n{NSTAT}root@web1:~# \n").found
     assert [(file.kind, file.warnings, file.error) for file in found] == [(Kind.NSTAT, (), None)]
+
+
+def test_an_indented_transcript_is_one(tmp_path: Path) -> None:
+    """As it is pasted from a page."""
+    text = "".join(f"    {line}\n" for line in f"$ nstat -az\n{NSTAT}".splitlines())
+    assert [file.kind for file in explained(tmp_path, text).found] == [Kind.NSTAT]
 
 
 def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> None:
@@ -71,6 +78,8 @@ def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> Non
         "# HELP nginx_up Status\n# TYPE nginx_up gauge\n",
         '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET /a@b:c$ HTTP/1.1" 200 12 "-" "curl"\n',
         "Price: 5 $ \n",
+        "# nginx configuration\nhttp {\n}\n",
+        "# grep found nothing\nevents {}\n",
     ],
 )
 def test_other_texts_are_no_transcripts(text: str) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.capture.services import ServiceSummary
@@ -19,8 +20,6 @@ from tuneproof.wording import count
 
 # A twentieth of the busiest service's connections: a backend behind keepalive has few, but it has requests.
 PART_OF_BUSIEST: Final = 0.05
-# Fewer requests are a probe's, and fewer tries of which nothing came a scan's, however little there is besides.
-ENOUGH: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +94,9 @@ def _in_question(services: Sequence[ServiceSummary], matched: Collection[Endpoin
     kept = [
         known
         for known in web or services
-        if known.server in matched or known.flows >= least or known.requests >= max(ENOUGH, least)
+        if known.server in matched or known.flows >= least or known.requests >= max(ENOUGH_REQUESTS, least)
     ]
-    tried = [known for known in services if _is_silent(known) and known.flows >= max(ENOUGH, least)]
+    tried = [known for known in services if _is_silent(known) and known.flows >= max(ENOUGH_REQUESTS, least)]
     return kept + [known for known in tried if known not in kept and not _is_strangers(known, kept)]
 
 

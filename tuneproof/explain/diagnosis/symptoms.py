@@ -13,6 +13,7 @@ from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.error_log import Event
 from tuneproof.explain.parse.load_tools.run import LoadRun
@@ -20,8 +21,6 @@ from tuneproof.wording import count, seconds, share
 
 # At least one request in a hundred, by the exact lower limit: what somebody complains of.
 TOUCHED_SHARE: Final = 0.01
-# Fewer requests, or connections, tell nothing of the others.
-ENOUGH: Final = 20
 # People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
 # A slow answer where the network is fast: so many times the handshake.
@@ -54,31 +53,32 @@ def shows_enough(evidence: EvidenceSet) -> bool:
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
     seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
-    whole_hosts = (evidence.counters, evidence.sockets, evidence.softnet, evidence.processes, evidence.pidstat)
-    return any(whole_hosts) or max(seen, default=0) >= ENOUGH
+    # Memory and CPU time of processes say nothing of requests.
+    whole_hosts = (evidence.counters, evidence.sockets, evidence.softnet)
+    return any(whole_hosts) or max(seen, default=0) >= ENOUGH_REQUESTS
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield what a user of the service would notice, with its file."""
     for log in evidence.access_logs:
         for text in _of_log(log.content):
-            yield Reason(text=text, file=log.name)
+            yield Reason(text=text, files=(log.name,))
     for named in evidence.error_logs:
         for event in _TROUBLE:
             if number := named.content.of(event):
-                yield Reason(text=f"nginx's error log, {event.value}: {number}.", file=named.name)
+                yield Reason(text=f"nginx's error log, {event.value}: {number}.", files=(named.name,))
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
     for run in evidence.load_runs:
         for text in _of_load(run.content):
-            yield Reason(text=text, file=run.name)
+            yield Reason(text=text, files=(run.name,))
     yield from _of_captures(evidence)
     changes = CounterChanges(evidence)
     for name, what in _SINCE_BOOT:
         ever = changes.ever(name)
         if ever is not None and ever.number:
             text = f"{ever.number} {what} since boot ({name.partition('.')[2]}); take two readings to see when."
-            yield Reason(text=text, file=ever.file)
+            yield Reason(text=text, files=ever.files)
 
 
 def _of_log(log: LogSummary) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _of_event_loops(evidence: EvidenceSet) -> Iterator[Reason]:
     for recording in evidence.event_loops:
         for sign in signs(recording.content):
             if not sign.is_stall:
-                yield Reason(text=sign.text, file=recording.name)
+                yield Reason(text=sign.text, files=(recording.name,))
 
 
 def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
@@ -120,7 +120,7 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
         sent = sum(side.data_segments for side in sides)
         if again >= REPEATED_SEGMENTS and again >= REPEATED_SHARE * sent:
             text = f"{again} of {sent} segments with data appear in the capture more than once ({share(again / sent)})"
-            yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", file=where.file)
+            yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", files=(where.file,))
         answer, handshake = service.response_s, service.handshake_s
         if answer is None or answer.maximum < SLOW_S:
             continue
@@ -131,4 +131,4 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
         else:
             continue
         wire = f", with handshakes of {seconds(handshake.median)}" if handshake is not None else ""
-        yield Reason(text=f"{text}{wire}.", file=where.file)
+        yield Reason(text=f"{text}{wire}.", files=(where.file,))

@@ -23,6 +23,8 @@ LINE: Final = (
 )
 """What a message begins with."""
 _BEGINNING: Final = 160
+# Of each event; a name may come from a request.
+_MOST_UPSTREAMS: Final = 64
 _LINE: Final = re.compile(LINE)
 _CONNECTION: Final = re.compile(r"^\*\d+ ")
 _TIME: Final = "%Y/%m/%d %H:%M:%S"
@@ -115,7 +117,9 @@ class Collector:
         if event is not None:
             self._events[event] += 1
             if (upstream := _UPSTREAM.search(message)) is not None:
-                self._upstreams.setdefault(event, Counter())[upstream[1]] += 1
+                named = self._upstreams.setdefault(event, Counter())
+                if upstream[1] in named or len(named) < _MOST_UPSTREAMS:
+                    named[upstream[1]] += 1
         return True
 
     def log(self) -> ErrorLog | None:

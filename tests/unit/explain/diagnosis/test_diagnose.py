@@ -45,10 +45,10 @@ def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
 @pytest.mark.parametrize(
     "kind", ["captures", "access_logs", "counters", "sockets", "processes", "pidstat", "load_runs"]
 )
-def test_each_kind_of_healthy_evidence_alone_is_healthy(kind: str) -> None:
-    """Less evidence makes no finding."""
+def test_each_kind_of_healthy_evidence_alone_makes_no_finding(kind: str) -> None:
+    """And is healthy, but for memory and CPU time of processes: they say nothing of requests."""
     diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
-    assert diagnosis.healthy
+    assert diagnosis.healthy == (kind not in {"processes", "pidstat"})
     assert diagnosis.found == ()
 
 

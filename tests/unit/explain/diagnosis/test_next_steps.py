@@ -4,16 +4,16 @@ import re
 
 from tests.support.canned_evidence import both_legs, evidence, log, lossy, spread
 from tests.support.places import CHECKOUT
+from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.findings import Cause
-from tuneproof.explain.diagnosis.next_steps import NEXT_STEPS
 from tuneproof.explain.diagnosis.render import lines, summary, to_json
 
 
 def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
     """A page that moves takes the sentence along."""
-    assert set(NEXT_STEPS) == set(Cause)
-    pages = [page for step in NEXT_STEPS.values() for page in re.findall(r"docs/[\w-]+\.md", step)]
+    assert set(CAUSE_TEXTS) == set(Cause)
+    pages = [page for text in CAUSE_TEXTS.values() for page in re.findall(r"docs/[\w-]+\.md", text.next_step)]
     assert pages
     assert all((CHECKOUT / page).is_file() for page in pages)
 
@@ -25,7 +25,7 @@ def test_what_was_found_begins_with_a_paragraph_for_others_to_read() -> None:
     paragraph, *others = lines(diagnosis, given)
     assert paragraph.startswith("Packets are lost: 186 data segments of 10.0.0.2:8000 were sent again (3 %)")
     assert "Ruled out: refused, " in paragraph
-    assert paragraph.endswith(f"Next: {NEXT_STEPS[Cause.PATH_LOSS]}")
+    assert paragraph.endswith(f"Next: {CAUSE_TEXTS[Cause.PATH_LOSS].next_step}")
     assert "\n" not in paragraph
     assert not any("Next:" in line for line in others)
     assert to_json(diagnosis)["summary"] == summary(diagnosis) == paragraph
@@ -38,7 +38,7 @@ def test_each_further_cause_has_its_own_next_step() -> None:
     assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
     told = list(lines(diagnosis, given))
     assert "nginx's event loop stalls, too: " in told[0]
-    assert f"  Next: {NEXT_STEPS[Cause.EVENT_LOOP_STALL]}" in told
+    assert f"  Next: {CAUSE_TEXTS[Cause.EVENT_LOOP_STALL].next_step}" in told
     steps = {each["cause"]: each["next"] for each in to_json(diagnosis)["assessments"]}
     assert [cause for cause, step in steps.items() if step] == ["path loss", "event-loop stall"]
 

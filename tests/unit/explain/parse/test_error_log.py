@@ -128,3 +128,11 @@ def test_what_is_none_is_told() -> None:
     """It is not an empty one."""
     with pytest.raises(MalformedEvidenceError, match="found none"):
         parse(["hello"])
+
+
+def test_names_of_upstreams_are_bounded() -> None:
+    """They may come from requests: a variable in proxy_pass."""
+    words = 'no live upstreams while connecting to upstream, upstream: "http://h{}/"'
+    log = parse(f"{AT.format(0, 'error', 7)}{words.format(number)}" for number in range(999))
+    assert log.of(Event.NONE_LEFT) == 999
+    assert len(log.upstreams[Event.NONE_LEFT]) == 64

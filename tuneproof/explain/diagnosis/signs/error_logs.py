@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS
 from tuneproof.explain.parse.error_log import Event
-
-# Three are no single event.
-ENOUGH: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,5 +20,5 @@ class SaidOften:
 def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
     """Yield the logs in which an event happened often enough to mean something."""
     for named in evidence.error_logs:
-        if (number := named.content.of(event)) >= ENOUGH:
+        if (number := named.content.of(event)) >= ENOUGH_EVENTS:
             yield SaidOften(number=number, whose=named.content.whose(event), file=named.name)

@@ -33,6 +33,13 @@ def test_nginx_that_holds_requests_as_well_leaves_it_open() -> None:
     assert assess(both_legs(backend_s=_SLOW, request_s=spread(0.001, 0.15))).verdict is CauseVerdict.FOUND
 
 
+def test_a_backend_far_away_need_not_be_slow() -> None:
+    """Every answer takes the path's round trip; what the backend adds must stand out."""
+    far = both_legs(back={"handshake_s": spread(0.06)}, backend_s=_SLOW)
+    near = both_legs(back={"handshake_s": spread(0.04)}, backend_s=_SLOW)
+    assert (assess(far).verdict, assess(near).verdict) == (CauseVerdict.POSSIBLE, CauseVerdict.FOUND)
+
+
 def test_a_fast_backend_rules_it_out() -> None:
     """Also where a log has it late: the log's times are those of a late worker."""
     fast = both_legs()

@@ -20,7 +20,6 @@ from tests.support.canned_evidence import (
 from tuneproof.explain.diagnosis.causes.slow_reader_buffering import assess
 from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.parse.capture.records import Side
-from tuneproof.explain.parse.sockets.table import Timer
 
 _CLOSED: Final[dict[str, Any]] = {
     "zero_window_flows": 2,
@@ -58,7 +57,7 @@ def test_send_queues_that_the_clients_windows_limit_prove_it() -> None:
     found = assess(evidence(sockets=[table(listening(), limited)]))
     assert found.verdict is CauseVerdict.FOUND
     assert "1 socket of nginx's side hold up to 773 KiB" in found.for_[0].text
-    closed = established(792_024, timer=Timer(name="persist", expires_ms=200.0, retransmits=0))
+    closed = established(792_024, is_persisting=True)
     assert assess(evidence(sockets=[table(listening(), closed)])).verdict is CauseVerdict.FOUND
 
 

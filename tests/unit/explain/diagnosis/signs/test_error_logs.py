@@ -17,8 +17,8 @@ from tuneproof.explain.diagnosis.causes import (
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict
-from tuneproof.explain.diagnosis.signs.error_logs import ENOUGH
 from tuneproof.explain.diagnosis.symptoms import symptoms
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS
 from tuneproof.explain.parse.error_log import ErrorLog, Event
 
 
@@ -49,7 +49,7 @@ def test_what_is_said_often_makes_a_cause_possible(
     event: Event, assess: Callable[[EvidenceSet], CauseAssessment]
 ) -> None:
     """It fits other causes as well; once or twice in a log of unknown length is nothing."""
-    often, seldom = (evidence(error_logs=[said(event, number)]) for number in (ENOUGH, ENOUGH - 1))
+    often, seldom = (evidence(error_logs=[said(event, number)]) for number in (ENOUGH_EVENTS, ENOUGH_EVENTS - 1))
     assert assess(often).verdict is CauseVerdict.POSSIBLE
     assert assess(seldom).verdict is CauseVerdict.NOT_SEEN
 

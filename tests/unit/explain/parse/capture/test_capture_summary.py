@@ -1,14 +1,15 @@
 """What a capture says altogether: services, shares, distributions in bounded memory, and figures for people."""
 
 import random
+from dataclasses import replace
 from operator import attrgetter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.segments import CLIENT, SERVER, START_NS, Conversation, end, get, ok, records
-from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, ReadPackets, summarise
+from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok, records
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, summarise
 from tuneproof.explain.parse.capture.decode import RST, SYN, Segment
 from tuneproof.explain.parse.capture.durations import Durations
 from tuneproof.explain.parse.capture.flows import flows
@@ -64,12 +65,8 @@ def test_flows_are_summed_up_by_service() -> None:
     refused.send(SERVER, flags=RST)
     other = Conversation(server=end("10.0.0.2", 81), segments=talk.segments, now_s=3.0)
     other.handshake()
-    summary = summarise(
-        records(talk.segments), reading=lambda: ReadPackets(format="pcap", packets=12, other={"ARP": 1})
-    )
-    assert (summary.format, summary.packets, summary.tcp_segments, summary.flows) == ("pcap", 12, 12, 3)
-    assert summary.other == {"ARP": 1}
-    assert summary.start_s == pytest.approx(START_NS / 1e9 + 0.001)
+    summary = summarise(records(talk.segments))
+    assert (summary.tcp_segments, summary.flows) == (12, 3)
     assert summary.duration_s == pytest.approx(3.012)
     first, second = summary.services
     assert (str(first.server), first.flows, first.handshakes) == ("10.0.0.2:80", 2, {"complete": 1, "refused": 1})
@@ -79,7 +76,6 @@ def test_flows_are_summed_up_by_service() -> None:
     assert first.response_s.mean == pytest.approx(0.5)
     assert first.syn_retransmission_delay_s is not None
     assert (str(second.server), second.flows, second.response_s) == ("10.0.0.2:81", 1, None)
-    assert [record.client.port for record in summary.notable] == [40001]
 
 
 def test_share_of_retransmissions_is_of_segments_with_data() -> None:
@@ -101,22 +97,12 @@ def test_client_that_left_counts_once() -> None:
     assert (service.client_left_before_response, service.client_left_in_response) == (1, 1)
 
 
-def test_services_beyond_the_most_used_are_merged() -> None:
-    """A scan of 3000 ports does not displace the service that comes after it, and no flow is lost."""
+def test_services_beyond_the_most_used_are_left_out() -> None:
+    """A scan of 3000 ports does not displace the service that comes after it, and its flows are counted."""
     scan = [flow(port=1000 + port, handshake="refused") for port in range(3000)]
     summary = summarise([*scan, *(flow(number) for number in range(10))])
     assert (len(summary.services), summary.services[0].flows, summary.services[0].server.port) == (64, 10, 80)
-    assert summary.other_services is not None
-    assert summary.other_services.flows + sum(service.flows for service in summary.services) == 3010
-    assert summary.other_services.refused == 3000 - 63
-
-
-def test_notable_flows_are_the_worst_first() -> None:
-    """Most kinds of trouble first, then the longest; healthy ones never; twenty at most."""
-    many = [flow(number, handshake="unanswered", duration_s=float(number)) for number in range(30)]
-    worst = flow(99, handshake="half-open", reset_without_fin="client")
-    notable = summarise([flow(77, duration_s=1000.0), *many, worst]).notable
-    assert [record.client.port for record in notable] == [99, *range(29, 10, -1)]
+    assert summary.flows == 3010
 
 
 def test_figures_are_few_and_in_order() -> None:
@@ -147,7 +133,7 @@ def test_figures_are_few_and_in_order() -> None:
         for port in (80, 81)
     ] * 2
     troubles += [flow(port=port, handshake="half-open", client_left_before_response=True) for port in (80, 81)]
-    told = figures(summarise(troubles, reading=lambda: ReadPackets(truncated="cut", malformed={"x": 1})))
+    told = figures(replace(summarise(troubles), truncated="cut", malformed={"x": 1}))
     assert len(told) <= MOST_FIGURES
     assert Figure(key="refused", name="  SYNs refused", value=2, of="10.0.0.2:80") in told
 
@@ -176,7 +162,7 @@ def any_segments(draw: st.DrawFn) -> list[Segment]:
             max_size=40,
         )
     )
-    return [(*fields, max(len(payload), beyond * bool(payload)), payload, b"") for *fields, payload, beyond in drawn]
+    return [(*fields, max(len(payload), beyond * bool(payload)), payload) for *fields, payload, beyond in drawn]
 
 
 @settings(max_examples=200, derandomize=True)
@@ -196,7 +182,7 @@ def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live
     for record in told:
         assert record.duration_s >= 0
         assert record.response_times.count <= record.exchanges
-    summary = summarise(told, held=matcher.held)
+    summary = replace(summarise(told), held=matcher.held())
     assert (summary.flows, summary.tcp_segments) == (len(told), len(segments))
     assert len(figures(summary)) <= 25
 

@@ -16,11 +16,6 @@ from tuneproof.explain.parse.lines import lines
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
-def read_softnet(text: str) -> tuple[CounterSnapshot, ...]:
-    """Return the snapshots of softnet_stat as counters."""
-    return tuple(softnet.counters(each) for each in softnet.snapshots(text))
-
-
 @pytest.mark.parametrize(
     ("recorded", "read"),
     [
@@ -28,7 +23,7 @@ def read_softnet(text: str) -> tuple[CounterSnapshot, ...]:
         (NSTAT, nstat.snapshots),
         (NSTAT_JSON, nstat.snapshots),
         (NETSTAT_S, netstat_s.snapshots),
-        (SOFTNET, read_softnet),
+        (SOFTNET, softnet.snapshots),
     ],
     ids=["proc", "nstat", "nstat --json", "netstat -s", "softnet"],
 )

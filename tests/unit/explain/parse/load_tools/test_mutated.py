@@ -10,14 +10,14 @@ from tests.support.mutations import mutated
 from tests.unit.explain.parse.load_tools import test_ab as of_ab
 from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
 from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
-from tuneproof.explain.parse.load_tools import ab, h2load, wrk, wrk2
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.load_tools.run import LoadRun, figures
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 REPORTS = {
     "ab": (ab.parse, of_ab.REPORT),
     "wrk": (wrk.parse, of_wrk.WRK),
-    "wrk2": (wrk2.parse, of_wrk.WRK2),
+    "wrk2": (wrk.parse_wrk2, of_wrk.WRK2),
     "h2load": (h2load.parse, of_h2load.OLD),
 }
 

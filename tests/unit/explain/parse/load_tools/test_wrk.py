@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.explain.parse.load_tools import wrk, wrk2
+from tuneproof.explain.parse.load_tools import wrk
 from tuneproof.explain.parse.load_tools.run import figures
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
@@ -114,7 +114,7 @@ def test_report_that_was_cut_off_is_an_interrupted_run() -> None:
 
 def test_wrk2_has_high_percentiles_and_a_precise_maximum() -> None:
     """Percentiles keep their decimals in their names; the precise maximum is that of the spectrum's summary."""
-    run = wrk2.parse(WRK2)
+    run = wrk.parse_wrk2(WRK2)
     assert (run.tool, run.requests, run.requests_per_s) == ("wrk2", 60_018, 2000.28)
     assert (run.latency_ms["p99.9"], run.latency_ms["p99.999"]) == (12.30, 12.50)
     assert (run.latency_ms["mean"], run.latency_ms["max"]) == (6.602, 12.496)
@@ -123,7 +123,7 @@ def test_wrk2_has_high_percentiles_and_a_precise_maximum() -> None:
 def test_uncorrected_latencies_keep_apart() -> None:
     """The second table, from the time of sending, changes nothing of the first."""
     head, line, tail = WRK2.partition("  60018 requests")
-    run = wrk2.parse(head + UNCORRECTED + line + tail)
+    run = wrk.parse_wrk2(head + UNCORRECTED + line + tail)
     assert (run.latency_ms["p50"], run.latency_ms["uncorrected_p50"]) == (6.67, 1.11)
     assert (run.latency_ms["max"], run.latency_ms["uncorrected_max"]) == (12.496, 3.328)
 
@@ -141,4 +141,4 @@ def test_other_text_is_no_report(text: str) -> None:
     with pytest.raises(MalformedEvidenceError, match="a report of wrk,"):
         wrk.parse(text)
     with pytest.raises(MalformedEvidenceError, match="a report of wrk2,"):
-        wrk2.parse(text)
+        wrk.parse_wrk2(text)

@@ -3,7 +3,7 @@
 import pytest
 
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.processes.io_counters import write_bytes
+from tuneproof.explain.parse.processes.status import write_bytes
 
 TEXT = """\
 rchar: 3980

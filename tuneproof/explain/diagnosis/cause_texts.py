@@ -1,0 +1,66 @@
+"""How each cause is called in a sentence, and the next step, with the page that has the measurements."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from tuneproof.explain.diagnosis.findings import Cause
+
+BOTH_LEGS: Final = (
+    "a capture with both legs: nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap, where PID is nginx's"
+)
+"""What tells several causes apart, and the command that gets it; so the next."""
+LOG_TIMES: Final = (
+    "the access log with the worker and the times: log_format with $pid $connection rt=$request_time "
+    'uct="$upstream_connect_time" uht="$upstream_header_time" urt="$upstream_response_time"'
+)
+
+
+class CauseText(NamedTuple):
+    """What is said of a cause that was found."""
+
+    name: str
+    next_step: str
+
+
+CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
+    Cause.REFUSED: CauseText(
+        name="Connections are refused",
+        next_step="start what should listen there (ss -ltnp on that host), or correct the address; nginx's error log "
+        "names it.",
+    ),
+    Cause.SYN_QUEUE_DROP: CauseText(
+        name="The kernel drops SYNs (SYN-queue drop)",
+        next_step="switch net.ipv4.tcp_syncookies on, and raise tcp_max_syn_backlog and the listener's "
+        "backlog: docs/listen-queues.md.",
+    ),
+    Cause.ACCEPT_QUEUE_OVERFLOW: CauseText(
+        name="The accept queue overflows",
+        next_step="raise backlog= of that listen and net.core.somaxconn with it, and see what keeps the "
+        "workers from accepting: docs/listen-queues.md.",
+    ),
+    Cause.PATH_LOSS: CauseText(
+        name="Packets are lost",
+        next_step="capture the same connections at both ends to see where packets vanish, and look for drops in "
+        "ip -s -s link and ethtool -S.",
+    ),
+    Cause.EVENT_LOOP_STALL: CauseText(
+        name="nginx's event loop stalls",
+        next_step="bound what one turn of the loop reads (net.ipv4.tcp_rmem), and see which large responses "
+        "share the workers: docs/reuseport-stall.md.",
+    ),
+    Cause.SLOW_READER_BUFFERING: CauseText(
+        name="Clients read slowly, and nginx buffers",
+        next_step="bound what one slow reader can hold (proxy_buffers, proxy_max_temp_file_size); audit "
+        "computes it for your nginx.conf: docs/proxy-buffering.md.",
+    ),
+    Cause.BACKEND_SLOW: CauseText(
+        name="The backend is slow",
+        next_step="time the backend without nginx, and look there: curl -w '%{time_starttransfer}\\n' -so "
+        "/dev/null URL.",
+    ),
+    Cause.CLIENT_GONE: CauseText(
+        name="Clients leave",
+        next_step="look at the time-outs of those clients, or of what stands in front of nginx: the answers were "
+        "not late.",
+    ),
+}

@@ -1,0 +1,428 @@
+"""One connection while its segments come in: two sides, a handshake, a conversation over HTTP/1, and how it ends.
+
+Which segments of a side are new, repeated, overtaken or probes:
+
+The rules are those of Wireshark (tcp_analyze_sequence_number() in epan/dissectors/packet-tcp.c, described at
+https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html) but for what is said here.
+
+- Retransmission: payload below the highest sequence number seen, and not out of order. Wireshark's kinds (fast,
+  spurious, other) are one here, and SYNs and FINs count elsewhere. When only its first byte is below, a segment is new
+  data after a probe.
+- Out of order: such a segment that fills a gap which the capture has seen, and comes less than a round trip after the
+  gap was opened (3 ms where the handshake was not seen), while fewer than two duplicate acknowledgements ask for it. A
+  retransmission cannot come earlier. Wireshark does not ask for a gap, and counts the time from the latest new data,
+  which on a busy flow is always short: it calls many retransmissions out of order. Both together are the same segments.
+- Duplicate acknowledgement: same acknowledgement and window as before, not 0, no payload, at the next sequence number,
+  and no answer to a keep-alive probe.
+- Window probe: one byte at the next sequence number while the peer's window is 0. Also what looks like a keep-alive
+  probe at that time, for so Linux probes (tcp_xmit_probe_skb() in net/ipv4/tcp_output.c); Wireshark says keep-alive.
+- Keep-alive probe: 0 or 1 byte at the next sequence number - 1.
+- Zero window: a window of 0, whatever its scale, in a segment without SYN, FIN or RST.
+
+Where a capture lacks a direction or the beginning, the first segment of a side says where it is. A packet that was
+captured twice counts as a retransmission here as there; see records.Side.suspected_copies.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from tuneproof.explain.parse.capture.decode import ACK, FIN
+from tuneproof.explain.parse.capture.durations import Durations
+from tuneproof.explain.parse.capture.handshake import Handshake, seconds
+from tuneproof.explain.parse.capture.http1 import begins_tls, request, response
+from tuneproof.explain.parse.capture.records import Ending, FlowRecord, Peer, Side, endpoint
+from tuneproof.explain.parse.capture.sequence import HALF, MASK, Gaps
+
+UNKNOWN: Final = -1
+# What to look at the payload for; see SideState.watch.
+WATCH_HTTP: Final = 1
+WATCH_AFTER_FIN: Final = 2
+
+_ASKED_FOR: Final = 2
+_COPY_NS: Final = 1_000_000
+_NS: Final = 1e9
+# Where the round trip is not known; Wireshark's, too.
+_REORDERING_NS: Final = 3_000_000
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class SideState(Side):
+    """Counters and position of one side. Slots and plain numbers, for there are millions of segments."""
+
+    raw: bytes  # address and port, as in the segments
+    flow: "FlowState" = field(init=False)
+    peer: "SideState" = field(init=False)
+    opening: bool = False  # whether the handshake is still to be finished
+    # WATCH_HTTP while payload may begin a request or a response, WATCH_AFTER_FIN once the peer has sent its FIN or RST.
+    watch: int = WATCH_HTTP
+    isn: int = UNKNOWN  # sequence number of the SYN
+    next_seq: int = UNKNOWN  # the highest sequence number seen, plus one; UNKNOWN before the first segment
+    fin_end: int = UNKNOWN  # sequence number behind the FIN
+    ack: int = UNKNOWN  # latest acknowledgement, whatever it was
+    window: int = UNKNOWN
+    advanced_ns: int  # when new data came last
+    last_ns: int  # when anything came last
+    gaps: Gaps | None = None
+    closed: bool = False
+    closed_ns: int = 0
+    zero_window_ns: int = 0
+    probed_at: int = UNKNOWN
+    repeated_ack: int = UNKNOWN
+    repeated_acks: int = 0
+
+    def place_syn(self, time_ns: int, seq: int, payload_bytes: int, *, repeated: bool) -> None:
+        """Count and place a SYN, with the payload that TCP Fast Open gives it (RFC 7413)."""
+        self.packets += 1
+        self.last_ns = time_ns
+        if payload_bytes:
+            self.payload_bytes += payload_bytes
+            self.data_segments += 1
+            self.retransmitted_segments += repeated
+            self.retransmitted_bytes += payload_bytes if repeated else 0
+        if not repeated:
+            self.isn = seq
+            self.next_seq = (seq + 1 + payload_bytes) & MASK
+            self.advanced_ns = time_ns
+
+    def place_data(self, time_ns: int, seq: int, payload_bytes: int) -> bool:
+        """Place payload, and tell whether any of it is new; the caller counts it in payload_bytes."""
+        if self.next_seq == UNKNOWN:
+            self.next_seq = seq
+        ahead = (seq - self.next_seq) & MASK
+        if payload_bytes == 1:
+            if ahead == 0 and self.peer.closed:
+                # The byte stays at the sender's head: it is sent again once the window opens.
+                self.window_probes += 1
+                return False
+            if ahead == MASK:
+                self._probe()
+                return False
+        self.data_segments += 1
+        if ahead >= HALF:
+            return self._place_behind(time_ns, seq, payload_bytes)
+        if ahead:
+            self._open_gap(time_ns, seq)
+        self.next_seq = (seq + payload_bytes) & MASK
+        self.advanced_ns = time_ns
+        return True
+
+    def place_empty(self, time_ns: int, seq: int, flags: int) -> None:
+        """Place a segment without payload that is not at the next sequence number."""
+        if self.next_seq == UNKNOWN:
+            self.next_seq = seq
+            return
+        ahead = (seq - self.next_seq) & MASK
+        if ahead < HALF:
+            self._open_gap(time_ns, seq)
+            self.next_seq = seq
+        elif ahead == MASK and not flags & FIN:
+            self._probe()
+
+    def place_fin(self, end: int, payload_bytes: int) -> None:
+        """Place a FIN, after the payload that it came with."""
+        self.fins += 1
+        if self.fin_end == end:
+            self.retransmitted_fins += not payload_bytes
+            return
+        self.fin_end = end
+        if self.next_seq == (end - 1) & MASK:
+            self.next_seq = end
+
+    def count_duplicate_ack(self, ack: int) -> None:
+        """Count an acknowledgement that repeats the one before it."""
+        if self.peer.probed_at == self.peer.packets:
+            # The peer's latest segment was a keep-alive probe: this is its answer.
+            return
+        self.duplicate_acks += 1
+        self.repeated_acks = self.repeated_acks + 1 if self.repeated_ack == ack else 1
+        self.repeated_ack = ack
+
+    def see_window(self, time_ns: int, window: int, flags: int) -> None:
+        """Follow a window that is closed, or was."""
+        if window:
+            self.closed = False
+            self.zero_window_ns += max(time_ns - self.closed_ns, 0)
+        elif not flags & FIN:
+            self.zero_windows += 1
+            if not self.closed:
+                self.closed = True
+                self.closed_ns = time_ns
+                self.zero_window_episodes += 1
+
+    def counts(self, end_ns: int) -> Side:
+        """Return the counts; a window that never opened again was closed until the end."""
+        open_ns = max(end_ns - self.closed_ns, 0) if self.closed else 0
+        self.zero_window_s = (self.zero_window_ns + open_ns) / _NS
+        return self
+
+    def _probe(self) -> None:
+        if self.peer.closed:
+            self.window_probes += 1
+        else:
+            self.keepalive_probes += 1
+        self.probed_at = self.packets
+
+    def _place_behind(self, time_ns: int, seq: int, payload_bytes: int) -> bool:
+        behind = (self.next_seq - seq) & MASK
+        beyond = payload_bytes > behind
+        opened_ns = None if self.gaps is None else self.gaps.fill(seq, payload_bytes)
+        asked_for = self.peer.repeated_acks >= _ASKED_FOR and seq == self.peer.repeated_ack == self.peer.ack
+        if opened_ns is not None and not asked_for and time_ns - opened_ns < self.flow.reordering_ns():
+            self.out_of_order_segments += 1
+        elif behind > 1 or payload_bytes == 1:
+            self.retransmitted_segments += 1
+            self.retransmitted_bytes += min(payload_bytes, behind)
+            self.resent_arrived_segments += opened_ns is None
+            if payload_bytes == behind and time_ns - self.advanced_ns < _COPY_NS:
+                self.suspected_copies += 1
+        if beyond:
+            self.next_seq = (seq + payload_bytes) & MASK
+        if not beyond and opened_ns is None:
+            return False
+        self.advanced_ns = time_ns
+        return True
+
+    def _open_gap(self, time_ns: int, seq: int) -> None:
+        if self.gaps is None:
+            self.gaps = Gaps()
+        self.gaps.open(self.next_seq, seq, time_ns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """A request whose response has begun. Times are nanoseconds since 1970."""
+
+    client: bytes  # address and port, as in the segments
+    server: bytes  # the same of the server
+    request: str  # method and target
+    request_start_ns: int  # the first segment of the request
+    request_ns: int  # the last one
+    first_byte_ns: int  # the first of its response
+    handshake: Handshake | None
+    """That of the connection, with its first request; None with the others and where it was not seen."""
+
+
+class ExchangeObserver(Protocol):
+    """Who wants to know of every exchange of every flow, in the order of the capture."""
+
+    def requested(self, server: bytes) -> None:
+        """A server, address and port as in the segments, was sent a request."""
+
+    def answered(self, answered: Answered) -> None:
+        """A response has begun."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Conversation:
+    """Requests and responses, one after the other."""
+
+    observer: ExchangeObserver | None
+    exchanges: int = 0  # requests
+    awaiting: bool = False  # whether the latest one has no response yet
+    response_times: Durations = field(default_factory=Durations)  # from a request to its response's first byte
+    left_before: bool = False  # whether the client went before a response
+    left_in: bool = False  # or in one
+    _request: str = ""
+    _start_ns: int = 0
+    _end_seq: int = UNKNOWN
+    # Whether the client went while nobody can tell if the response is complete.
+    _unfinished: bool = False
+
+    def request(self, client: SideState, asked: str, time_ns: int) -> None:
+        """Begin an exchange."""
+        self.exchanges += 1
+        self.awaiting = True
+        self._request = asked
+        self._start_ns = time_ns
+        client.watch &= ~WATCH_HTTP
+        client.peer.watch |= WATCH_HTTP
+        if self.observer is not None:
+            self.observer.requested(client.peer.raw)
+
+    def answer(self, server: SideState, time_ns: int, seq: int, payload: bytes) -> None:
+        """Take in what the server sends while an answer is awaited."""
+        client = server.peer
+        begun = response(payload, to_head=self._request.startswith("HEAD "))
+        if begun is None:
+            return
+        self.awaiting = False
+        self._end_seq = UNKNOWN if begun.size_bytes is None else (seq + begun.size_bytes) & MASK
+        self.response_times.add_ns(time_ns - client.advanced_ns)
+        server.watch &= ~WATCH_HTTP
+        client.watch |= WATCH_HTTP
+        if self.observer is not None:
+            first = self.exchanges == 1
+            self.observer.answered(
+                Answered(
+                    client=client.raw,
+                    server=server.raw,
+                    request=self._request,
+                    request_start_ns=self._start_ns,
+                    request_ns=client.advanced_ns,
+                    first_byte_ns=time_ns,
+                    handshake=server.flow.handshake if first else None,
+                )
+            )
+
+    def client_leaves(self, server: SideState) -> None:
+        """Take in the client's FIN or RST."""
+        if self.left_before or self.left_in:
+            return
+        if self.awaiting:
+            self.left_before = True
+        elif self._end_seq == UNKNOWN:
+            self._unfinished = True
+        elif 0 < (self._end_seq - server.next_seq) & MASK < HALF and server.fin_end == UNKNOWN:
+            self.left_in = True
+
+    def server_goes_on(self) -> None:
+        """Take in new data of the server's after the client's FIN or RST."""
+        self.left_in |= self._unfinished
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class FlowState:
+    """A connection; see records.FlowRecord."""
+
+    client: SideState
+    server: SideState
+    first_ns: int
+    handshake: Handshake | None  # None where the capture began later
+    observer: ExchangeObserver | None
+    over: bool = False  # whether it has ended, stragglers aside
+    gone: bool = False  # whether it was given out
+    _conversation: Conversation | None = None
+    _ended: Ending = "open"
+    _reset_after_own_fin: Peer | None = None
+    _data_after_fin_bytes: int = 0
+    _tls: bool = False
+
+    def __post_init__(self) -> None:
+        """Join the sides."""
+        self.client.peer, self.server.peer = self.server, self.client
+        self.client.flow = self.server.flow = self
+        self.client.opening = self.server.opening = self.handshake is not None
+        if self.handshake is not None:
+            # Servers send no requests; where nobody knows who is the server, both sides may.
+            self.server.watch = 0
+
+    @property
+    def last_ns(self) -> int:
+        """When its latest segment came."""
+        return max(self.client.last_ns, self.server.last_ns)
+
+    def reordering_ns(self) -> int:
+        """Return how long a segment may have been overtaken, rather than lost and repeated: a round trip."""
+        return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
+
+    def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:
+        """Look whether a segment, no SYN and no RST, shows that the connection stands."""
+        handshake, server = self.handshake, self.server
+        if handshake is None:
+            return
+        if side is self.client:
+            # A capture may have one direction only; then any acknowledgement shows it.
+            covers_syn = server.isn == UNKNOWN or (ack - server.isn - 1) & MASK < HALF
+            if flags & ACK and covers_syn:
+                handshake.acknowledged(time_ns)
+        elif payload_bytes and handshake.syn_ns is None:
+            handshake.done = True
+        if handshake.done:
+            self.client.opening = self.server.opening = False
+
+    def watched(self, side: SideState, time_ns: int, seq: int, ack: int, payload: bytes, payload_bytes: int) -> None:
+        """Look at new data of a side that is watched."""
+        if side.watch & WATCH_AFTER_FIN:
+            if side.peer.fin_end != UNKNOWN and (ack - side.peer.fin_end) & MASK < HALF:
+                self._data_after_fin_bytes += payload_bytes
+            if side is self.server and self._conversation is not None:
+                self._conversation.server_goes_on()
+        if not side.watch & WATCH_HTTP:
+            return
+        if self._conversation is not None and self._conversation.awaiting and side is self.server:
+            self._conversation.answer(side, time_ns, seq, payload)
+            return
+        asked = request(payload)
+        if asked is None:
+            self._tls |= side is self.client and begins_tls(payload)
+            return
+        if side is self.server:
+            if self.handshake is not None or self._conversation is not None:
+                return
+            # Who is who was a guess, and a wrong one.
+            self.client, self.server = side, side.peer
+        if self._conversation is None:
+            self._conversation = Conversation(observer=self.observer)
+        self._conversation.request(side, asked, time_ns)
+
+    def fin(self, side: SideState) -> None:
+        """Take in a FIN that its side has placed."""
+        if self._ended == "open":
+            self._ended = "client fin" if side is self.client else "server fin"
+        side.peer.watch |= WATCH_AFTER_FIN
+        self._leaves(side)
+        self.over |= side.peer.fin_end != UNKNOWN
+
+    def reset(self, side: SideState) -> None:
+        """Take in a RST."""
+        peer: Peer = "client" if side is self.client else "server"
+        if self._ended == "open":
+            self._ended = "client reset" if side is self.client else "server reset"
+        if side.fin_end != UNKNOWN:
+            self._reset_after_own_fin = self._reset_after_own_fin or peer
+        handshake = self.handshake
+        if handshake is not None and handshake.synack_ns is None and not handshake.done and side is self.server:
+            handshake.refused = True
+        side.peer.watch |= WATCH_AFTER_FIN
+        self._leaves(side)
+        self.over = True
+
+    def reopen(self) -> None:
+        """Take in a SYN that is repeated after a RST: what the RST ended was something older."""
+        self.over = False
+        self._ended = "open"
+
+    def record(self, *, evicted: bool) -> FlowRecord:
+        """Return what was seen, and whether it is given out before it is over."""
+        handshake, conversation = self.handshake, self._conversation
+        last_ns = self.last_ns
+        told: dict[str, object] = {}
+        if handshake is not None:
+            told |= {
+                "handshake": handshake.outcome,
+                "handshake_s": seconds(handshake.total_ns()),
+                "syn_to_synack_s": seconds(handshake.syn_to_synack_ns),
+                "synack_to_ack_s": seconds(handshake.synack_to_ack_ns),
+                "syn_retransmissions": tuple(delay_ns / _NS for delay_ns in handshake.syn_repeats_ns),
+                "synack_retransmissions": tuple(delay_ns / _NS for delay_ns in handshake.synack_repeats_ns),
+            }
+        if conversation is not None:
+            told |= {
+                "exchanges": conversation.exchanges,
+                "response_times": conversation.response_times,
+                "client_left_before_response": conversation.left_before or conversation.left_in,
+                "client_left_in_response": conversation.left_in,
+            }
+        return FlowRecord(
+            client=endpoint(self.client.raw),
+            server=endpoint(self.server.raw),
+            first_ns=self.first_ns,
+            duration_s=max(last_ns - self.first_ns, 0) / _NS,
+            from_client=self.client.counts(last_ns),
+            from_server=self.server.counts(last_ns),
+            ended=self._ended,
+            reset_after_own_fin=self._reset_after_own_fin,
+            data_after_peer_fin_acked_bytes=self._data_after_fin_bytes,
+            tls=self._tls,
+            evicted=evicted,
+            **told,  # type: ignore[arg-type]  # each by its name in FlowRecord
+        )
+
+    def take_apart(self) -> None:
+        """Undo the circle of references, so that memory is given back at once; nothing can be asked afterwards."""
+        for side in (self.client, self.server):
+            del side.peer, side.flow
+
+    def _leaves(self, side: SideState) -> None:
+        if self._conversation is not None and side is self.client:
+            self._conversation.client_leaves(self.server)

@@ -1,0 +1,207 @@
+"""How each kind of file is read: what a person reads of it, and what the diagnosis does. Logs are read in logs.py."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from io import BufferedIOBase
+from itertools import islice
+from types import MappingProxyType
+from typing import Protocol
+
+from tuneproof.explain.detect import Kind
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.found import Found, Report
+from tuneproof.explain.parse import event_loop, event_loop_summary
+from tuneproof.explain.parse.capture import capture_summary
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.told import figures as capture_figures
+from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
+from tuneproof.explain.parse.counters.delta import total
+from tuneproof.explain.parse.counters.figures import figures as counter_figures
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.load_tools.run import figures as load_figures
+from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, status
+from tuneproof.explain.parse.processes.schedstat import Schedstat
+from tuneproof.explain.parse.processes.status import ProcessStatus
+from tuneproof.explain.parse.sockets import ss_text
+from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
+
+_SAMPLES = 3
+_KINDS_SHOWN = 5
+# Figures, warnings, and what the diagnosis reads.
+_Read = tuple[Iterable[Figure], Iterable[str], EvidenceSet]
+
+
+def read_text(kind: Kind, name: str, text: str) -> Report:
+    """Read a text of one of the kinds in :data:`READERS`.
+
+    Raises:
+        MalformedEvidenceError: It is not of this kind, or broken.
+    """
+    return _report(kind, name, READERS[kind](name, text))
+
+
+def read_capture(name: str, file: BufferedIOBase) -> Report:
+    """Read a capture, unpacked.
+
+    Raises:
+        MalformedEvidenceError: It does not begin like a capture.
+    """
+    summary = capture_summary.read_capture(file)
+    evidence = EvidenceSet(captures=(Named(name=name, content=summary),))
+    return _report(Kind.CAPTURE, name, (capture_figures(summary), _about_capture(summary), evidence))
+
+
+def _report(kind: Kind, name: str, read: _Read) -> Report:
+    figures, warnings, evidence = read
+    return Report(
+        found=Found(name=name, kind=kind, figures=tuple(figures), warnings=tuple(warnings)), evidence=evidence
+    )
+
+
+def _about_capture(summary: CaptureSummary) -> Iterator[str]:
+    if summary.truncated is not None:
+        yield f"not read to its end: {summary.truncated}"
+    if summary.snapped_packets:
+        yield (
+            f"{summary.snapped_packets} of {summary.packets} packets were captured in part: HTTP may be missing "
+            "(tcpdump -s 0 captures all of them)"
+        )
+    if summary.malformed:
+        yield f"malformed packets: {_kinds(summary.malformed)}"
+    if summary.other:
+        yield f"packets that are no TCP segments were left out: {_kinds(summary.other)}"
+
+
+def _kinds(numbers: Mapping[str, int]) -> str:
+    most = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+    more = f" and {len(most) - _KINDS_SHOWN} more kinds" if len(most) > _KINDS_SHOWN else ""
+    return ", ".join(f"{kind}: {number}" for kind, number in most[:_KINDS_SHOWN]) + more
+
+
+def _counters(parse: Callable[[str], tuple[CounterSnapshot, ...]], name: str, text: str) -> _Read:
+    """Read counters; several readings tell what came between the first and the last."""
+    snapshots = parse(text)
+    told = counter_figures(snapshots[0] if len(snapshots) == 1 else total(snapshots))
+    evidence = EvidenceSet(counters=(Named(name=name, content=snapshots),))
+    return (*_number_of(snapshots), *told), _around(snapshots), evidence
+
+
+def _softnet(name: str, text: str) -> _Read:
+    snapshots = softnet.snapshots(text)
+    told = snapshots[0].counters if len(snapshots) == 1 else total(snapshots).increments
+    evidence = EvidenceSet(softnet=(Named(name=name, content=snapshots),))
+    return (*_number_of(snapshots), *softnet.figures(told)), _around(snapshots), evidence
+
+
+def _status(name: str, text: str) -> _Read:
+    processes = status.snapshots(text)
+    told = [(f"{each.name} {each.pid}", status.figures(each)) for each in processes]
+    return _side_by_side(told), _around(processes), _of_processes(name, processes)
+
+
+def _schedstat(name: str, text: str) -> _Read:
+    """Read one process's time; of several readings, what came between the first and the last."""
+    readings = schedstat.snapshots(text)
+    passed = schedstat.between(readings[0], readings[-1]) if len(readings) > 1 else None
+    # The text has no process id. Time that goes backwards shows that the readings are of several processes.
+    times: Sequence[Schedstat] = readings if passed is None else (passed,)
+    told = [(f"no. {number}", schedstat.figures(each)) for number, each in enumerate(times, start=1)]
+    return (*_number_of(readings), *_side_by_side(told)), _around(readings), _of_processes(name, readings)
+
+
+def _of_processes(name: str, contents: Sequence[ProcessStatus | Schedstat]) -> EvidenceSet:
+    return EvidenceSet(processes=(Named(name=name, content=tuple(contents)),))
+
+
+def _sockets(name: str, text: str) -> _Read:
+    table = ss_text.parse(text)
+    # The samples are what the lines say; the figures have their number.
+    unread = [f"line {line.number} could not be read: {line.text}" for line in table.unread_samples[:_SAMPLES]]
+    return socket_figures(table), unread, EvidenceSet(sockets=(Named(name=name, content=table),))
+
+
+def _load_run(parse: Callable[[str], LoadRun], name: str, text: str) -> _Read:
+    run = parse(text)
+    return load_figures(run), run.notes, EvidenceSet(load_runs=(Named(name=name, content=run),))
+
+
+def _event_loops(name: str, text: str) -> _Read:
+    recording = event_loop.parse(text)
+    loops = event_loop_summary.summarise(recording)
+    evidence = EvidenceSet(event_loops=(Named(name=name, content=loops),))
+    return event_loop_summary.figures(loops), recording.notes, evidence
+
+
+def _pidstat(name: str, text: str) -> _Read:
+    report = pidstat.report(text)
+    evidence = EvidenceSet(pidstat=(Named(name=name, content=report.samples),))
+    return pidstat_figures.figures(report), _unmatched(report.unmatched_lines, report.unmatched_samples), evidence
+
+
+READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
+    {
+        Kind.PROC_NET: partial(_counters, proc_net.snapshots),
+        Kind.NSTAT: partial(_counters, nstat.snapshots),
+        Kind.NSTAT_JSON: partial(_counters, nstat.snapshots),
+        Kind.NETSTAT_S: partial(_counters, netstat_s.snapshots),
+        Kind.SOFTNET: _softnet,
+        Kind.SS: _sockets,
+        Kind.AB: partial(_load_run, ab.parse),
+        Kind.WRK: partial(_load_run, wrk.parse),
+        Kind.WRK2: partial(_load_run, wrk.parse_wrk2),
+        Kind.H2LOAD: partial(_load_run, h2load.parse),
+        Kind.PROCESS_STATUS: _status,
+        Kind.SCHEDSTAT: _schedstat,
+        Kind.PIDSTAT: _pidstat,
+        Kind.EVENT_LOOPS: _event_loops,
+    }
+)
+"""How each kind of text is read."""
+
+
+def _number_of(readings: Sequence[object]) -> tuple[Figure, ...]:
+    """Tell that figures are those of an interval, and not since the start."""
+    return (Figure(key="readings", name="readings", value=len(readings)),) if len(readings) > 1 else ()
+
+
+def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figure, ...]:
+    """Return the figures of one process as they are; of several, each with the process's name."""
+    if len(told) == 1:
+        return told[0][1]
+    named = [Figure(key="processes", name="processes", value=len(told))]
+    seen: Counter[str] = Counter()
+    for name, figures in told:
+        seen[name] += 1
+        # The same process may have been read several times.
+        own = name if seen[name] == 1 else f"{name}, reading {seen[name]}"
+        named += [replace(figure, name=f"{own}: {figure.name}", of=f"{own} {figure.of}".strip()) for figure in figures]
+    return tuple(named[:MOST_FIGURES])
+
+
+class _Labelled(Protocol):
+    """A reading that keeps what stood around it."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The first lines around it that are no figures."""
+
+    @property
+    def unmatched_lines(self) -> int:
+        """Number of all such lines."""
+
+
+def _around(readings: Sequence[_Labelled]) -> tuple[str, ...]:
+    labels = (label for reading in readings for label in reading.labels)
+    return _unmatched(sum(reading.unmatched_lines for reading in readings), list(islice(labels, _SAMPLES)))
+
+
+def _unmatched(number: int, samples: Sequence[str]) -> tuple[str, ...]:
+    """Return the warning about lines without figures, such as dates, since nothing is dropped in silence; or none."""
+    if not number:
+        return ()
+    return (f"lines without figures: {number}, such as {', '.join(map(repr, samples[:_SAMPLES]))}",)
