@@ -93,6 +93,32 @@ def expired_since(cell: Cell) -> str:
     return f"nginx {cell.expired_since}" if expired else ""
 
 
+def to_do(cell: Cell) -> str:
+    """Return what somebody can do with a verdict: act on it, leave it, or measure again."""
+    again = f"./lab run -k {cell.name or cell.scenario}"
+    if cell.verdict == "unsupported":
+        return f"Nothing follows from this host. ./lab doctor says what it lacks; on another one: {again}"
+    if cell.verdict == "inconclusive":
+        return f"Change nothing for it yet. More blocks may decide it: {again} --depth full"
+    if cell.contradicts:
+        return f"Do not act on it before you have seen it twice: {again} --depth full"
+    if cell.remedy:
+        change = "Make the change below" if cell.verdict == "holds" else "Leave it: the change gains nothing here"
+        gained = ": ".join(filter(None, (change, before_and_after(cell))))
+        return f"{gained}. What it costs beside that, try before you deploy it."
+    audited = "./lab audit CONF says whether it concerns your files; ./lab run --nginx-conf CONF measures it on them."
+    return f"{_reckoning(cell)}. {audited}"
+
+
+def _reckoning(cell: Cell) -> str:
+    if expired_since(cell):
+        return f"Drop the advice from {expired_since(cell)} on"
+    if cell.verdict == "refuted":
+        return f"Do not count on it on nginx {cell.nginx}"
+    where = f"Where you have `{cell.line}`, reckon" if cell.line else "Reckon"
+    return f"{where} with it on nginx {cell.nginx}"
+
+
 def unit_of(name: str) -> str:
     """Return the unit in a metric's name: a time, bytes, bytes_per_s, share or pct; the empty string for none."""
     rate = name.endswith("_per_s")

@@ -3,13 +3,14 @@
 # ruff: noqa: RUF001 - the multiplication signs and dashes are the answers themselves
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.support.canned_charts import cell, unsupported
 from tuneproof.catalogue import every_advice
 from tuneproof.catalogue.advice import RunConditions
-from tuneproof.report.results.cells import Effect
+from tuneproof.report.results.cells import Effect, Remedy
 from tuneproof.report.words import (
     before_and_after,
     expired_since,
@@ -18,6 +19,7 @@ from tuneproof.report.words import (
     limit,
     measured,
     outcome,
+    to_do,
     verdict,
 )
 from tuneproof.wording import ascii_only, format_number, one_line
@@ -140,6 +142,26 @@ def test_a_verdict_says_what_was_expected_where_that_is_something_else() -> None
     refuted = replace(old, verdict="refuted")
     assert (verdict(refuted), expired_since(refuted)) == ("refuted, expected: holds", "nginx 1.29.7")
     assert verdict(replace(refuted, expected=None)) == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("changes", "begins"),
+    [
+        ({}, "Reckon with it on nginx 1.22. ./lab audit CONF"),
+        ({"line": "sendfile on;"}, "Where you have `sendfile on;`, reckon with it on nginx 1.22."),
+        ({"verdict": "refuted", "expected": "refuted"}, "Do not count on it on nginx 1.22."),
+        ({"verdict": "refuted", "expected": None, "expired_since": "1.11"}, "Drop the advice from nginx 1.11 on."),
+        ({"verdict": "refuted"}, "Do not act on it before you have seen it twice: ./lab run -k claim --depth full"),
+        ({"verdict": "inconclusive"}, "Change nothing for it yet."),
+        ({"verdict": "unsupported", "effect": None}, "Nothing follows from this host."),
+        ({"remedy": Remedy(what="w", patch="p"), "figure": "n"}, "Make the change below: 32 → 4."),
+        ({"remedy": Remedy(what="w", patch="p"), "verdict": "refuted", "expected": None}, "Leave it: the change gains"),
+    ],
+)
+def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> None:
+    """To act on it, to leave it, or to measure again."""
+    arms = {"yours": {"n": 32}, "patched": {"n": 4}}
+    assert to_do(replace(cell(), arms=arms, **changes)).startswith(begins)
 
 
 def test_foreign_text_becomes_one_harmless_line_and_ascii_keeps_the_meaning() -> None:

@@ -72,6 +72,37 @@ def test_rows_can_be_sorted_and_put_back(page: Page, small: Results) -> None:
     assert shown(page) == before
 
 
+def test_scenarios_fold_and_the_box_folds_all(page: Page, small: Results) -> None:
+    """A folded scenario still says how its claims came out; sorted rows stand in none, so all are there."""
+    page.goto(first_page(small))
+    everything = shown(page)
+    page.click("[aria-label='Fold reuseport_stall']")
+    left = shown(page)
+    assert 0 < len(left) < len(everything)
+    assert page.locator("tr.scenario:visible .in-it").first.inner_text() == "1 holds, 2 refuted, 1 inconclusive"
+    page.check("[name=folded]")
+    assert shown(page) == []
+    page.select_option("[name=sort]", "claim")
+    assert sorted(shown(page)) == sorted(everything)
+    page.click("button[type=reset]")
+    page.wait_for_function("location.hash === ''")
+    assert shown(page) == everything
+
+
+@pytest.mark.slow
+def test_a_hundred_claims_fit_on_two_screens_with_a_line_each(page: Page, tmp_path: Path) -> None:
+    """Of 1000 pixels each; every claim with its verdicts on two versions and two networks."""
+    results = write_large_run(tmp_path / "run", cells=400, columns=4)
+    write_report(results, results.path.parent)
+    page.goto(first_page(results, "#dense=1"))
+    rows = page.locator("tr.claim:visible")
+    assert rows.count() == 100
+    table = page.locator("table.matrix").bounding_box()
+    assert table is not None
+    assert table["height"] <= 2000
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1400
+
+
 def test_a_link_to_a_cell_shows_it(page: Page, small: Results) -> None:
     """Also one far down the page."""
     entry = matrix(small.cells).entries[-1]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.canned_results import cell, effect
-from tuneproof.report.html.matrix import matrix
+from tuneproof.report.html.matrix import matrix, what_matters
 from tuneproof.report.results.cells import Cell
 
 
@@ -92,3 +92,29 @@ def test_effects_are_sorted_by_their_size_either_way() -> None:
     ).rows
     ten, tenth, none, everything, nothing = (row.effect_size for row in rows)
     assert ten == tenth > none > everything > nothing
+
+
+def test_what_matters_comes_first() -> None:
+    """Contradictions, what is undecided, and of each claim its surest effect; shares and margins have no such size."""
+    undecided = {"verdict": "inconclusive", "reason": "because"}
+    places = matrix(
+        [
+            a_cell("twice", effect=effect(3.0, 2.0, 4.0)),
+            a_cell("twice", nginx="1.30", effect=effect(9.0, 8.0, 10.0)),
+            a_cell("unsure", effect=effect(90.0, 1.5, 200.0)),
+            a_cell("alike", effect=effect(1.0, 1.0, 1.0) | {"form": "same"}),
+            a_cell("share", effect=effect(1.0, 1.0, 1.0, "share")),
+            a_cell("wrong", verdict="refuted"),
+            *(a_cell(f"open{number:02}", **undecided) for number in range(12)),
+        ]
+    )
+    lists = {item.title: item for item in what_matters(places)}
+    assert list(lists) == ["Against what was expected", "Not decided", "The largest effects"]
+    assert [entry.cell.name for entry in lists["Against what was expected"].entries] == ["wrong"]
+    assert [(entry.cell.name, entry.cell.nginx) for entry in lists["The largest effects"].entries] == [
+        ("twice", "1.30"),
+        ("unsure", "1.22"),
+    ]
+    assert (len(lists["Not decided"].entries), lists["Not decided"].more) == (10, 2)
+    assert what_matters(matrix([])) == []
+    assert places.groups[0].summary == "5 holds, 1 refuted, 12 inconclusive"
