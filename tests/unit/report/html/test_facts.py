@@ -7,36 +7,8 @@ import pytest
 
 from tests.support.canned_results import HOST, cell, document, write
 from tuneproof.report.html import facts
-from tuneproof.report.html.matrix import matrix
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.merging import merge
-
-
-def test_what_was_asked_is_complete(tmp_path: Path) -> None:
-    """Options, seed, start and duration, each in words."""
-    results = write(tmp_path, document([cell("a")], options={"nginx": ["1.18", "1.30"], "strict_evidence": True}))
-    assert {fact.name: fact.value for fact in facts.asked(results)} == {
-        "nginx": "1.18, 1.30",
-        "strict evidence": "yes",
-        "seed": "83362795",
-        "started": "20 November 2026, 19:05 UTC",
-        "took": "7 min 24 s, 1% of it measuring",
-    }
-
-
-def test_the_machine_is_said_by_what_explains_differences(tmp_path: Path) -> None:
-    """Kernel, processors, memory, system, engine, congestion control and receive buffer."""
-    (machine,) = facts.machines(write(tmp_path, document([cell("a")])))
-    assert {fact.name: fact.value for fact in machine.facts} == {
-        "kernel": "6.1.0 · x86_64",
-        "processors": "A Processor × 2",  # noqa: RUF001 - as it is shown
-        "memory": "8 GiB",
-        "system": "Debian GNU/Linux 12",
-        "engine": "26.1",
-        "congestion control": "cubic",
-        "tcp_rmem": "4096 131072 6291456",
-    }
-    assert not machine.of
 
 
 @pytest.mark.parametrize("host", [{}, {"sysctls": "none", "memory_bytes": "much", "cpu_count": None}])
@@ -101,10 +73,3 @@ def test_the_commands_place_the_same_roles(tmp_path: Path) -> None:
     results = write(tmp_path, document([cell("restores_loop")], options=options))
     for text in (facts.command(results), facts.command_of_cell(results.cells[0], results)):
         assert "--place client=gen1 --place subject=ssh://me@big" in text
-
-
-def test_the_headline_names_claims_and_versions() -> None:
-    """One sentence, also for a run that decided nothing."""
-    cells = [Cell.from_json(cell("a", nginx=version)) for version in ("1.30", "1.18")]
-    assert facts.headline(matrix(cells)) == "1 claim about nginx, put to the test on 1.18, 1.30"
-    assert facts.headline(matrix([])) == "No claim was decided"

@@ -49,11 +49,6 @@ def test_configurations_are_shown_as_what_differs() -> None:
     assert (same.subject, same.lines) == ("c", ())
 
 
-def test_a_cell_without_a_configuration_has_none_to_show() -> None:
-    """Unsupported cells leave nothing behind."""
-    assert configs({"host.json": "{}"}).base == ""
-
-
 def test_preconditions_are_split_into_what_differs_and_what_does_not() -> None:
     """A setting that one arm lacks differs; a file that is no JSON is left out."""
     found = preconditions(

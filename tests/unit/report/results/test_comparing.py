@@ -113,24 +113,6 @@ def test_a_fact_that_one_side_lacks_is_not_recorded_there(tmp_path: Path) -> Non
     assert facts["options.nginx"].new == "1.22"
 
 
-def test_the_text_says_everything_without_colour(tmp_path: Path) -> None:
-    """Plain ASCII: words mark the change, both effects have their intervals, the sentence comes last."""
-    text = render_comparison(compare(*old_and_new(tmp_path)), width=120, color=False)
-    lines = text.splitlines()
-    assert text.isascii()
-    changed = next(line for line in lines if "CHANGED stall/cured/nginx-1.22/bare" in line)
-    assert "holds: 134x [98-180]" in changed
-    assert "refuted: 1.1x [0.9-1.3]" in changed
-    assert sum("CHANGED" in line for line in lines) == 1
-    assert any("kernel" in line and "6.1.0-18" in line and "6.8" in line for line in lines)
-    assert any("cpu_model" in line and "the same" in line for line in lines)
-    assert "only in the old: stall/gone/nginx-1.22/bare: holds: 134x [98-180]" in lines
-    assert lines[-1] == (
-        "1 of 2 verdicts changed: 2 cells are in both results, 1 only in the old, 1 only in the new; "
-        "the intervals of 1 lie apart."
-    )
-
-
 def test_the_text_of_two_empty_runs_is_one_sentence_and_the_machines(tmp_path: Path) -> None:
     """There is no table of cells without cells."""
     empty = written(tmp_path)
@@ -144,18 +126,6 @@ def test_a_terminal_gets_colours_beside_the_words(tmp_path: Path) -> None:
     text = render_comparison(compare(*old_and_new(tmp_path)), width=120, color=True)
     assert "\x1b[31m" in text
     assert "CHANGED" in text
-
-
-def test_the_markdown_shows_changes_and_folds_the_rest(tmp_path: Path) -> None:
-    """Every table row has as many fields as its heading, whatever the cells hold."""
-    text = comparison_markdown(compare(*old_and_new(tmp_path)))
-    shown, _, folded = text.partition("<details>")
-    assert "1 of 2 verdicts changed" in shown
-    assert "| stall/cured/nginx-1.22/bare | holds: 134× \\[98–180\\] | refuted: 1.1×" in shown  # noqa: RUF001 - as it is shown
-    assert "| kernel | 6.1.0-18 | 6.8 |" in shown
-    assert "stall/same" not in shown
-    assert "Cells with the same verdict (1)" in folded
-    assert "stall/same" in folded
 
 
 def test_the_json_has_both_sides_of_every_cell(tmp_path: Path) -> None:

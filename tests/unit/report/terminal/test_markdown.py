@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.written_results import HOST, a_cell, ratio, unsupported, written
+from tests.support.written_results import HOST, a_cell, written
 from tuneproof.errors import ResultsFolderError
 from tuneproof.report.results.machine import machine_line
 from tuneproof.report.terminal.markdown import escape, render_markdown
@@ -17,27 +17,6 @@ MACHINE = "A processor x 2, 8 GiB, kernel 6.1.0-18, engine 27.1, cubic, tcp_rmem
 def rows(text: str) -> list[str]:
     """Return the rows of all tables, without headings and rulers."""
     return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| claim", "| ---"))]
-
-
-def test_contradictions_come_before_the_scenarios(tmp_path: Path) -> None:
-    """A reader of the first lines has seen what is wrong; each cell stands in its scenario's table as well."""
-    run = written(
-        tmp_path,
-        a_cell("fine"),
-        a_cell("wrong", scenario="queue", verdict="refuted", effect=ratio(0.9, 0.8, 1.0), void_blocks=2),
-    )
-    text = render_markdown(run)
-    assert [line for line in text.splitlines() if line.startswith("### ")] == [
-        "### Against the expectation",
-        "### stall",
-        "### queue",
-    ]
-    wrong = "| The claim wrong | 1.22 | bare | 0.9× \\[0.8–1\\] | ⚠️ ❌ refuted, expected: holds | 6 (+2 void) |"  # noqa: RUF001 - as it is shown
-    fine = "| The claim fine | 1.22 | bare | 134× \\[98–180\\] | ✅ holds | 6 |"  # noqa: RUF001 - as it is shown
-    assert rows(text) == [wrong, fine, wrong]
-    assert "2 cells: ✅ 1 holds, ❌ 1 refuted, ❔ 0 inconclusive, 🚫 0 unsupported; **1 against" in text
-    assert escape(MACHINE) in text
-    assert "- depth quick; seed 7" in text
 
 
 def test_what_nobody_expected_contradicts_nothing(tmp_path: Path) -> None:
@@ -53,13 +32,6 @@ def test_an_empty_run_says_so(tmp_path: Path) -> None:
     text = render_markdown(written(tmp_path, host={}))
     assert "No cell was decided." in text
     assert rows(text) == []
-
-
-def test_a_run_with_only_unsupported_cells_says_why(tmp_path: Path) -> None:
-    """The reason stands beside the verdict's table."""
-    text = render_markdown(written(tmp_path, unsupported()))
-    assert rows(text) == ["| The claim stalls | 1.22 | bare | none | 🚫 unsupported | 0 |"]
-    assert "- stall/stalls/nginx-1.22/bare: one CPU" in text
 
 
 def test_an_interrupted_run_says_so_above_everything(tmp_path: Path) -> None:

@@ -37,22 +37,6 @@ def a_cell(**changes: Any) -> Cell:
     return Cell(**(values | changes))
 
 
-def test_each_claim_has_a_line_below_what_it_was_measured_on() -> None:
-    """Its short name first, so that it can be looked up; eighty columns are enough."""
-    cells = [
-        a_cell(),
-        a_cell(name="stalls_twice_as_long", verdict="refuted", effect=SHARE, expected="refuted"),
-        a_cell(scenario="queue", name="fills", effect=None, verdict="unsupported", reason="no netem"),
-    ]
-    assert render_table(cells, color=False).splitlines()[:5] == [
-        "reuseport_stall, nginx 1.22.1",
-        "  stalls                holds         134x [98-180]",
-        "  stalls_twice_as_long  refuted       12.5 pp [-2 to 27]",
-        "queue, nginx 1.22.1",
-        "  fills                 unsupported   -",
-    ]
-
-
 def test_a_plain_list_is_ascii_whatever_the_cell_holds() -> None:
     """A log file gets no escape sequence and no character that its encoding may lack."""
     cell = a_cell(name="停 \x1b[31m", verdict="inconclusive", reason="a → b ≥ 1 s")
@@ -120,13 +104,6 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
         "",
         "decided: 2 of 4",
     ]
-
-
-def test_measuring_share_is_shown_when_the_whole_time_is_known() -> None:
-    """The share of the wall time that went into measuring stands on the last line."""
-    text = render_table([a_cell(), a_cell(measuring_seconds=36.0)], color=False, seconds=80.0)
-    assert text.splitlines()[-1] == "measuring: 60.0 s of 80.0 s (75%)"
-    assert "measuring" not in render_table([a_cell()], color=False)
 
 
 def test_a_network_is_named_where_it_is_shaped() -> None:

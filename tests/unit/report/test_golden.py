@@ -1,0 +1,81 @@
+"""What a small report of everything says, in each form that it has: as it was last read and found right."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.canned_results import cell, document, effect, write, write_small_run
+from tests.support.golden import assert_golden
+from tests.support.report_text import Page
+from tuneproof.report.charts import charts
+from tuneproof.report.html import write_report
+from tuneproof.report.html.evidence import texts
+from tuneproof.report.results.comparing import Comparison, compare
+from tuneproof.report.results.documents import Results
+from tuneproof.report.terminal.comparison_text import comparison_markdown, render_comparison
+from tuneproof.report.terminal.markdown import render_markdown
+from tuneproof.report.terminal.table import render_table
+
+
+@pytest.fixture(name="small", scope="module")
+def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Return a small run: each verdict, gaps, a shaped link, lost and oddly named evidence, hostile texts."""
+    return write_small_run(tmp_path_factory.mktemp("small") / "run")
+
+
+@pytest.fixture(name="changed")
+def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
+    """Return the small run beside a later one: a verdict changed, a cell is new, others are gone, another machine."""
+    cells = [
+        cell("restores_loop", effect=effect(81.0, 50.0, 120.0)),
+        cell("restores_loop", nginx="1.30", effect=effect(40.0, 30.0, 50.0)),
+        cell("added"),
+    ]
+    return compare(small, write(tmp_path, document(cells, host={"kernel": "6.9", "cpu_count": 2}, seed=8)))
+
+
+def test_the_list_of_verdicts(small: Results) -> None:
+    """A line for each claim below what it was measured on; what is open once more, with its reason."""
+    assert_golden("table.txt", render_table(small.cells, color=False, seconds=small.seconds))
+
+
+def test_the_step_summary(small: Results) -> None:
+    """Contradictions first."""
+    assert_golden("summary.md", render_markdown(small, where="here"))
+
+
+def test_a_comparison(changed: Comparison) -> None:
+    """Changed verdicts first, as text for a terminal and as Markdown."""
+    assert_golden("comparison.txt", render_comparison(changed, width=100, color=False))
+    assert_golden("comparison.md", comparison_markdown(changed))
+
+
+def test_the_text_of_the_pages(small: Results) -> None:
+    """The first page, and those of a claim with everything, of one that has expired, and of one without an effect."""
+    write_report(small, small.path.parent)
+    index = Page(small.path.parent / "index.html")
+    assert_golden("index.txt", index.text)
+    for name in ("restores_loop-nginx-1.22", "herd", "steering"):
+        (path,) = (small.path.parent / "cells").glob(f"*{name}*")
+        assert_golden(f"cell-{name}.txt", Page(path).text)
+
+
+def test_the_charts_of_a_cell(small: Results) -> None:
+    """Titles, captions, tables, and what is drawn."""
+    assert_golden("charts.txt", "\n".join(_charts(small)) + "\n")
+
+
+def _charts(results: Results) -> Iterator[str]:
+    for chart in charts(results.cells[0], texts(results.path.parent, results.cells[0])):
+        yield f"== {chart.name}: {chart.title}"
+        yield chart.caption
+        yield from (" | ".join(map(_rounded, row)) for row in (chart.columns, *chart.rows))
+        for trace in chart.figure["data"]:
+            drawn = {key: trace[key] for key in ("name", "mode", "x", "y", "xaxis", "line", "marker") if key in trace}
+            yield re.sub(r"\s+", " ", str(drawn))
+
+
+def _rounded(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
