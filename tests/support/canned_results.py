@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.canned_charts import files, stall, trial
+from tuneproof.report.results.files import slug
 from tuneproof.report.results.run_file import FILE_NAME, Results, load
-from tuneproof.report.results.slugs import slug
 
 HOST = {
     "kernel": "6.1.0",
@@ -163,13 +163,13 @@ def write_small_run(folder: Path) -> Results:
     return write(folder, document(cells))
 
 
-def write_large_run(folder: Path, *, cells: int, columns: int = 8) -> Results:
-    """Write a run of so many cells, each with the evidence of 12 blocks, on so many versions and networks."""
-    places = [(nginx, network) for nginx in ("1.18", "1.22", "1.26", "1.30") for network in ("bare", "wan")][:columns]
+def write_large_run(folder: Path, *, cells: int) -> Results:
+    """Write a run of so many cells, each with the evidence of 12 blocks."""
+    columns = [(nginx, network) for nginx in ("1.18", "1.22", "1.26", "1.30") for network in ("bare", "wan")]
     made = []
     for index in range(cells):
-        nginx, network = places[index % columns]
-        claim = index // columns
+        nginx, network = columns[index % len(columns)]
+        claim = index // len(columns)
         one = cell(
             f"claim_{claim}", nginx=nginx, network=network, scenario=f"scenario_{claim // 6}", arms=_metrics(index)
         )

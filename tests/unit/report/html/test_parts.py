@@ -62,7 +62,7 @@ def test_preconditions_are_split_into_what_differs_and_what_does_not() -> None:
     assert found.subjects == ("a", "b")
     assert {row.name: row.values for row in found.alike} == {"workers": ("2", "2")}
     assert {row.name: row.values for row in found.differing} == {
-        "sysctls: rmem": ("1", "2"),
+        "sysctls.rmem": ("1", "2"),
         "backlogs": ("511, 511", "not read"),
     }
 
