@@ -111,7 +111,10 @@ def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
             "server a; keepalive 0;",
         ),
         (
-            "upstream u {\nserver a; keepalive 9; }\nserver { location / { proxy_pass http://u; } keepalive_requests 9; }",
+            (
+                "upstream u {\nserver a; keepalive 9; }\n"
+                "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
+            ),
             "keepalive_requests",
             3,
             "1.19.10",
