@@ -59,7 +59,7 @@ class Agent(netadmin.Agent):
     def fix_neighbours(self, neighbours: Mapping[str, str]) -> None:
         """Set the MAC addresses of neighbours for good, in a process that takes its memory along."""
         pairs = [f"{address}={mac}" for address, mac in neighbours.items()]
-        subprocess.run([sys.executable, "-m", "netadmin.neighbours", *pairs], check=True)
+        subprocess.run([sys.executable, "-m", "netadmin.plumbing", "fix", *pairs], check=True)
 
     def lead_addresses(self, addresses: tuple[str, ...], to: str) -> None:
         """Lead what is sent to some addresses to another one; see addresses.py."""

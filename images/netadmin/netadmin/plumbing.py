@@ -1,4 +1,4 @@
-"""``python3 -m netadmin.plumbing lay|through|past``: links for a wire between the role and the network.
+"""``python3 -m netadmin.plumbing lay|through|past|fix``: links for a wire between the role and the network.
 
 ``lay`` adds two TAP links, whose other ends the wire's kernel holds. The role's frames go past the wire at first, as
 they always did; so they do again after ``past``::
@@ -9,13 +9,16 @@ they always did; so they do again after ``past``::
 interface that had them is ``uplink`` now, and joined to the second TAP link in both directions::
 
     role's sockets - eth0 (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP) - uplink - the lab's network
+
+``fix ADDRESS=MAC...`` sets entries in the neighbour table of the role's link for good: netem's wrong bits come after
+the point where an Ethernet switch would drop a frame, and hit ARP, too; a neighbour that was learnt from such an answer
+is out of reach for half a minute.
 """
 
 import sys
 from typing import Any, Final
 
 from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
-from .neighbours import fix, fixed
 from .netem import redirect, stop_redirecting
 from .rtnetlink import IPRoute
 
@@ -26,6 +29,8 @@ _TAP: Final = 2
 _BY_KERNEL: Final = 2
 _MAIN_TABLE: Final = 254
 _GLOBAL: Final = 0
+_PERMANENT: Final = 0x80
+_IPV4: Final = 2
 
 
 def lay(ip: IPRoute) -> None:
@@ -106,6 +111,23 @@ def _index(ip: IPRoute, name: str) -> int:
     return int(index)
 
 
+def fix(ip: IPRoute, index: int, neighbours: dict[str, str]) -> None:
+    """Set MAC addresses by IPv4 address for an interface (its index), never to be asked for again."""
+    for address, mac in neighbours.items():
+        ip.neigh("replace", dst=address, lladdr=mac, ifindex=index, state=_PERMANENT)
+
+
+def fixed(ip: IPRoute, index: int) -> dict[str, str]:
+    """Return what :func:`fix` has set for an interface."""
+    entries: list[Any] = list(ip.get_neighbours(family=_IPV4, ifindex=index))
+    return {
+        entry.get_attr("NDA_DST"): entry.get_attr("NDA_LLADDR") for entry in entries if entry["state"] == _PERMANENT
+    }
+
+
 if __name__ == "__main__":
     with IPRoute() as netlink:
-        {"lay": lay, "through": lead_through, "past": lead_past}[sys.argv[1]](netlink)
+        if sys.argv[1] == "fix":
+            fix(netlink, _index(netlink, ROLE_LINK), dict(argument.split("=") for argument in sys.argv[2:]))
+        else:
+            {"lay": lay, "through": lead_through, "past": lead_past}[sys.argv[1]](netlink)

@@ -146,9 +146,7 @@ async def _ask_name(address: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.setblocking(False)
         await loop.sock_connect(asking, (address, NAMES_PORT))
-        await loop.sock_sendall(
-            asking, b"\x12\x34\x01\x00\x00\x01" + bytes(6) + b"\x03api\x07example\x00\x00\x01\x00\x01"
-        )
+        await loop.sock_sendall(asking, _QUESTION)
         await asyncio.wait_for(loop.sock_recv(asking, 512), _PATIENCE_S)
 
 

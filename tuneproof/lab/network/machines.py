@@ -1,7 +1,6 @@
 """The paths between the machines of a placed lab, measured before anything relies on them."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
@@ -119,10 +118,7 @@ def _figures(agent: LinkAgent, subject: LinkAgent, address: str) -> LinkFigures:
         loads={"egress": load, "ingress": load},
         port=PROBE_PORT,
     )
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        answering = pool.submit(subject.answer_probes, PROBE_PORT)
-        seen = agent.probe_path(probes)
-        answering.result()
+    seen = agent.probe_path(probes, answering=subject)
     try:
         return LinkFigures.from_probes(on_one_clock(seen, other_ahead_us(seen)), payload_bytes=_PAYLOAD_BYTES)
     except ValueError as error:

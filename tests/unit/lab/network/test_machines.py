@@ -60,8 +60,9 @@ class FakeLab:
         assert self.printed
         assert port == 7450
 
-    def probe_path(self, plan: ProbePath) -> PathSeen:
+    def probe_path(self, plan: ProbePath, *, answering: "FakeLab") -> PathSeen:
         """Lead."""
+        answering.answer_probes(plan.port)
         self.asked.append(plan)
         seen = measured(LOADED, np.random.default_rng(7450), packets=plan.packets)
         if not self.passes:

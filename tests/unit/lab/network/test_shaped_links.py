@@ -44,14 +44,6 @@ def test_only_the_owners_that_were_asked_for_are_there() -> None:
     assert [spec.name for spec in specs] == ["netadmin-backend"]
 
 
-def test_the_time_to_come_up_is_told_of_wires_alone() -> None:
-    """What is shaped natively is there at once."""
-    lab = FakeLab(roles=("client",))
-    assert links(lab, "client").ready_s == {"client": 0.5}
-    lab.programs["client"] = lab.programs["subject"]
-    assert links(lab, "client").ready_s == {}
-
-
 def test_what_is_there_already_is_left_alone() -> None:
     """Shaping takes time, and empties queues: two arms over one network must not pay for it in between."""
     lab = FakeLab()
