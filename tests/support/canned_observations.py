@@ -18,6 +18,7 @@ from tuneproof.lab.load.one_by_one import ProtocolObservation
 from tuneproof.lab.load.slow_readers import MemoryObservation
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.load.start_up import StartUpObservation
+from tuneproof.lab.load.steered_load import SteeredObservation
 from tuneproof.proof.scenario.claims import Claim
 
 _Obs = TypeVar("_Obs", bound=Observation)
@@ -58,6 +59,7 @@ HTTP: Final = HttpObservation(
     worker_cpu_us_per_request=40.0,
     worker_cpu_share=0.8,
 )
+STEERED: Final = SteeredObservation(**vars(HTTP), steered_to_others_share=0.0)
 ACCEPT: Final = AcceptObservation(**asdict(HTTP), empty_accepts_per_request=0.0)
 HELD: Final = HeldObservation(
     **_ANY,

@@ -9,6 +9,7 @@ from tests.support.canned_observations import (
     HTTP,
     MEMORY,
     STALL,
+    STEERED,
     STORM,
     Block,
     costs,
@@ -135,6 +136,7 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
         [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
     ),
     (QUALITY, "slow_client_worsens_stall", [takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
+    *twins(STEERING, "twins_answer_as_many", rates),
     # Expected to hold: identical twins are the same.
     *twins(KEEPALIVE, "twins_are_as_fast", costs),
     *twins(KEEPALIVE, "twins_answer_as_many", rates),
@@ -203,6 +205,12 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
         "recipe_ends_slow_connects",
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],
+    ),
+    (
+        STEERING,
+        "steering_moves_softirqs",
+        [per_arm(STEERED, steered_to_others_share=shares) for shares in ((0.26, 0.0), (0.5, 0.2))],
+        [per_arm(STEERED, steered_to_others_share=shares) for shares in ((0.24, 0.0), (0.5, 0.3), (0.0, 0.0))],
     ),
     (STEERING, "second_cpu_for_softirqs_helps", [rates(1000, 1110)], [rates(1000, 1090), rates(1000, 1000)]),
     (

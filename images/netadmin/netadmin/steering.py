@@ -3,13 +3,16 @@
 See https://docs.kernel.org/networking/scaling.html. Without it that is the CPU which the packet arrived on.
 """
 
+import os
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from .links import ROLE_LINK
 
-QUEUES: Final = Path("/sys/class/net") / ROLE_LINK / "queues"
+_SYS: Final = Path("/sys")
+_OWN_SYS: Final = Path("/run/own-sys")
 _GROUP_BITS: Final = 32
 
 
@@ -28,17 +31,39 @@ def cpus_of_mask(mask: str) -> list[int]:
     return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
 
 
-def steer_receive(cpus: Iterable[int], *, queues: Path = QUEUES) -> dict[str, tuple[int, ...]]:
+def writable_sys() -> Path:
+    """Return a sysfs that shows this network namespace's links and can be written: a fresh one, mounted once.
+
+    The engine's own is read only. A mount needs CAP_SYS_ADMIN; it is seen in this container alone, and the host's links
+    do not change.
+
+    Raises OSError: it cannot be mounted.
+    """
+    if os.access(_SYS, os.W_OK) and not os.statvfs(_SYS).f_flag & os.ST_RDONLY:
+        return _SYS
+    if not (_OWN_SYS / "class").exists():
+        _OWN_SYS.mkdir(parents=True, exist_ok=True)
+        # The engine's mount made the file system read only as well, which the second one shares.
+        for options in ((), ("-o", "remount,rw")):
+            command = ["mount", "-t", "sysfs", *options, "sysfs", str(_OWN_SYS)]
+            mounted = subprocess.run(command, check=False, capture_output=True, text=True)
+            if mounted.returncode:
+                raise OSError(f"/sys is read only, and no other can be mounted: {mounted.stderr.strip()}")
+    return _OWN_SYS
+
+
+def steer_receive(cpus: Iterable[int], *, queues: Path | None = None) -> dict[str, tuple[int, ...]]:
     """Steer what every receive queue of the role's link receives to these CPUs; return what was read back, by queue.
 
-    None switches steering off.
+    None switches steering off. ``queues`` is the folder of the queues; the link's unless given.
 
-    Raises OSError: the link has no queue here, or they cannot be changed: a container's /sys is often read only.
+    Raises OSError: the link has no queue here, or they cannot be changed.
     Raises RuntimeError: the kernel made something else of it.
     """
-    files = sorted(queues.glob("rx-*/rps_cpus"))
+    folder = queues or writable_sys() / "class/net" / ROLE_LINK / "queues"
+    files = sorted(folder.glob("rx-*/rps_cpus"))
     if not files:
-        raise OSError(f"{queues} has no receive queue with rps_cpus")
+        raise OSError(f"{folder} has no receive queue with rps_cpus")
     for file in files:
         try:
             file.write_text(f"{cpu_mask(cpus)}\n", encoding="ascii")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_a_claim_comes_out_both_ways(claim: Claim[HttpObservation]) -> None:
 
 def test_large_machines_are_needed_for_advice_about_them() -> None:
     """With fewer CPUs than eight for nginx, claims are unsupported; nobody here knows how they come out."""
-    claims = [*many_cpus.CLAIMS, softirq_steering.scenario(TEN).claim("many_cpus_for_softirqs_help")]
+    claims: list[Claim[Any]] = [*many_cpus.CLAIMS, softirq_steering.scenario(TEN).claim("many_cpus_for_softirqs_help")]
     assert {(claim.subject_cpus, claim.expected) for claim in claims} == {(MANY_CPUS, None)}
     assert MANY_CPUS == 8
 
@@ -100,6 +101,7 @@ def test_softirqs_are_steered_to_every_cpu_of_nginx() -> None:
     assert steered == {
         "cpus-0": (0,),
         "cpus-0-1": (0, 1),
+        "cpus-0-twin": (0,),
         "many-workers-one-cpu": (0,),
         "many-workers-all-cpus": CPUS,
     }

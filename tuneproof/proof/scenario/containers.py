@@ -52,7 +52,8 @@ def container_specs(
         for item in subjects
     ]
     beside = [*(item.name for item in subjects), *[name for name in scenario.beside if name not in shaped]]
-    companions = [companion_spec(name, image=images.netadmin, cpuset=others) for name in beside]
+    granted = (scenario.grant.upper(),) if scenario.grant else ()
+    companions = [companion_spec(name, image=images.netadmin, cpuset=others, granted=granted) for name in beside]
     local = [
         local_standin(item.name, item.own, image=images.backend, cpuset=others)
         for item in subjects

@@ -60,6 +60,15 @@ def test_the_record_has_what_was_read_back_and_what_each_cpu_did(fake: FakeStage
     )
 
 
+def test_what_was_handed_to_other_cpus_is_a_share_of_all_that_was_steered(fake: FakeStage) -> None:
+    """Counted by the kernel, for each CPU that was given packets; nothing steered is none."""
+    first, later = fake.counters[0], fake.counters[-1]
+    fake.counters[0] = replace(first, softnet=tuple(replace(cpu, steered=10) for cpu in first.softnet))
+    steered = zip(later.softnet, (70, 50), strict=True)
+    fake.counters[-1] = replace(later, softnet=tuple(replace(cpu, steered=count) for cpu, count in steered))
+    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).steered_to_others_share == 0.4
+
+
 def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
     """The generator is asked for the same, and the observation has the same figures."""
     plain = FakeStage()
@@ -67,7 +76,9 @@ def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = PLAIN.run(plain.stage, label="a-b1")
     assert fake.asked == plain.asked
-    assert LOAD.observe(recorded) == PLAIN.observe(wanted)
+    observed = vars(LOAD.observe(recorded))
+    assert observed.pop("steered_to_others_share") == 0
+    assert observed == vars(PLAIN.observe(wanted))
     steered = SteeredRecord(**vars(wanted.record), rps_cpus=recorded.record.rps_cpus, softnet=recorded.record.softnet)
     assert recorded == wanted.with_record(steered)
 
