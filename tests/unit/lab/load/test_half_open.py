@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.fake_stage import ADDRESS, PORT, FakeStage, about, counters, sockets
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sockets
 from tuneproof.errors import LabError
 from tuneproof.lab.load import half_open, waiting
 from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
@@ -24,7 +24,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
     """Nothing but SYNs is between the counters; what they left is looked at afterwards."""
     recorded = HalfOpen(syns=800).run(fake.stage, label="a-b1")
-    assert fake.did == ["sockets", "counters", "half_open", *["counters"] * 2, "sockets", "counters", "sockets"]
+    assert fake.did == ["sockets", "counters", "half_open", "counters", "sockets"]
     assert fake.bursts == [("client", ADDRESS, PORT, 800)]
     assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "whoever reads the record can find them"
 
@@ -34,21 +34,13 @@ def test_every_figure_of_a_burst_is_computed(fake: FakeStage) -> None:
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")) == HalfOpenObservation(
         steal_pct=0.0,
-        measuring_s=about(0.3),
+        measuring_s=0.25,
         syns=800,
         dropped_share=0.5,
         overflowed_share=0.25,
         cookies_share=0.1,
         half_open=160,
     )
-
-
-def test_a_burst_is_over_when_the_listener_has_stopped_counting(fake: FakeStage) -> None:
-    """A slow host takes its time for what was sent."""
-    coming = [counters(TcpExt__ListenDrops=drops, TcpExt__SyncookiesSent=180) for drops in (150, 300, 300)]
-    fake.counters = [counters(), *coming, counters(TcpExt__ListenDrops=900)]
-    fake.sockets = [sockets(), sockets(SYN_RECV=160)]
-    assert HalfOpen(syns=800).run(fake.stage, label="a-b1").record.counters["TcpExt.ListenDrops"] == 200
 
 
 def test_a_burst_waits_until_the_last_one_is_gone(fake: FakeStage) -> None:
