@@ -85,34 +85,34 @@ class WorkerLoop:
         return tuple(each for each in self.long if not parts(each).keys().isdisjoint(reasons))
 
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
-        """Return the share of random moments from which a new event waits as long for these reasons alone."""
+        """Return the share of random moments from which a new event waits as long for these reasons alone.
+
+        What the worker itself does is measured in the time that it was given: on a machine that is short of CPU it has
+        less time to stall in, and would stall as much.
+        """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
         )
-        return late_s / self.watched_s if self.watched_s else 0.0
+        taken_s = sum(each.waited_s + each.stopped_s for each in self.long)
+        given_s = self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else self.watched_s - taken_s
+        return min(1.0, late_s / given_s) if given_s > 0 else 0.0
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:
-        """Say on what these iterations spent their time, the largest part first, in at most five parts."""
+        """Say on what these iterations spent the time that was their own, the largest part first, in five parts."""
         # Of several iterations' calls, those of one in so many may have been timed: these stand for all.
         timed = [each for each in iterations if each.called_s is not None]
-        iterations = timed or iterations
-        total_s = sum(each.took_s for each in iterations)
-        if not total_s:
+        own_s = sum(each.took_s - each.waited_s - each.stopped_s for each in timed or iterations)
+        if own_s <= 0:
             return ""
-        found = [
-            (sum(each.waited_s for each in iterations), "waiting for a CPU"),
-            (sum(each.stopped_s for each in iterations), "stopped by a signal"),
-        ]
+        found = [(sum(each.blocked_s for each in iterations), "blocked in system calls")]
         if timed:
-            called_s = sum(each.called_s or 0.0 for each in iterations)
-            found.append((sum(each.computed_s or 0.0 for each in iterations), "in user space"))
+            called_s = sum(each.called_s or 0.0 for each in timed)
             noted_s = sum(call.took_s for call in self.calls) or 1.0
+            found = [(sum(each.computed_s or 0.0 for each in timed), "in user space")]
             for call in self.calls:
                 moved = f" {size(call.moved_bytes / len(self.timed))} each" if call.moved_bytes else ""
                 found.append((called_s * call.took_s / noted_s, f"in {call.name}{moved}{on(call.on)}"))
-        else:
-            found.append((sum(each.blocked_s for each in iterations), "blocked in system calls"))
-        told = [(part_s / total_s, what) for part_s, what in sorted(found, reverse=True)]
+        told = [(part_s / own_s, what) for part_s, what in sorted(found, reverse=True)]
         return ", ".join(f"{share(round(part, 2))} {what}" for part, what in told[:5] if part >= _TOLD_SHARE)
 
 

@@ -101,13 +101,14 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
     # Where the calls of some iterations were timed, these speak for all.
     main = max(times, key=lambda why: (why is not Reason.UNTIMED, times[why]))
     long = loop.of(*reasons)
+    spent = "" if main is Reason.STARVED else f" Its own time: {loop.spent(long)}."
     yield LoopSign(
         worker=loop.worker,
         reason=main,
         verdict=CauseVerdict.FOUND if is_found else CauseVerdict.RARE,
         text=f"Worker {loop.worker} {what} ({main}): {count(len(long), 'iteration')} of {seconds(LONG_S)} or longer in "
         f"{seconds(loop.watched_s)}, the longest {seconds(longest_s)} for this alone; {share(round(late, 3))} of new "
-        f"events wait {seconds(LONG_S)} or longer. {loop.spent(long)}.",
+        f"events wait {seconds(LONG_S)} or longer.{spent}",
     )
 
 

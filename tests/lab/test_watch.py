@@ -1,0 +1,328 @@
+"""``watch`` on the lab's own stall and beside it: what it names, on which worker, what it costs, what it leaves behind.
+
+What is slow here are the series behind the figures of docs/watch.md.
+"""
+
+import ctypes
+import os
+import platform
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fixtures.engine import BuiltImages, PlaceCpus
+from tests.lab.children import wait_until
+from tests.lab.test_turns import idle, started
+from tests.support.places import CHECKOUT
+from tuneproof.errors import CannotRunHereError
+from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.diagnosis.signs.event_loops import LoopSign, signs
+from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond
+from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, summarise
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.stage import CLIENT, Stage
+from tuneproof.lab.load.stall_load import StallLoad, run_trial
+from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.watch import plan as watch_plan
+from tuneproof.watch.diagnosis import diagnosis, table
+from tuneproof.watch.program import ARCHITECTURES
+from tuneproof.watch.tracer import check_host
+from tuneproof.watch.watching import Watching
+from tuneproof.watch.workers import find
+
+pytestmark = [pytest.mark.engine, pytest.mark.timing]
+
+STALL: Final = StallLoad(bulk_per_worker=(4, 0), settle_s=0.5, measure_s=9, place_timeout_s=10)
+CONFIG: Final = SubjectConfig(upstream="backend:8000", access_log=False)
+LATE_IN_S: Final = 5.0
+_BPF_PROG_GET_NEXT_ID: Final = 11
+_BPF_MAP_GET_NEXT_ID: Final = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """What watching came to."""
+
+    loops: tuple[WorkerLoop, ...]
+    told: tuple[str, ...]
+    cost_share: float | None
+
+    @property
+    def found(self) -> dict[int, set[Reason]]:
+        """By worker, what was found; what is rare is left out."""
+        made: dict[int, set[Reason]] = {}
+        for sign in self.signs:
+            if sign.verdict is CauseVerdict.FOUND:
+                made.setdefault(sign.worker, set()).add(sign.reason)
+        return made
+
+    @property
+    def text(self) -> str:
+        """What a person would have read."""
+        return "\n".join(("", *table(self.loops), *diagnosis(self.loops), *self.told))
+
+    @property
+    def signs(self) -> tuple[LoopSign, ...]:
+        """All that is said."""
+        return tuple(signs(self.loops))
+
+
+def watched(of: Stage, lasts_s: float, during: Callable[[], object] = lambda: None) -> Watched:
+    """Watch the subject while something is done; it begins when the program runs."""
+    watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s)
+    seconds: list[LoopSecond] = []
+    with ThreadPoolExecutor(1) as pool:
+        doing = None
+        for made in watching.run():
+            doing = doing or pool.submit(during)
+            seconds += made
+        if doing is not None:
+            doing.result()
+    loops = summarise(LoopRecording(began="", seconds=tuple(seconds)))
+    return Watched(loops=loops, told=watching.told(), cost_share=watching.cost_share)
+
+
+@contextmanager
+def loaded(of: Stage, plan: StallLoad = STALL) -> Iterator[None]:
+    """Have a load run, and wait for its end."""
+    with ThreadPoolExecutor(1) as pool:
+        load = pool.submit(run_trial, of.programs.loadgen, plan, address=of.address, port=of.port, label="watch")
+        # Connections are placed and receive buffers grow first.
+        time.sleep(2 * plan.settle_s)
+        yield
+        load.result()
+
+
+def pids(of: Stage) -> tuple[int, ...]:
+    """The workers' process ids on the host, in the order of those in the container."""
+    found = find(of.subject.id)
+
+    def inside(pid: int) -> int:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        return int(next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1])
+
+    return tuple(sorted((each.pid for each in found), key=inside))
+
+
+@pytest.fixture(scope="module")
+def stage(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str) -> Iterator[Stage]:
+    """A subject with two workers and the recorder inside."""
+    try:
+        check_host()
+    except CannotRunHereError as error:
+        pytest.skip(str(error))
+    own = Subject(name="subject", config=CONFIG, records_turns=True)
+    with started(place_cpus(()), lab_session, images, nginx, own) as (_, stage):
+        yield stage
+
+
+def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
+    """Load the subject with small requests; return requests per second."""
+    url = f"http://{of.address}:{of.port}{STATIC_PATH}"
+    said = of.lab[CLIENT].run(["wrk", "-t1", f"-c{connections}", f"-d{lasts_s}", url]).decode()
+    return float(next(line for line in said.splitlines() if line.startswith("Requests/sec:")).split()[1])
+
+
+def stall_is_named(of: Stage) -> Watched:
+    """The loaded worker stalls in reading and writing, the other one does not; told in five seconds."""
+    with loaded(of):
+        seen = watched(of, LATE_IN_S)
+    loaded_pid, other_pid = pids(of)
+    assert Reason.CALLS in seen.found.get(loaded_pid, set()), seen.text
+    assert seen.found.get(other_pid, set()) <= {Reason.STARVED}, seen.text
+    (sign,) = (sign for sign in seen.signs if sign.worker == loaded_pid and sign.reason is Reason.CALLS)
+    assert "readv" in sign.text
+    assert ":8000" in sign.text, "the upstream is named"
+    return seen
+
+
+def nothing_is_found(of: Stage) -> Watched:
+    """Under full load with small requests."""
+    seen = watched(of, LATE_IN_S, partial(wrk, of, connections=50, lasts_s=7))
+    assert {
+        pid: reasons - {Reason.STARVED} for pid, reasons in seen.found.items() if reasons - {Reason.STARVED}
+    } == {}, seen.text
+    assert sum(loop.iterations for loop in seen.loops) > 20
+    return seen
+
+
+def test_the_stalled_worker_is_named(stage: Stage) -> None:
+    """Within five seconds, with the upstream that it reads from."""
+    stall_is_named(stage)
+
+
+def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
+    """Full load is no stall. On a machine that is short of CPU that is said, and nothing else."""
+    nothing_is_found(stage)
+
+
+def test_bytes_per_iteration_are_those_of_the_recorder(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one inside nginx counts every call; from an idle moment to an idle moment both have seen the same."""
+    monkeypatch.setattr(watch_plan, "MOST_COST_SHARE", 1.0)
+    monkeypatch.setattr(watch_plan.Plan, "timed", 1)
+    before, _ = idle(stage)
+    after = {}
+
+    def load() -> None:
+        with loaded(stage, replace(STALL, measure_s=3)):
+            pass
+        after.update(idle(stage)[0])
+
+    seen = watched(stage, 8, load)
+    grown = [record.since(old) for record, old in zip(after.values(), before.values(), strict=True)]
+    loops = {loop.worker: loop for loop in seen.loops}
+    loop, counters = loops[pids(stage)[0]], grown[0].counters
+    assert loop.read_per_iteration_bytes == pytest.approx(counters["read_bytes"] / counters["turns"], rel=0.02)
+    assert loop.written_per_iteration_bytes == pytest.approx(
+        (counters["write_bytes"] + counters["file_write_bytes"]) / counters["turns"], rel=0.02
+    )
+
+
+@pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
+def test_a_stopped_worker_is_told_as_not_running(stage: Stage, stopped_ms: int) -> None:
+    """And as no stall, on the right worker, for as long as it was stopped."""
+    pid = pids(stage)[1]
+
+    really: list[float] = []
+
+    def stop() -> None:
+        os.kill(pid, signal.SIGSTOP)
+        began_s = time.monotonic()
+        time.sleep(stopped_ms / 1000)
+        os.kill(pid, signal.SIGCONT)
+        really.append(time.monotonic() - began_s)
+
+    seen = watched(stage, 3, stop)
+    assert Reason.STOPPED in seen.found[pid], seen.text
+    assert seen.found[pid] <= {Reason.STOPPED, Reason.STARVED}
+    (loop,) = (loop for loop in seen.loops if loop.worker == pid)
+    assert sum(each.stopped_s for each in loop.long) == pytest.approx(really[0], rel=0.1, abs=0.005)
+
+
+def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:
+    """Neither bpftrace nor a program nor a map, at whatever moment."""
+    killed(stage, times=3)
+
+
+def killed(of: Stage, *, times: int) -> None:
+    """Kill it at random moments of its first five seconds, and wait for everything to be gone."""
+    random.seed(41)
+    pid = find(of.subject.id)[0].pid
+    before = left()
+    for _ in range(times):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
+        )
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(random.uniform(0.1, 5))  # noqa: S311 - moments, not secrets
+        assert child.poll() is None, "it ended by itself"
+        child.kill()
+        child.wait()
+        wait_until(lambda: left() <= before, within_s=10)
+
+
+def left() -> set[tuple[str, int]]:
+    """What of bpftrace is in the kernel: processes, and all programs and maps, by number."""
+    found = {
+        ("process", int(entry.name))
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdecimal() and _read(entry / "comm").strip() == "bpftrace"
+    }
+    for what, command in (("program", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
+        attributes = (ctypes.c_uint32 * 3)(0)
+        here = ARCHITECTURES[platform.machine()]
+        while ctypes.CDLL(None).syscall(here.bpf, command, ctypes.byref(attributes), 12) == 0:
+            found.add((what, attributes[1]))
+            attributes[0] = attributes[1]
+    return found
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def from_outside(of: Stage) -> str:
+    """The report of thirty seconds by URL."""
+    url = f"http://{of.address}:{of.port}{STATIC_PATH}"
+    return subprocess.run(
+        [sys.executable, "-m", "tuneproof.cli", "watch", url], capture_output=True, text=True, check=True, cwd=CHECKOUT
+    ).stdout
+
+
+@pytest.mark.slow
+def test_series_stalls_are_named_in_20_of_20(stage: Stage) -> None:
+    """Each within five seconds."""
+    for _ in range(20):
+        stall_is_named(stage)
+
+
+@pytest.mark.slow
+def test_series_nothing_is_found_in_20_of_20(stage: Stage) -> None:
+    """Under full load."""
+    for _ in range(20):
+        nothing_is_found(stage)
+
+
+@pytest.mark.slow
+def test_series_by_url_the_stall_is_found_in_18_of_20(stage: Stage) -> None:
+    """In thirty seconds each."""
+    told = []
+    for _ in range(20):
+        with loaded(stage, replace(STALL, measure_s=35)):
+            told.append("Found:" in from_outside(stage))
+    assert sum(told) >= 18, told
+
+
+@pytest.mark.slow
+def test_series_by_url_nothing_is_found_in_20_of_20(stage: Stage) -> None:
+    """On an idle server; run it beside a noisy neighbour as well."""
+    told = [from_outside(stage) for _ in range(20)]
+    assert [each for each in told if "No problem found" not in each] == []
+
+
+@pytest.mark.slow
+def test_series_a_killed_watch_leaves_nothing_50_times(stage: Stage) -> None:
+    """At random moments."""
+    killed(stage, times=50)
+
+
+@pytest.mark.slow
+def test_series_what_watching_costs(stage: Stage, record_testsuite_property: Callable[[str, object], None]) -> None:
+    """With and without it in turn, ten times: requests per second, and the kernel's own account."""
+    ratios: list[float] = []
+    costs: list[float] = []
+    rates: list[float] = []
+    answered: list[float] = []
+
+    def load() -> None:
+        answered.append(wrk(stage, connections=4, lasts_s=6))
+
+    for _ in range(10):
+        without = wrk(stage, connections=4, lasts_s=6)
+        seen = watched(stage, 8, load)
+        ratios.append(answered[-1] / without)
+        rates.append(sum(loop.iterations for loop in seen.loops) / 6)
+        costs.append(seen.cost_share or 0.0)
+        record_testsuite_property("pair", f"{without:.0f} {answered[-1]:.0f} {rates[-1]:.0f} {costs[-1]:.4f}")
+    sys.stderr.write(
+        f"requests/s, with watching / without: {statistics.median(ratios):.3f} ({min(ratios):.3f} to "
+        f"{max(ratios):.3f}); {statistics.median(rates):.0f} iterations/s; cost {statistics.median(costs):.4f}, at most "
+        f"{max(costs):.4f} of a CPU per worker\n"
+    )
+    assert statistics.median(costs) <= watch_plan.MOST_COST_SHARE * 1.5
