@@ -23,8 +23,9 @@ from typing import Final
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
+from images.netadmin.netadmin import turns
 from tests.lab.children import wait_until
-from tests.lab.test_turns import idle, started
+from tests.lab.test_turns import started
 from tests.support.places import CHECKOUT
 from tuneproof.errors import CannotRunHereError
 from tuneproof.explain.diagnosis.findings import CauseVerdict
@@ -38,6 +39,7 @@ from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.watch import plan as watch_plan
 from tuneproof.watch.diagnosis import diagnosis, table
+from tuneproof.watch.plan import Plan
 from tuneproof.watch.program import ARCHITECTURES
 from tuneproof.watch.tracer import check_host
 from tuneproof.watch.watching import Watching
@@ -80,9 +82,11 @@ class Watched:
         return tuple(signs(self.loops))
 
 
-def watched(of: Stage, lasts_s: float, during: Callable[[], object] = lambda: None) -> Watched:
+def watched(
+    of: Stage, lasts_s: float, during: Callable[[], object] = lambda: None, *, plan: Plan | None = None
+) -> Watched:
     """Watch the subject while something is done; it begins when the program runs."""
-    watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s)
+    watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, plan=plan or Plan())
     seconds: list[LoopSecond] = []
     with ThreadPoolExecutor(1) as pool:
         doing = None
@@ -169,19 +173,34 @@ def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
     nothing_is_found(stage)
 
 
+def recorded(of: Stage) -> dict[int, turns.Record]:
+    """What the recorder inside each worker counted, at a moment in which none of them is busy."""
+    known: dict[int, turns.Record] = {}
+    while True:
+        time.sleep(0.3)
+        before, known = (
+            known,
+            {
+                worker.pid: turns.parse(of.subject.run(["cat", f"/{turns.FOLDER}/tuneproof-turns.{worker.pid}"]))
+                for worker in of.observer.workers()
+            },
+        )
+        if known == before:
+            return known
+
+
 def test_bytes_per_iteration_are_those_of_the_recorder(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one inside nginx counts every call; from an idle moment to an idle moment both have seen the same."""
     monkeypatch.setattr(watch_plan, "MOST_COST_SHARE", 1.0)
-    monkeypatch.setattr(watch_plan.Plan, "timed", 1)
-    before, _ = idle(stage)
+    before = recorded(stage)
     after = {}
 
     def load() -> None:
         with loaded(stage, replace(STALL, measure_s=3)):
             pass
-        after.update(idle(stage)[0])
+        after.update(recorded(stage))
 
-    seen = watched(stage, 8, load)
+    seen = watched(stage, 8, load, plan=Plan(timed=1))
     grown = [record.since(old) for record, old in zip(after.values(), before.values(), strict=True)]
     loops = {loop.worker: loop for loop in seen.loops}
     loop, counters = loops[pids(stage)[0]], grown[0].counters
@@ -209,7 +228,9 @@ def test_a_stopped_worker_is_told_as_not_running(stage: Stage, stopped_ms: int) 
     assert Reason.STOPPED in seen.found[pid], seen.text
     assert seen.found[pid] <= {Reason.STOPPED, Reason.STARVED}
     (loop,) = (loop for loop in seen.loops if loop.worker == pid)
-    assert sum(each.stopped_s for each in loop.long) == pytest.approx(really[0], rel=0.1, abs=0.005)
+    stopped_s = sum(each.stopped_s for each in loop.long)
+    # The worker may get the signal late; and after SIGCONT it waits for a CPU, which counts as its stop.
+    assert 0.8 * really[0] - 0.002 <= stopped_s <= really[0] + 0.2
 
 
 def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:
@@ -322,7 +343,7 @@ def test_series_what_watching_costs(stage: Stage, record_testsuite_property: Cal
         record_testsuite_property("pair", f"{without:.0f} {answered[-1]:.0f} {rates[-1]:.0f} {costs[-1]:.4f}")
     sys.stderr.write(
         f"requests/s, with watching / without: {statistics.median(ratios):.3f} ({min(ratios):.3f} to "
-        f"{max(ratios):.3f}); {statistics.median(rates):.0f} iterations/s; cost {statistics.median(costs):.4f}, at most "
-        f"{max(costs):.4f} of a CPU per worker\n"
+        f"{max(ratios):.3f}); {statistics.median(rates):.0f} iterations/s; cost {statistics.median(costs):.4f}, at "
+        f"most {max(costs):.4f} of a CPU per worker\n"
     )
     assert statistics.median(costs) <= watch_plan.MOST_COST_SHARE * 1.5

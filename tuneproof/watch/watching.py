@@ -38,7 +38,7 @@ class Watching:
     cost_share: float | None = None  # the largest share of a CPU per worker so far; None where it is not known
     cost_everywhere: float = 0.0  # the largest share of a CPU in all processes together
     origin_ns: int = field(default_factory=time.monotonic_ns)
-    _plan: Plan = field(default_factory=Plan)
+    plan: Plan = field(default_factory=Plan)
     _running: _Run | None = None
     _coming: _Run | None = None
     _lost: int = 0
@@ -55,7 +55,7 @@ class Watching:
             TuneproofError: It cannot be done here, or there is no worker (any more).
         """
         check_host()
-        self._plan.workers = self.find()
+        self.plan.workers = self.find()
         self._coming = self._start()
         ends_s = None
         try:
@@ -94,22 +94,22 @@ class Watching:
     def _start(self) -> _Run:
         """Start a program for the plan as it is; it takes a second or more until it runs."""
         here = architecture()
-        workers = self._plan.workers
+        workers = self.plan.workers
         return _Run(
             tracer=Tracer(
                 program(
                     here,
                     watched=[each.pid for each in workers],
-                    detailed=self._plan.detailed,
-                    every=self._plan.every,
-                    timed=self._plan.timed,
+                    detailed=self.plan.detailed,
+                    every=self.plan.every,
+                    timed=self.plan.timed,
                 )
             ),
             collector=Collector(
                 names={each.pid: each.name for each in workers},
-                detailed=self._plan.detailed,
-                every=self._plan.every,
-                timed=self._plan.timed,
+                detailed=self.plan.detailed,
+                every=self.plan.every,
+                timed=self.plan.timed,
                 here=here,
                 targets=targets,
                 run_times=run_times,
@@ -135,11 +135,11 @@ class Watching:
         changed = self._look_for_workers()
         if (cost_share := self._account()) is not None:
             self.cost_share = max(cost_share, self.cost_share or 0.0)
-            if self._plan.adapt(rates, cost_share):
+            if self.plan.adapt(rates, cost_share):
                 changed = True
                 self.notes.append(
                     f"{self._at()}: watching cost {share(round(cost_share, 4))} of a CPU per worker; from here on "
-                    f"{self._plan.told}"
+                    f"{self.plan.told}"
                 )
         if changed:
             if self._coming is not None:
@@ -149,12 +149,12 @@ class Watching:
     def _look_for_workers(self) -> bool:
         """Take in which workers there are now, and tell whether they are others than before."""
         workers = self.find()
-        known = self._plan.workers
+        known = self.plan.workers
         self.notes += [f"{self._at()}: worker {each.pid} of {each.name} ended" for each in known if each not in workers]
         self.notes += [
             f"{self._at()}: worker {each.pid} of {each.name} is new" for each in workers if each not in known
         ]
-        self._plan.workers = workers
+        self.plan.workers = workers
         return workers != known
 
     def _account(self) -> float | None:
@@ -173,9 +173,9 @@ class Watching:
             self._accounting = None
             if not any(number for _, number in runs):
                 return None
-            everywhere_ns, in_workers_ns = costs(runs, own_calls=own_calls, times_calls=bool(self._plan.detailed))
+            everywhere_ns, in_workers_ns = costs(runs, own_calls=own_calls, times_calls=bool(self.plan.detailed))
             self.cost_everywhere = max(self.cost_everywhere, everywhere_ns / passed_ns)
-            return in_workers_ns / passed_ns / len(self._plan.workers)
+            return in_workers_ns / passed_ns / len(self.plan.workers)
         if self._turn % _ACCOUNT_EVERY == 1:
             self._accounting = Accounting(architecture())
             self._runs = self._running.tracer.runs()

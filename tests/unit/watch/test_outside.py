@@ -1,0 +1,149 @@
+"""From outside: which connections are late together, and a server that is asked for real."""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.watch import outside
+from tuneproof.watch.outside import CONNECTIONS, RATE_HZ, report, split, watch_url
+
+PROMPT_S = 0.0004
+
+
+def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
+    """Connections with 90 answers each, of which such shares are 20 ms late, by chance."""
+    chance = random.Random(seed)  # noqa: S311 - the same numbers each time
+    return [
+        [PROMPT_S + (0.02 if chance.random() < late else 0.0) for _ in range(outside.ROUND_REQUESTS)]
+        for late in late_shares
+    ]
+
+
+@pytest.mark.parametrize("late", [1, 5, 6, 11])
+def test_the_late_connections_are_parted_from_the_others(late: int) -> None:
+    """However many of the twelve the stalled worker has."""
+    parted = split(a_round(*[0.6] * late, *[0.02] * (CONNECTIONS - late)), PROMPT_S)
+    assert parted.late_connections == late
+    assert len(parted.late) == late * outside.ROUND_REQUESTS
+
+
+@pytest.mark.parametrize("everywhere", [0.0, 0.05, 0.2, 0.3, 0.6])
+def test_what_all_connections_share_parts_none(everywhere: float) -> None:
+    """A noisy machine makes every connection late as often; in a thousand rounds at most a few stand apart."""
+    parted = [
+        split(a_round(*[everywhere] * CONNECTIONS, seed=seed), PROMPT_S).late_connections > 0 for seed in range(300)
+    ]
+    assert sum(parted) <= 10
+
+
+def test_a_stall_is_told_with_both_groups() -> None:
+    """And a single round by chance is none."""
+    stalled, healthy = a_round(*[0.6] * 5, *[0.02] * 7), a_round(*[0.02] * 12)
+    told = list(report([stalled] * 4 + [healthy], {}))
+    assert told[1] == (
+        "Found: the event loop of one worker, or of some, stalls: in 4 of 5 rounds 20 connections were late while "
+        "others were not."
+    )
+    assert told[2] == "  late:   p50 20.4 ms, p99 20.4 ms, longest 20.4 ms"
+    assert list(report([stalled] + [healthy] * 4, {}))[1].startswith("No problem found")
+
+
+def test_every_connection_late_is_possibly_a_stall_of_all_workers() -> None:
+    """From outside a slow path, a slow machine and stalled workers are the same."""
+    told = list(report([a_round(*[0.8] * CONNECTIONS)] * 3, {"refused": 2}))
+    assert told[1] == "2 connections failed: refused."
+    assert told[2].startswith("Possible: all workers stall, or the machine or the path is slow")
+
+
+def test_too_few_answers_part_nothing() -> None:
+    """A run of a fraction of a second says so."""
+    assert list(report([[[PROMPT_S] * 3] * CONNECTIONS], {}))[1] == "Too few answers to compare connections."
+
+
+class _Kept(BaseHTTPRequestHandler):
+    """Answers each HEAD at once, and keeps the connection."""
+
+    protocol_version = "HTTP/1.1"
+    asked: list[tuple[tuple[str, int], float]]
+
+    def do_HEAD(self) -> None:
+        self.asked.append((self.client_address, time.monotonic()))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def serving() -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
+    """A server; the address, and who asked when."""
+    asked: list[tuple[tuple[str, int], float]] = []
+    handler = type("Handler", (_Kept,), {"asked": asked})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/x", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_it_keeps_to_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most so many connections at a time, so many requests a second on each, and no more requests on one."""
+    monkeypatch.setattr(outside, "ROUND_REQUESTS", 10)
+    with serving() as (url, asked):
+        told = list(watch_url(url, lasts_s=1.2))
+    per_connection: dict[tuple[str, int], int] = {}
+    for client, _ in asked:
+        per_connection[client] = per_connection.get(client, 0) + 1
+    assert len(per_connection) > CONNECTIONS
+    assert max(per_connection.values()) <= 10
+    assert len(asked) <= 1.3 * RATE_HZ * CONNECTIONS + 2 * CONNECTIONS
+    assert told[0].startswith(f"{len(asked)} answers on 12 connections at a time")
+
+
+def test_where_nothing_listens_it_says_so() -> None:
+    """And what was wrong."""
+    with serving() as (url, _):
+        pass
+    with pytest.raises(BadInputError, match=r"Nothing answers: .*Connect call failed"):
+        list(watch_url(url, lasts_s=0.2))
+
+
+@pytest.mark.parametrize("url", ["http://", "http://127.0.0.1:x/", "http://no-such-host.invalid/"])
+def test_a_url_that_cannot_be_used_is_refused(url: str) -> None:
+    """Before anything is sent."""
+    with pytest.raises(BadInputError):
+        list(watch_url(url, lasts_s=0.2))
+
+
+def test_an_answer_that_closes_ends_the_connection_quietly() -> None:
+    """An HTTP/1.0 server, or one with keepalive_timeout 0: fewer answers, no failure."""
+
+    async def once() -> int:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        target = outside._Target.of(f"http://127.0.0.1:{port}/")
+        rounds, failures = await outside._measure(target, 0.3)
+        server.close()
+        assert not failures
+        return sum(len(answers) for each in rounds for answers in each)
+
+    assert asyncio.run(once()) >= CONNECTIONS

@@ -1,0 +1,130 @@
+"""Workers are found in /proc by their titles and parents, whatever the binary is called; and what a descriptor is."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.watch import targets, workers
+from tuneproof.watch.workers import Worker, find
+
+CONTAINER = "3f" * 32
+
+
+class Proc:
+    """A /proc of one's own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def add(self, pid: int, title: str, *, parent: int = 1, container: str = "", namespace: str = "pid:[1]") -> None:
+        """Add a process."""
+        folder = self.root / str(pid)
+        (folder / "ns").mkdir(parents=True)
+        (folder / "fd").mkdir()
+        (folder / "net").mkdir()
+        (folder / "cmdline").write_text(f"{title}\0\0")
+        (folder / "comm").write_text(f"{title.partition(':')[0]}\n")
+        # A name may hold brackets and blanks (proc_pid_stat(5)).
+        (folder / "stat").write_text(f"{pid} (a) b) S {parent} 1 1")
+        (folder / "cgroup").write_text(f"0::/system.slice/docker-{container}.scope\n" if container else "0::/\n")
+        (folder / "ns" / "pid").symlink_to(namespace)
+
+
+@pytest.fixture
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proc:
+    """An nginx with two workers and a cache manager, and an angie in a container."""
+    monkeypatch.setattr(workers, "PROC", tmp_path)
+    monkeypatch.setattr(targets, "PROC", tmp_path)
+    made = Proc(tmp_path)
+    made.add(10, "nginx: master process nginx -g daemon off;")
+    made.add(11, "nginx: worker process", parent=10)
+    made.add(12, "nginx: worker process is shutting down", parent=10)
+    made.add(13, "nginx: cache manager process", parent=10)
+    return made
+
+
+def add_angie(proc: Proc) -> None:
+    """Another master, in a container."""
+    proc.add(20, "angie: master process v1.7.0 #1", container=CONTAINER, namespace="pid:[2]")
+    proc.add(21, "angie: worker process #1", parent=20, container=CONTAINER, namespace="pid:[2]")
+
+
+def test_the_only_nginx_needs_no_name(proc: Proc) -> None:
+    """Its workers, also one that is shutting down; the cache manager has no clients."""
+    assert proc.root
+    assert find() == (Worker(pid=11, name="nginx"), Worker(pid=12, name="nginx"))
+
+
+def test_of_several_one_is_named_or_all_are_meant(proc: Proc) -> None:
+    """Each with its container's short id."""
+    add_angie(proc)
+    with pytest.raises(BadInputError, match=r"Several nginx run here: 10 \(nginx\), 20 \(3f3f3f3f3f3f\)"):
+        find()
+    assert [each.pid for each in find(every=True)] == [11, 12, 21]
+    assert find("20") == (Worker(pid=21, name="3f3f3f3f3f3f"),)
+
+
+def test_a_worker_or_any_other_process_may_be_named_itself(proc: Proc) -> None:
+    """Such as a master_process off."""
+    proc.add(30, "nginx")
+    assert find("11") == (Worker(pid=11, name="nginx"),)
+    assert find("30") == (Worker(pid=30, name="nginx"),)
+
+
+def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its first process tells the PID namespace; the workers in it are meant."""
+    add_angie(proc)
+    engine = tmp_path / "bin" / "docker"
+    engine.parent.mkdir()
+    engine.write_text('#!/bin/sh\n[ "$5" = shop ] && echo 20 || exit 1\n')
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{engine.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(workers, "_ENGINES", ("docker",))
+    assert find("shop") == (Worker(pid=21, name="shop"),)
+    with pytest.raises(BadInputError, match="no running container blog"):
+        find("blog")
+
+
+@pytest.mark.parametrize(("wanted", "said"), [("99", "no process 99"), ("13", "")])
+def test_what_is_not_there(proc: Proc, wanted: str, said: str) -> None:
+    """A process that has ended; one without children is watched as it is."""
+    assert proc.root
+    if said:
+        with pytest.raises(BadInputError, match=said):
+            find(wanted)
+    else:
+        assert find(wanted) == (Worker(pid=13, name="nginx"),)
+
+
+def test_without_any_nginx_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what may be the reason."""
+    monkeypatch.setattr(workers, "PROC", tmp_path)
+    with pytest.raises(BadInputError, match="No nginx was found"):
+        find()
+
+
+def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
+    """A socket on a port that is listened on is a client's; a closed descriptor is left out."""
+    folder = proc.root / "11"
+    for number, link in {3: "/var/cache/nginx/1", 4: "socket:[400]", 5: "socket:[500]", 6: "socket:[600]"}.items():
+        (folder / "fd" / str(number)).symlink_to(link)
+    (folder / "net" / "tcp").write_text(
+        "  sl  local_address rem_address   st\n"
+        "   0: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 300 1\n"
+        "   1: 0100007F:0050 0200000A:D431 01 00000000:00000000 00:00000000 00000000     0        0 400 1\n"
+        "   2: 0100007F:9C40 0300000A:1F40 01 00000000:00000000 00:00000000 00000000     0        0 500 1\n"
+    )
+    assert targets.targets(11, {3, 4, 5, 6, 7}) == {
+        3: "/var/cache/nginx/1",
+        4: "client 10.0.0.2:54321",
+        5: "upstream 10.0.0.3:8000",
+        6: "socket:[600]",
+    }
+
+
+def test_addresses_of_ipv6_and_mapped_ones() -> None:
+    """As people write them."""
+    assert targets.address("B80D0120000000000000000001000000:0050") == "[2001:db8::1]:80"
+    assert targets.address("0000000000000000FFFF00000300000A:1F40") == "10.0.0.3:8000"
