@@ -55,6 +55,7 @@ def claim_on(call: str) -> CountedClaim:
         arms=("library", "log"),
         count=Count(figure=call, what=f"{call} calls"),
         threshold=1.03,
+        why="calls that an instrument misses must be rarer than those that any line of a configuration saves",
         form=Form.SAME,
     )
 

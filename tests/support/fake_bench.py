@@ -144,6 +144,7 @@ def claim(
         "effect_name": "median lag, loaded ÷ idle",
         "scale": Scale.RATIO,
         "threshold": 5.0,
+        "why": "the article's figure",
         "control": control,
     }
     return Claim(**{**fields, **changes})

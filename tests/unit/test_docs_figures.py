@@ -13,6 +13,7 @@ from tools.docs.markers import Marker, markers, rewrite
 from tools.docs.recorded import recorded
 from tools.docs.tables import fill, scenarios_of
 from tuneproof.catalogue import every_advice
+from tuneproof.catalogue.registration import Registration
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.cells import Effect
 from tuneproof.report.results.documents import Results
@@ -20,6 +21,7 @@ from tuneproof.report.results.run_file import load
 
 PAGES = list(pages())
 MOST_PICTURE_BYTES = 250_000
+MOVED = "2026-11-21"
 # A comment at the beginning of a line makes the whole line HTML, in which Markdown is not read.
 INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|run): ", re.MULTILINE)
 
@@ -28,6 +30,14 @@ INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|run): ", re.MULTILINE)
 def committed() -> Results:
     """The results that the pages speak about."""
     return load(RESULTS)
+
+
+@pytest.fixture
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claims of invented runs stand since the day on which those were measured; one moved a day later."""
+    days = {"stall/stalls": "2026-11-20", "stall/rare": "2026-11-20", "drops/rare": "2026-11-20", "stall/moved": MOVED}
+    entries = {name: Registration(hash="", since=since) for name, since in days.items()}
+    monkeypatch.setattr("tools.docs.__main__.registered", lambda: entries)
 
 
 @pytest.fixture
@@ -203,6 +213,28 @@ def test_other_comments_are_left_alone() -> None:
     assert list(markers(text)) == [Marker(kind="run", wanted="all")]
 
 
+@pytest.mark.usefixtures("_registered")
+def test_what_was_measured_before_its_claim_stood_is_left_out(tmp_path: Path) -> None:
+    """It was measured for another claim; so is what the catalogue has no more."""
+    cells = (a_cell("stalls"), a_cell("moved"), a_cell("gone"))
+    before = written(tmp_path / "before", *cells)
+    after = written(tmp_path / "after", *cells, started=f"{MOVED}T00:00:01Z")
+    assert [cell.name for cell in combined([before]).cells] == ["stalls"]
+    assert [cell.name for cell in combined([after]).cells] == ["stalls", "moved"]
+
+
+def test_a_table_says_why_a_threshold_is_where_it_is_and_what_is_exploratory(tmp_path: Path) -> None:
+    """Claims that share a reason share a line."""
+    why = "ten times is an outage"
+    cells = (a_cell("a", why=why), a_cell("b", why=why, exploratory="chosen afterwards"), a_cell("c", why="another"))
+    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "run", *cells), where="page.md")
+    assert "- Threshold above 10×, `a`, `b`: ten times is an outage." in page  # noqa: RUF001
+    assert "- Threshold above 10×, `c`: another." in page  # noqa: RUF001
+    assert "| above 10× | **holds** (*exploratory*) |" in page  # noqa: RUF001
+    assert "- `b` is *exploratory*: chosen afterwards." in page
+
+
+@pytest.mark.usefixtures("_registered")
 def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     """So one scenario can be measured again, and the others stay."""
     first = written(tmp_path / "first", a_cell("stalls"), a_cell("rare", verdict="refuted"))
@@ -216,6 +248,7 @@ def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Pat
     assert combined([first]) == first
 
 
+@pytest.mark.usefixtures("_registered")
 def test_later_results_may_be_of_another_machine_and_seed(tmp_path: Path) -> None:
     """Each figure says whose it is, and the audit what measured each claim."""
     first = written(tmp_path / "first", a_cell("stalls"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tools.docs.cells import NOTHING, plain, run_line, verdict
+from tools.docs.cells import NOTHING, plain, run_line, threshold_notes, verdict
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import row
@@ -21,7 +21,7 @@ def version_table(results: Results, wanted: str) -> str:
         if not any(cell.scenario == name for cell in results.cells):
             raise KeyError(f"there is no scenario {name}")
     cells = [cell for name in names for cell in results.cells if cell.scenario == name]
-    return _table("claim", [(plain(of[0].claim), of) for of in _by_claim(cells)], results)
+    return _table("claim", [(plain(of[0].claim), of) for of in _by_claim(cells)], results, threshold_notes(cells))
 
 
 def line_table(results: Results, _wanted: str = "") -> str:
@@ -45,7 +45,7 @@ def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
     return [sorted(of, key=lambda cell: as_numbers(cell.nginx)) for of in claims.values()]
 
 
-def _table(head: str, rows: Sequence[tuple[str, list[Cell]]], results: Results) -> str:
+def _table(head: str, rows: Sequence[tuple[str, list[Cell]]], results: Results, notes: Sequence[str] = ()) -> str:
     versions = sorted({cell.nginx for _, of in rows for cell in of}, key=as_numbers)
     heads = [head, *[f"nginx {version}" for version in versions], "counted", "figure"]
     lines = [row(heads), row(["---"] * len(heads))]
@@ -56,4 +56,4 @@ def _table(head: str, rows: Sequence[tuple[str, list[Cell]]], results: Results) 
         name = plain(newest.effect.name) if newest.effect else NOTHING
         lines.append(row([said, *verdicts, name, measured(newest, nothing=NOTHING)]))
     shown = {cell.id for _, of in rows for cell in of}
-    return "\n".join([*lines, "", run_line(results, shown)])
+    return "\n".join([*lines, "", *notes, *([""] if notes else []), run_line(results, shown)])

@@ -1,12 +1,12 @@
 """What all tables of the pages say of a cell in the same way."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line
-from tuneproof.report.words import expired_since
+from tuneproof.report.words import expired_since, limit
 from tuneproof.wording import one_line
 
 NOTHING: Final = "-"
@@ -19,8 +19,26 @@ def verdict(cell: Cell) -> str:
         marks.append(f"expected: {cell.expected}")
     if expired_since(cell):
         marks.append("expired")
+    if cell.exploratory:
+        marks.append("*exploratory*")
     shown = f"**{cell.verdict}**"
     return f"{shown} ({', '.join(marks)})" if marks else shown
+
+
+def threshold_notes(cells: Iterable[Cell]) -> list[str]:
+    """Return where the thresholds come from, once for all claims that share one, and what makes a claim exploratory."""
+    claims_of: dict[tuple[str, str], list[str]] = {}
+    exploratory: dict[str, str] = {}
+    for cell in cells:
+        if cell.why and (asked := limit(cell)):
+            claims_of.setdefault((asked, cell.why), []).append(f"`{cell.name}`")
+        if cell.exploratory:
+            exploratory[cell.name] = cell.exploratory
+    notes = [
+        f"- Threshold {asked}, {', '.join(dict.fromkeys(names))}: {plain(why)}."
+        for (asked, why), names in claims_of.items()
+    ]
+    return [*notes, *[f"- `{name}` is *exploratory*: {plain(why)}." for name, why in exploratory.items()]]
 
 
 def run_line(results: Results, shown: Collection[str]) -> str:

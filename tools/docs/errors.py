@@ -9,7 +9,10 @@ from tuneproof.report.terminal.markdown import row
 
 def errors_table(_results: Results, wanted: str) -> str:
     """Return the table; ``wanted`` is the name of a file in docs/ that ``python -m tools.replay`` wrote."""
-    document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))
+    file = FOLDER / wanted.strip()
+    if not file.exists():
+        return "Not replayed since the rule stands as it does: `python -m tools.replay RESULTS` does it."
+    document = json.loads(file.read_text(encoding="utf-8"))
     lines = [row(("form", "replayed", "wrongly *holds*", "wrongly *refuted*", "of")), row(["---"] * 5)]
     for rate in document["rates"]:
         wrong = (rate["wrong_holds"], rate["wrong_refuted"])

@@ -18,8 +18,8 @@ CountedClaim = Claim[CountedObservation]
 
 COPIED: Final = "the most copied tuning lists"
 HALF: Final = 0.5
-# Of what nginx does in the same way every time there is no more to see than whether it does.
 USUALLY: Final = 0.5
+ONE_OR_THE_OTHER: Final = "nginx does it in the same way every time: more often than not tells whether it does"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +116,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
     source: str,
     arms: tuple[str, str],
     count: Count,
+    why: str,
     threshold: float = 2.0,
     at_least: float = 1.0,
     expected: Verdict | None = Verdict.HOLDS,
@@ -133,6 +134,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         source: Where the advice comes from.
         arms: The arms.
         count: The figure.
+        why: Where the threshold comes from.
         threshold: From how many times on it matters (default: 2).
         at_least: What less of the figure is taken for (default: 1).
         expected: As in :class:`tuneproof.proof.scenario.claims.Claim`, and so the rest.
@@ -152,6 +154,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         effect_name=f"{count.what}, {arms[0]} ÷ {arms[1]}",
         scale=Scale.RATIO,
         threshold=threshold,
+        why=why,
         expected=expected,
         expired_since=expired_since,
         expired_reason=expired_reason,
@@ -189,6 +192,7 @@ def usual(  # noqa: PLR0913 - likewise
         effect_name=what,
         scale=Scale.SHARE,
         threshold=USUALLY,
+        why=ONE_OR_THE_OTHER,
         expected=expected,
         expired_since=expired_since,
         expired_reason=expired_reason,

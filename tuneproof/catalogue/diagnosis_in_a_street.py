@@ -34,8 +34,8 @@ from tuneproof.proof.scenario.backends import STATIC, Backend
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# A quick run has time for five trials of each, and all of five are more than half.
 _MORE_OFTEN_THAN_NOT: Final = 0.5
+_ALL_OF_FIVE: Final = "a quick run has time for five trials of each cause, and all of five show no more than one half"
 _NOBODY_LISTENS: Final = 9
 
 REFUSED: Final = arm(
@@ -106,6 +106,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
         effect_name="right diagnoses, with no wrong one from the other captures",
         scale=Scale.SHARE,
         threshold=demand.right_share if demand else _MORE_OFTEN_THAN_NOT,
+        why=demand.why if demand else _ALL_OF_FIVE,
         own_looks=demand.looks if demand else (),
     )
 

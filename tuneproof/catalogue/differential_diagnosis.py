@@ -42,16 +42,24 @@ class Demand:
     Attributes:
         right_share: The share of right ones that the exact limit must exceed.
         looks: After how many trials it is looked for.
+        why: Where that share comes from.
     """
 
     right_share: float
     looks: tuple[int, ...]
+    why: str
 
 
-# What would matter in practice: a diagnosis that is wrong once in ten is none. That takes 33 right ones of 33, or one
-# wrong one of 60; a quick run has time for three in four, which takes 13 of 13, or two wrong ones of 26.
-NINE_IN_TEN: Final = Demand(right_share=0.9, looks=(33, 60))
-THREE_IN_FOUR: Final = Demand(right_share=0.75, looks=(13, 26))
+NINE_IN_TEN: Final = Demand(
+    right_share=0.9,
+    looks=(33, 60),
+    why="a diagnosis that is wrong once in ten sends an engineer the wrong way too often",
+)
+THREE_IN_FOUR: Final = Demand(
+    right_share=0.75,
+    looks=(13, 26),
+    why="what a quick run has time to show: a diagnosis that is right in three of four is worth looking at first",
+)
 MOST_THRESHOLD: Final = 0.5
 LIE_THRESHOLD: Final = 10.0
 
@@ -172,6 +180,7 @@ def diagnosis_claim(name: str, arm_name: str, sentence: str, demand: Demand) -> 
         effect_name="right diagnoses",
         scale=Scale.SHARE,
         threshold=demand.right_share,
+        why=demand.why,
         own_looks=demand.looks,
         exploratory=DOUBLED_LOAD if arm_name == STALL.name else "",
     )
@@ -197,6 +206,7 @@ def share_claim(
         effect_name=f"{what}, {arm_name} - healthy",
         scale=Scale.SHARE,
         threshold=MOST_THRESHOLD,
+        why="what half of all connections show is seen by whoever looks at a few of them",
     )
 
 
@@ -250,6 +260,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
                 effect_name="p90 of connects to the backend, by the log ÷ on the wire",
                 scale=Scale.RATIO,
                 threshold=LIE_THRESHOLD,
+                why="who reads the log blames the network once it tells ten times the network's time",
             ),
             Claim(
                 name="stalled_nginx_sends_to_nobody",
@@ -260,6 +271,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
                 effect_name="pairs of trials with such a connection in the stall and none in healthy traffic",
                 scale=Scale.SHARE,
                 threshold=MOST_THRESHOLD,
+                why="a sign that shows more often than not is worth looking for",
             ),
             share_claim(
                 "overflow_repeats_syns",

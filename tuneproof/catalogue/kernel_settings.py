@@ -113,6 +113,8 @@ CLAIMS: Final = (
         arms=("fin-timeout-60", "fin-timeout-1"),
         count=TIME_WAIT,
         threshold=1.5,
+        why="who copies the line hopes for several times fewer sockets; two thirds left is the most that could pass "
+        "for sooner",
         expected=Verdict.REFUTED,
         turned_by={"fin-timeout-1": "none-closed"},
         line="net.ipv4.tcp_fin_timeout = 10",
@@ -124,6 +126,7 @@ CLAIMS: Final = (
         arms=("fin-timeout-60", "fin-timeout-1"),
         count=Count(figure="fin_wait_2", what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later"),
         threshold=5.0,
+        why="60 s become 1 s, so that nearly none should be left; a fifth is the most that could pass for none",
     ),
     more(
         "tw_reuse_frees_a_server",
@@ -132,6 +135,8 @@ CLAIMS: Final = (
         arms=("fin-timeout-60", "tw-reuse-1"),
         count=TIME_WAIT,
         threshold=1.5,
+        why="who copies the line hopes to be rid of these sockets; two thirds left is the most that could pass for "
+        "freed",
         expected=Verdict.REFUTED,
         turned_by={"tw-reuse-1": "none-closed"},
         line="net.ipv4.tcp_tw_reuse = 1",

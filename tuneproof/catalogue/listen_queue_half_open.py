@@ -13,7 +13,6 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 KERNEL: Final = "https://docs.kernel.org/networking/ip-sysctl.html"
-# Beside thousands of half-open connections some hundreds of drops; a tenth would already be trouble.
 DROP_THRESHOLD: Final = 0.5
 
 
@@ -54,6 +53,8 @@ def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL)
         effect_name=f"dropped SYNs, {first} - {second[0] if second else 'overflows'}",
         scale=Scale.SHARE,
         threshold=DROP_THRESHOLD,
+        why="beside thousands of half-open connections one drop in ten is already trouble; one in two leaves no "
+        "doubt of the cause",
         condition=lambda block: not any(item.overflowed_share for item in block.values()),
         condition_name="ListenOverflows stood still",
     )

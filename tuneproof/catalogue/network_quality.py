@@ -38,7 +38,6 @@ SLOWEST_UPSTREAM_MBIT: Final = 500.0
 SLOWEST_CLIENT_MBIT: Final = 100.0
 DISTANCE_MS: Final = 10.0
 
-# What would matter in practice.
 WORSE_THRESHOLD: Final = 1.25
 MAP_THRESHOLD: Final = 0.75
 
@@ -162,6 +161,8 @@ class NetworkQuality:
             effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
             scale=Scale.RATIO,
             threshold=CONTROL_THRESHOLD,
+            why="as for the reuseport stall: an iteration five times as long as the idle worker's is seen by a user "
+            "as a late answer",
         )
         good_network = f"{ARTICLE}: if the network is good enough"
         return (
@@ -173,6 +174,7 @@ class NetworkQuality:
                 effect_name="CPU time of a turn of the event loop, unlimited ÷ 500 Mbit/s upstream",
                 figure="worker1_turn_cpu_p50_ms",
                 threshold=RELIEF_THRESHOLD,
+                why="what took five times as long is back to normal: as for the cure of the stall itself",
                 control=control,
             ),
             _lag_claim(
@@ -183,6 +185,7 @@ class NetworkQuality:
                 effect_name="CPU time of a turn of the event loop, 100 Mbit/s client ÷ unlimited",
                 figure="worker1_turn_cpu_p50_ms",
                 threshold=WORSE_THRESHOLD,
+                why="a quarter more lag is the least that somebody who has a stall would call worse",
                 # A probe over the slow link waits in that link's queue, which seems to show it. These do not.
                 expected=Verdict.REFUTED,
                 # Trials differ severalfold, and cost little.
@@ -197,8 +200,8 @@ class NetworkQuality:
                 effect=lambda block: stall(block[DISTANT]),
                 effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
                 scale=Scale.RATIO,
-                # What the control calls a stall.
                 threshold=CONTROL_THRESHOLD,
+                why="what the control calls a stall",
                 control=control,
             ),
             Claim(
@@ -210,6 +213,8 @@ class NetworkQuality:
                 effect_name="limited cells with a fifth of that CPU time at most",
                 scale=Scale.SHARE,
                 threshold=MAP_THRESHOLD,
+                why="of the limited cells three in four: one exception in four would make it a rule that nobody can "
+                "rely on",
                 control=control,
                 table=lambda arms: grid_lines(arms, self.grid),
             ),

@@ -32,7 +32,6 @@ SMALLER_BUFFERS: Final = (4, 64, 1)
 READERS: Final = (1, 2, 4, 8)
 LIMIT_BYTES: Final = 128 * MIB
 
-# What would matter in practice.
 BOUND_MARGIN: Final = 1.02
 OFF_THRESHOLD: Final = 10.0
 SPILL_THRESHOLD: Final = 10.0
@@ -120,6 +119,8 @@ CLAIMS: Final = (
         effect_name="growth of the workers' memory ÷ the bound",
         scale=Scale.RATIO,
         threshold=BOUND_MARGIN,
+        why="whoever sizes a machine by the directives needs the sum to be right; 2 % is what nginx and the kernel "
+        "add besides",
         form=Form.SAME,
     ),
     Claim[MemoryObservation](
@@ -131,6 +132,8 @@ CLAIMS: Final = (
         effect_name="growth of the workers' memory ÷ readers x bound, where they differ most",
         scale=Scale.RATIO,
         threshold=BOUND_MARGIN,
+        why="whoever sizes a machine by the directives needs the sum to be right; 2 % is what nginx and the kernel "
+        "add besides",
         form=Form.SAME,
     ),
     Claim[MemoryObservation](
@@ -143,6 +146,8 @@ CLAIMS: Final = (
         figure="growth_bytes",
         scale=Scale.RATIO,
         threshold=OFF_THRESHOLD,
+        why="the article's 1088 MiB become 64 MiB, 17 times less; ten times is what saved its machines, of which "
+        "128 GB became 20",
     ),
     Claim[MemoryObservation](
         name="small_buffers_spill_to_disk",
@@ -153,6 +158,7 @@ CLAIMS: Final = (
         effect_name="temporary file ÷ growth of the workers' memory (at least 1 MiB)",
         scale=Scale.RATIO,
         threshold=SPILL_THRESHOLD,
+        why="what ten times as much goes to a file as stays in memory is, to whoever watches memory, not there",
     ),
     Claim[MemoryObservation](
         name="one_reader_breaks_a_memory_limit",
@@ -163,6 +169,7 @@ CLAIMS: Final = (
         effect_name="pairs of trials with a kill in the article's config and none with proxy_buffering off",
         scale=Scale.SHARE,
         threshold=KILL_THRESHOLD,
+        why="a kill that comes more often than not takes a service down, whenever somebody wants it to",
         condition=lambda block: not block[KILLED.name].others_ended,
         condition_name="nothing of nginx but the worker ended",
     ),

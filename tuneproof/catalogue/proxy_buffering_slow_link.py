@@ -46,6 +46,7 @@ SCENARIO: Final = Scenario(
             effect_name="growth of the workers' memory ÷ the bound",
             scale=Scale.RATIO,
             threshold=BOUND_MARGIN,
+            why="as for a slow reader: whoever sizes a machine by the directives needs the sum to be right",
             form=Form.SAME,
         ),
     ),

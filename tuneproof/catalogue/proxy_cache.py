@@ -96,6 +96,8 @@ CLAIMS: Final = (
         arms=("new-key", "new-key-locked"),
         count=UPSTREAM_REQUESTS,
         threshold=5.0,
+        why="one request instead of thirty is promised; a fifth of a stampede is the most that an upstream sized "
+        "for its usual load would take",
         line="proxy_cache_lock on;",
     ),
     more(
@@ -105,6 +107,7 @@ CLAIMS: Final = (
         arms=("expired", "expired-locked"),
         count=UPSTREAM_REQUESTS,
         threshold=5.0,
+        why="as for a new key: a fifth of a stampede is the most that an upstream sized for its usual load would take",
         expected=Verdict.REFUTED,
         turned_by={"expired-locked": "expired-updating"},
         line="proxy_cache_lock on; for expired pages",
@@ -116,6 +119,7 @@ CLAIMS: Final = (
         arms=("expired", "expired-updating"),
         count=UPSTREAM_REQUESTS,
         threshold=5.0,
+        why="as for a new key: a fifth of a stampede is the most that an upstream sized for its usual load would take",
         line="proxy_cache_use_stale updating;",
     ),
     more(
@@ -129,6 +133,8 @@ CLAIMS: Final = (
             f"of an upstream that takes {ANSWER_MS / 1000:g} s",
         ),
         threshold=3.0,
+        why="three times as many late answers make a tail that users report, of an upstream that would have "
+        "answered in a third of that time",
         at_least=1 / CLIENTS,
         line="proxy_cache_lock on; for who waits",
     ),
@@ -139,6 +145,8 @@ CLAIMS: Final = (
         arms=("no-cache", "microcache"),
         count=Count(figure="upstream_requests", what="upstream requests"),
         threshold=10.0,
+        why="the article's requests per second become 395 times as many; a tenth of the upstream's load is the "
+        "least that changes how many backends somebody pays for",
         line="proxy_cache_valid 1s;",
     ),
 )

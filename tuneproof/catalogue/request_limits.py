@@ -157,6 +157,7 @@ CLAIMS: Final = (
             what="memory of the workers beside unfinished headers",
         ),
         threshold=2.0,
+        why="twice the memory for each unfinished header halves the number of attackers that a machine survives",
         at_least=4096,
         line="client_header_buffer_size 3m;",
     ),
@@ -181,6 +182,7 @@ CLAIMS: Final = (
         arms=("body-buffer-default", "body-buffer-128k"),
         count=Count(figure="temporary_files", what="temporary files of request bodies"),
         threshold=5.0,
+        why="the line is copied to have no temporary files; a fifth of them is the most that could pass for none",
         line="client_body_buffer_size 128k;",
     ),
     *both_ways(
@@ -204,6 +206,7 @@ CLAIMS: Final = (
         arms=("reset-off", "reset-on"),
         count=Count(figure="orphans", what="sockets in FIN-WAIT-1 with data for clients given up"),
         threshold=3.0,
+        why="the sockets are promised back at once; a third of them left is the most that would still relieve a server",
         line="reset_timedout_connection on;",
     ),
 )

@@ -21,7 +21,6 @@ from tuneproof.proof.scenario.scenarios import Scenario
 ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
 WORKERS: Final = 4
 
-# What would matter in practice: one accept in ten for nothing; a wait that is longer by a tenth.
 EMPTY_THRESHOLD: Final = 0.1
 WAIT_THRESHOLD: Final = 1.1
 
@@ -72,6 +71,7 @@ SCENARIO: Final = Scenario(
             effect_name="accepts that found nothing, shared queue - reuseport",
             scale=Scale.SHARE,
             threshold=EMPTY_THRESHOLD,
+            why="one accept in ten for nothing is a share that a profile of a busy nginx would show",
             expired_since="1.11.3",
             expired_reason="EPOLLEXCLUSIVE wakes one worker per connection",
         ),
@@ -84,6 +84,7 @@ SCENARIO: Final = Scenario(
             effect_name="time on the run queue, shared queue ÷ reuseport",
             scale=Scale.RATIO,
             threshold=WAIT_THRESHOLD,
+            why="the article's wait is about twice as long; a tenth is the least that a busy machine would feel",
             expected=None,
             moderator=contention,
         ),

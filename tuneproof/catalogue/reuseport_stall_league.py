@@ -60,7 +60,6 @@ DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
     "limit-rate": ("proxy_limit_rate 25m",),
 }
 
-# What would matter in practice.
 HALVED_THRESHOLD: Final = 2.0
 FACTOR_THRESHOLD: Final = 1.0
 
@@ -120,6 +119,7 @@ class League:
             effect_name="bytes that a turn of the event loop reads, default ÷ two small buffers of each connection",
             scale=Scale.RATIO,
             threshold=HALVED_THRESHOLD,
+            why="an iteration that reads twice what small buffers could hold has something to be cured of",
         )
 
         def relief(
@@ -140,6 +140,7 @@ class League:
                 figure="worker1_turn_cpu_p50_ms",
                 scale=Scale.RATIO,
                 threshold=HALVED_THRESHOLD,
+                why="half of the lag is the least for which somebody would change a production nginx",
                 expected=expected,
                 # Trials differ fourfold however long they last, and cost little: more of them tell none from half.
                 further_looks=(6,) if expected is Verdict.REFUTED else (),
@@ -196,6 +197,7 @@ class League:
                 effect_name="main effect on the CPU time of a turn, tcp_rmem ÷ temporary file",
                 scale=Scale.RATIO,
                 threshold=FACTOR_THRESHOLD,
+                why="the larger of two factors: more than equal",
                 control=control,
                 table=league_lines,
             ),

@@ -72,6 +72,7 @@ def claim(one_way_ms: float) -> Claim[HttpObservation]:
         figure="requests_per_s",
         scale=Scale.RATIO,
         threshold=GAIN_THRESHOLD,
+        why="a third more requests for the same clients; the round trip that is saved is one of two",
         expired_since=EXPIRED_SINCE,
         expired_reason=EXPIRED_REASON,
     )

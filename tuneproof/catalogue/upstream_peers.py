@@ -125,6 +125,7 @@ CLAIMS: Final = (
         arms=("5xx-listed", "5xx-not-listed"),
         count=BAD_GATEWAYS,
         threshold=5.0,
+        why="five errors in twenty requests for a page that works are an outage to whoever sends them",
         line="proxy_next_upstream error timeout http_500 http_502 http_503 http_504;",
     ),
     more(
@@ -134,6 +135,7 @@ CLAIMS: Final = (
         arms=("5xx-listed", "5xx-listed-max-fails-0"),
         count=BAD_GATEWAYS,
         threshold=5.0,
+        why="as without max_fails=0: five errors in twenty requests are an outage to whoever sends them",
     ),
     more(
         "keepalive_of_twice_the_servers_churns",
@@ -142,6 +144,8 @@ CLAIMS: Final = (
         arms=("keepalive-2", "keepalive-64"),
         count=Count(figure="upstream_connects", what="upstream connections"),
         threshold=3.0,
+        why="three times as many connections are three times as many handshakes and ports in TIME-WAIT, which "
+        "keepalive is set to avoid",
         line="keepalive 2;",
     ),
     more(
@@ -151,6 +155,8 @@ CLAIMS: Final = (
         arms=("variable", "upstream-block"),
         count=UPSTREAM_CONNECTS,
         threshold=5.0,
+        why="a connection for each request against one that is kept; with fewer than five times as many, most "
+        "requests would still share one",
         line="set $backend …; proxy_pass http://$backend;",
     ),
     more(
@@ -160,6 +166,8 @@ CLAIMS: Final = (
         arms=("variable-names-upstream", "upstream-block"),
         count=UPSTREAM_CONNECTS,
         threshold=5.0,
+        why="as for a host in a variable: with fewer than five times as many, most requests would still share a "
+        "connection",
         expected=Verdict.REFUTED,
         turned_by={"variable-names-upstream": "variable"},
     ),
@@ -170,6 +178,8 @@ CLAIMS: Final = (
         arms=("without-zone", "with-zone"),
         count=Count(figure="tries_of_the_dead_peer", what="tries of a peer that is down"),
         threshold=2.0,
+        why="four workers should try four times as often; twice is the least for which max_fails would have to be "
+        "set otherwise",
         line="max_fails=3",
     ),
 )

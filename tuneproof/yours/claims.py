@@ -38,6 +38,7 @@ def connects(name: str, way: Way, arm: str) -> OwnClaim:
         effect=lambda block: _connecting_share(block[arm], way),
         effect_name="trials in which more than half of the answers from the upstream took a new connection",
         threshold=_USUALLY,
+        why="nginx connects for each request or keeps connections: more often than not tells which",
         way=way,
         scale=Scale.SHARE,
         moderator=lambda arms: _unanswered(arms[arm], way),
@@ -53,6 +54,7 @@ def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy
         effect=_saved(arms, "upstream_connects", lambda seen: _answered(seen, way)),
         effect_name="connections to the upstream, yours ÷ patched",
         threshold=_TIMES,
+        why="half of the connections saved is the least that somebody would change a configuration for",
         way=way,
         figure="upstream_connects",
         remedy=change,
@@ -70,6 +72,7 @@ def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> Ow
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         threshold=1.0,
+        why="the sum of the directives, with what nginx keeps besides, is the most that a reader may cost",
         way=way,
     )
 
@@ -83,6 +86,7 @@ def holds_less(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> Ow
         effect=_saved(arms, "grown_bytes"),
         effect_name="memory for each slow reader, yours ÷ patched",
         threshold=_TIMES,
+        why="half of the memory for each slow reader doubles the number of them that a machine survives",
         way=way,
         figure="grown_bytes",
         remedy=change,
@@ -99,6 +103,7 @@ def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
         effect=lambda block: _turn_bytes(block[arm], way) / MIB,
         effect_name="bytes that a turn of the event loop reads ÷ 1 MiB",
         threshold=1.0,
+        why="1 MiB read in one go keeps a worker for milliseconds, in which nobody else is served",
         way=way,
     )
 
@@ -112,6 +117,7 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -
         effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, way)),
         effect_name="bytes that a turn of the event loop reads, yours ÷ patched",
         threshold=_TIMES,
+        why="half of what an iteration reads halves what everybody else waits for",
         way=way,
         figure="turn_bytes",
         remedy=change,
@@ -127,6 +133,7 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
         effect_name="private memory of a fresh worker ÷ that",
         threshold=1 / _BOUND_MARGIN,
+        why="sizes of structures are exact; 2 % is the tolerance of the bounds of the catalogue",
     )
 
 
@@ -140,6 +147,7 @@ def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
         effect=lambda block: block[after]["queued"] / block[before]["queued"],
         effect_name="connects that are queued, patched ÷ yours",
         threshold=_LARGER_QUEUE,
+        why="room for half as many connects again is the least that a longer burst would notice",
         figure="queued",
         remedy=change,
     )

@@ -48,7 +48,7 @@ def test_none_at_all_counts_as_one() -> None:
 
 def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     """Its effect is then that arm's, and the other verdict is expected."""
-    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="x", what="x"))
+    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="x", what="x"), why="")
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
     (told,) = other_way.claims

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tuneproof.catalogue import every_advice, proxy_buffering, reuseport_stall_league
-from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.advice import Advice, RunConditions
 from tuneproof.catalogue.registration import fingerprints, registered
 from tuneproof.proof.inference.verdicts import Form
 
@@ -17,6 +17,15 @@ def test_every_claim_stands_as_it_is_registered() -> None:
     """To do, after a look at what moved and why: python -m tools.register."""
     found = {name: hashed for advice in every_advice() for name, hashed in fingerprints(advice).items()}
     assert found == {name: entry.hash for name, entry in registered().items()}
+
+
+def test_every_claim_says_where_its_threshold_comes_from() -> None:
+    """In one sentence, the control's likewise; what is exploratory says why it is."""
+    for advice in every_advice():
+        for claim in advice.scenario(RunConditions()).claims:
+            for each in (claim, claim.control):
+                if each is not None:
+                    assert len(each.why) > len("the article's"), f"{advice.name}/{each.name} lacks its why"
 
 
 def hash_with(**changes: Any) -> str:
