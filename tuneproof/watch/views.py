@@ -15,7 +15,6 @@ from tuneproof.wording import format_number, seconds, share
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 _FIRST_EXPONENT: Final = 12  # 4 us
 _LAST_EXPONENT: Final = 30  # 1 s
-_NARROWEST_COLUMNS: Final = 100
 
 
 class View(Protocol):
@@ -69,9 +68,12 @@ def plain_line(second: LoopSecond) -> str:
 
 def live_table(made: tuple[LoopSecond, ...]) -> Table:
     """Return the table of one second."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("worker", "nginx", "iterations/s", "busy", "p50", "p99", "longest", "4 us ... 1 s", "longest one"):
-        table.add_column(heading, justify="left" if heading in {"nginx", "longest one"} else "right", no_wrap=True)
+    table = Table(box=None, pad_edge=False, expand=True)
+    for heading in ("worker", "nginx", "iterations/s", "busy", "p50", "p99", "longest"):
+        table.add_column(heading, justify="left" if heading == "nginx" else "right", no_wrap=True)
+    table.add_column("4 us ... 1 s", no_wrap=True, min_width=_LAST_EXPONENT - _FIRST_EXPONENT + 1)
+    # What does not fit of it is left out: the figures come first.
+    table.add_column("longest one", no_wrap=True, overflow="ellipsis", ratio=1)
     for second in made:
         loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
         worst = longest(second.long)

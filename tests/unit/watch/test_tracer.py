@@ -1,0 +1,104 @@
+"""Why bpftrace cannot run here, each in one sentence with what to do; tried with stand-ins for bpftrace."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.watch import tracer
+from tuneproof.watch.tracer import Tracer, check_host, check_namespace
+
+
+@pytest.fixture
+def bpftrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program called bpftrace, for root, on a kernel with tracepoints; its text is the test's."""
+    program = tmp_path / "bin" / "bpftrace"
+    program.parent.mkdir()
+    (tmp_path / "tracing" / "events").mkdir(parents=True)
+    monkeypatch.setattr(tracer, "_TRACING", tmp_path / "tracing")
+    monkeypatch.setattr(tracer, "_LOCKDOWN", tmp_path / "lockdown")
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    becomes(program, "echo bpftrace v0.17.0")
+    return program
+
+
+def becomes(program: Path, commands: str) -> None:
+    """Give the stand-in its commands."""
+    program.write_text(f"#!/bin/sh\n{commands}\n")
+    program.chmod(0o755)
+
+
+def why(commands: str, program: Path) -> CannotRunHereError:
+    """Run a program that ends at once; return what is said."""
+    becomes(program, commands)
+    running = Tracer("BEGIN {}")
+    try:
+        for _ in range(50):
+            running.line(0.1)
+    except CannotRunHereError as error:
+        return error
+    finally:
+        running.close()
+    raise AssertionError("it did not end")
+
+
+def test_a_host_that_has_all_is_fit(bpftrace: Path) -> None:
+    """Nothing is said."""
+    assert bpftrace.exists()
+    check_host()
+
+
+def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Too old, locked down, not installed, no root."""
+    becomes(bpftrace, "echo bpftrace v0.9.4")
+    with pytest.raises(CannotRunHereError, match=r"too old: bpftrace v0\.9\.4; 0\.17 or later"):
+        check_host()
+    becomes(bpftrace, "echo bpftrace v0.20.2")
+    (tmp_path / "lockdown").write_text("none integrity [confidentiality]\n")
+    with pytest.raises(CannotRunHereError, match="locked down"):
+        check_host()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CannotRunHereError, match=r"not installed(.|\n)*apt-get install bpftrace"):
+        check_host()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(CannotRunHereError, match=r"needs root(.|\n)*watch URL"):
+        check_host()
+
+
+@pytest.mark.parametrize(
+    ("commands", "said"),
+    [
+        ("echo 'ERROR: tracepoint not found: syscalls:sys_enter_epoll_wait' >&2; exit 1", "no system-call tracepoints"),
+        ("echo 'ERROR: bpf: Operation not permitted' >&2; exit 1", "refuses BPF programs"),
+        ("echo odd >&2; exit 7", "ended with status 7"),
+    ],
+)
+def test_why_it_ended_is_told_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
+    """The kernel's fault, or another."""
+    error = why(commands, bpftrace)
+    assert said in error.what
+    assert error.tail
+
+
+def test_lines_come_and_closing_ends_the_program(bpftrace: Path) -> None:
+    """Also one that would never end."""
+    becomes(bpftrace, "echo one; exec sleep 1000")
+    running = Tracer("BEGIN {}")
+    assert running.line(5) == "one\n"
+    assert running.line(0.01) is None
+    running.close()
+    assert not Path(f"/proc/{running.pid}").exists()
+
+
+def test_another_pid_namespace_is_told(bpftrace: Path) -> None:
+    """The kernel sees another process id than we do."""
+    becomes(bpftrace, "exec sleep 1000")
+    running = Tracer("BEGIN {}")
+    try:
+        check_namespace(running, running.pid)
+        with pytest.raises(BadInputError, match="PID namespace"):
+            check_namespace(running, running.pid + 1)
+    finally:
+        running.close()
