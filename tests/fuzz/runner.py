@@ -40,6 +40,7 @@ class Target:
     name: str
     read: Callable[[bytes], None]
     seeds: Sequence[bytes]
+    places: bool = False  # whether each refusal says where the input goes wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,8 +157,11 @@ def _run_one(target: Target, number: int, tally: Tally, rings: list[int], *, see
     try:
         target.read(content)
         answered = True
-    except MalformedEvidenceError:
+    except MalformedEvidenceError as error:
         answered = False
+        if target.places and {error.line, error.column, error.offset} == {None}:
+            answered = None
+            _fail(tally, number, content, error)
     except (Exception, HangError) as error:  # noqa: BLE001 - any other one is what is looked for
         signal.setitimer(signal.ITIMER_PROF, 0)
         _fail(tally, number, content, error)

@@ -61,6 +61,16 @@ def test_an_answer_and_the_one_error_are_right() -> None:
     assert (done.failures.total(), done.kept) == (0, [])
 
 
+def test_a_refusal_without_its_place_is_a_failure() -> None:
+    """Whoever brought the file would look for it in vain."""
+
+    def read(_: bytes) -> None:
+        raise MalformedEvidenceError("somewhere")
+
+    done = run(Target(name="own", read=read, seeds=(SEED,), places=True), inputs=3)
+    assert (done.failures.total(), done.errors) == (3, 0)
+
+
 def test_any_other_error_is_a_failure_and_three_of_a_kind_are_kept() -> None:
     """With the input, so that it can be tried again."""
 

@@ -1,6 +1,8 @@
 """What came between two snapshots: increments, and honesty about restarts, wraps and what is missing."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tuneproof.explain.parse.counters.delta import delta, total
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
@@ -106,3 +108,19 @@ def test_the_total_of_several_steps_knows_what_came_before_a_restart() -> None:
 def test_the_total_of_relative_snapshots_leaves_out_the_first() -> None:
     """What the first one tells came before it."""
     assert total([a_snapshot({DROPS: value}, relative=True) for value in (90, 2, 3)]).increments == {DROPS: 5}
+
+
+@settings(max_examples=200, derandomize=True, database=None)
+@given(
+    st.dictionaries(st.sampled_from(("Tcp.A", "Tcp.B", "IpExt.C")), st.integers(0, 2**33)),
+    st.dictionaries(st.sampled_from(("Tcp.A", "Tcp.B", "IpExt.C")), st.integers(0, 2**33)),
+)
+def test_increments_lead_from_the_earlier_to_the_later(earlier: dict[str, int], later: dict[str, int]) -> None:
+    """Without a reset the earlier value and its increment are the later value, full turns of 32 bits aside."""
+    change = delta(CounterSnapshot(source="proc", counters=earlier), CounterSnapshot(source="proc", counters=later))
+    for name, increment in change.increments.items():
+        if change.reset:
+            assert increment == later[name]
+        else:
+            turn = 2**32 if name in change.wrapped else 0
+            assert earlier[name] + increment == later[name] + turn

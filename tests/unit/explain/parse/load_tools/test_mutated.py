@@ -1,17 +1,14 @@
-"""Damaged reports of every load tool give an answer, or the one error with its place."""
+"""Reports of every load tool that end early are read as far as they go."""
 
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.mutations import mutated
 from tests.unit.explain.parse.load_tools import test_ab as of_ab
 from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
 from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
-from tuneproof.explain.parse.load_tools.run import LoadRun, figures
+from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 REPORTS = {
@@ -28,22 +25,6 @@ def parse_or_error(parse: Callable[[str], LoadRun], text: str) -> LoadRun | Malf
         return parse(text)
     except MalformedEvidenceError as error:
         return error
-
-
-@pytest.mark.parametrize(("parse", "report"), REPORTS.values(), ids=REPORTS)
-@given(data=st.data())
-@settings(max_examples=200, derandomize=True, database=None)
-def test_mutated_report_gives_an_answer_or_the_one_error(
-    parse: Callable[[str], LoadRun], report: str, data: st.DataObject
-) -> None:
-    """Whatever became of the report, shares stay shares, and an error has its line and column."""
-    text = data.draw(mutated(report))
-    run = parse_or_error(parse, text)
-    if isinstance(run, MalformedEvidenceError):
-        assert min(run.line or 0, run.column or 0) >= 1
-    else:
-        assert run.failed_share is None or 0 <= run.failed_share <= 1
-        assert len(figures(run)) <= 25
 
 
 @pytest.mark.parametrize(("parse", "report"), REPORTS.values(), ids=REPORTS)

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
 
-from tests.support.mutations import mutated
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import schedstat, status
 
@@ -114,25 +112,6 @@ def test_what_is_broken_is_an_error_with_its_place(
     with pytest.raises(MalformedEvidenceError) as caught:
         read(text)
     assert (caught.value.line, caught.value.column) == (line, column)
-
-
-@pytest.mark.parametrize(
-    ("recorded", "read"),
-    [(STATUS, status.snapshots), (SCHEDSTAT, schedstat.snapshots)],
-    ids=["status", "schedstat"],
-)
-def test_a_mutated_text_is_answered(recorded: str, read: Callable[[str], tuple[object, ...]]) -> None:
-    """With processes, or with the one error and its line."""
-
-    @settings(max_examples=200, derandomize=True, database=None)
-    @given(mutated(recorded * 2))
-    def check(text: str) -> None:
-        try:
-            assert read(text)
-        except MalformedEvidenceError as error:
-            assert error.line is not None  # noqa: PT017 - the place is the claim, whichever text it was
-
-    check()
 
 
 def test_endless_blanks_take_no_endless_time() -> None:
