@@ -53,7 +53,7 @@ class Advice:
         timed: Whether it measures time, so that nothing else may run on the machine meanwhile; not unless given.
 
     Raises:
-        ValueError: A headline is no claim.
+        ValueError: A headline is no claim, or a claim is turned by what is no arm.
     """
 
     scenario: Callable[[RunConditions], Scenario[Any]]
@@ -63,6 +63,13 @@ class Advice:
     def __post_init__(self) -> None:
         if unknown := set(self.headlines) - set(self.claims):
             raise ValueError(f"{self.name} has no claim {', '.join(sorted(unknown))}")
+        arms = [arm.name for arm in self._usual.arms]
+        for claim in self._usual.claims:
+            if unknown := (set(claim.turned_by) - set(claim.arms)) | (set(claim.turned_by.values()) - set(arms)):
+                raise ValueError(
+                    f"{self.name}/{claim.name}: turned_by names {', '.join(sorted(unknown))}; the claim compares "
+                    f"{', '.join(claim.arms)}, and the scenario has {', '.join(arms)}"
+                )
 
     @cached_property
     def _usual(self) -> Scenario[Any]:

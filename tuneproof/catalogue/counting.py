@@ -24,40 +24,24 @@ ONE_OR_THE_OTHER: Final = "nginx does it in the same way every time: more often 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """An arm: a configuration, and what a trial does with it.
+    """An arm: a configuration, and what a trial does with it."""
 
-    Attributes:
-        name: Name of the arm, and of its configuration.
-        config: Text of its nginx.conf (:func:`tuneproof.lab.subject.written_config.written_config`).
-        script: Does what a trial does, and returns what it counted.
-        workers: How many workers nginx has.
-        counts_calls: Whether system calls are counted.
-        starts: Whether nginx is started.
-        sysctls: Sysctls of the subject's network namespace.
-        every_cpu: Whether the subject may run on every CPU.
-    """
-
-    name: str
-    config: str
-    script: Callable[[Rig], Figures]
-    workers: int = 1
-    counts_calls: bool = False
-    starts: bool = True
-    sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    every_cpu: bool = False
+    name: str  # of the arm, and of its configuration
+    config: str  # text of its nginx.conf (:func:`tuneproof.lab.subject.written_config.written_config`)
+    script: Callable[[Rig], Figures]  # does what a trial does, and returns what it counted
+    workers: int = 1  # how many nginx has
+    counts_calls: bool = False  # whether system calls are counted
+    starts: bool = True  # whether nginx is started
+    sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of its network namespace
+    every_cpu: bool = False  # whether it may run on every CPU
 
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """A figure that is counted.
+    """A figure that is counted."""
 
-    Attributes:
-        figure: Its name among those that a script returns.
-        what: The figure in words.
-    """
-
-    figure: str
-    what: str
+    figure: str  # its name among those that a script returns
+    what: str  # the figure in words
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
@@ -128,21 +112,8 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
 ) -> CountedClaim:
     """Return the claim that the first arm has several times as much of a figure as the second.
 
-    Args:
-        name: Its name.
-        sentence: What it says.
-        source: Where the advice comes from.
-        arms: The arms.
-        count: The figure.
-        why: Where the threshold comes from.
-        threshold: From how many times on it matters (default: 2).
-        at_least: What less of the figure is taken for (default: 1).
-        expected: As in :class:`tuneproof.proof.scenario.claims.Claim`, and so the rest.
-        expired_since: Likewise.
-        expired_reason: Likewise.
-        form: Likewise.
-        turned_by: Likewise (default: the second arm in the first one's place).
-        line: Likewise.
+    What is less than ``at_least`` is taken for that. The second arm in the first one's place turns the claim, unless
+    ``turned_by`` says otherwise; the rest is as in :class:`tuneproof.proof.scenario.claims.Claim`.
     """
     return CountedClaim(
         name=name,

@@ -48,7 +48,7 @@ def fingerprints(advice: Advice) -> Mapping[str, str]:
         scenario = advice.scenario(RunConditions(depth=depth))
         arms = {arm.name: arm for arm in scenario.arms}
         for claim in scenario.claims:
-            of_arms = [_described(arms[name]) for name in sorted(claim.needed_arms)]
+            of_arms = [described(arms[name]) for name in sorted(claim.needed_arms)]
             parts.setdefault(f"{scenario.name}/{claim.name}", []).append([*_decides(claim, LOOKS[depth]), of_arms])
     return {
         name: hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:_DIGITS]
@@ -64,24 +64,24 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
         claim.scale.value,
         claim.threshold,
         claim.looks(depth),
-        _described(claim.effect),
-        _described(claim.condition),
+        described(claim.effect),
+        described(claim.condition),
         _decides(claim.control, depth) if claim.control else None,
     ]
 
 
-def _described(value: object, within: tuple[object, ...] = ()) -> object:
+def described(value: object, within: tuple[object, ...] = ()) -> object:
     """Return a value as plain JSON types; functions by their code, so that comments and files' names do not matter."""
     inner = (*within, value)
     if isinstance(value, FunctionType):
         return _function(value, inner) if value not in within else "itself"
     if is_dataclass(value) and not isinstance(value, type):
-        found = {each.name: _described(getattr(value, each.name), inner) for each in fields(value)}
+        found = {each.name: described(getattr(value, each.name), inner) for each in fields(value)}
         return [type(value).__name__, found]
     if isinstance(value, Mapping):
-        return sorted([str(key), json.dumps(_described(item, inner), sort_keys=True)] for key, item in value.items())
+        return sorted([str(key), json.dumps(described(item, inner), sort_keys=True)] for key, item in value.items())
     if isinstance(value, tuple | list):
-        return [_described(item, inner) for item in value]
+        return [described(item, inner) for item in value]
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
@@ -95,9 +95,9 @@ def _function(function: FunctionType, within: tuple[object, ...]) -> object:
     }
     known = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
     uses = {
-        name: _described(item, within)
+        name: described(item, within)
         for name, item in sorted({**known, **closed_over}.items())
-        if isinstance(item, FunctionType | str | int | float | tuple)
+        if isinstance(item, FunctionType | str | int | float | tuple | Mapping)
     }
     return ["function", [_tree(node) for node in _nodes(function)], uses]
 

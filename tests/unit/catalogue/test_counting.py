@@ -1,14 +1,22 @@
 """What claims that count share: arms that share containers, and effects of counts."""
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.support.canned_observations import counted
+from tests.support.every_scenario import EVERY_SCENARIO
 from tests.support.turned import turned, turned_claim
+from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Count, Setting, arms_of, both_ways, more, times, usual
-from tuneproof.lab.load.counted import CountedObservation
+from tuneproof.catalogue.registration import described
+from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.written_config import PORT, written_config
 from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -97,3 +105,63 @@ def test_a_control_says_the_same_of_the_arm_that_turns_the_claim(expected: Verdi
     assert (claim.effect_name, control.effect_name, control.form) == ("w", "w", claim.form)
     one, none = (item for item in counted(20, 0) if isinstance(item, CountedObservation))
     assert claim.effect({"a": one}) == control.effect({"b": one}) != control.effect({"b": none})
+
+
+class Asked(dict[str, float]):
+    """Figures that are whatever is asked for, and remember it."""
+
+    def __missing__(self, name: str) -> float:
+        self[name] = 1.0
+        return 1.0
+
+
+def not_returned(claim: Claim[Any], arms: dict[str, Arm[Any]]) -> list[str]:
+    """Return the figures that a claim's effect wants of an arm whose script has no such word."""
+    asked = {name: Asked() for name in claim.arms}
+    claim.effect({name: CountedObservation(measuring_s=1.0, figures=figures) for name, figures in asked.items()})
+    missing = []
+    for name, figures in asked.items():
+        plan = arms[name].plan
+        assert isinstance(plan, Counted)
+        code = json.dumps(described(plan.script)).replace('"', "'")
+        missing += [
+            f"{claim.name} compares {figure!r}, which the script of {name} never returns"
+            for figure in figures
+            if f"'{figure}'" not in code
+        ]
+    return missing
+
+
+COUNTING = [
+    (scenario, claim)
+    for scenario in EVERY_SCENARIO
+    for claim in scenario.claims
+    if all(isinstance(arm.plan, Counted) for arm in scenario.arms if arm.name in claim.arms)
+]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "claim"), COUNTING, ids=[f"{scenario.name}-{claim.name}" for scenario, claim in COUNTING]
+)
+def test_a_claim_compares_what_the_scripts_of_its_arms_return(scenario: Scenario[Any], claim: Claim[Any]) -> None:
+    """A mistyped figure would be found by a run only."""
+    assert not_returned(claim, {arm.name: arm for arm in scenario.arms}) == []
+
+
+def test_a_mistyped_figure_is_found() -> None:
+    """The check above is able to fail."""
+    arms = {arm.name: arm for arm in arms_of([setting("a"), setting("b")])}
+    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="typo", what="x"), why="")
+    assert not_returned(claim, arms) == [
+        f"n compares 'typo', which the script of {name} never returns" for name in arms
+    ]
+
+
+def test_a_mistyped_arm_that_turns_a_claim_is_named() -> None:
+    """As soon as the catalogue is read."""
+    claim = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="typo")
+    scenario = Scenario(name="scenario", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
+    with pytest.raises(
+        ValueError, match="scenario/n: turned_by names typo; the claim compares a, and the scenario has"
+    ):
+        Advice(scenario=lambda _: scenario)
