@@ -66,7 +66,8 @@ CHANGES: Final = (
     *_new("1.19.3", "proxy_cookie_flags", "userid_flags"),
     *_new("1.19.3", "set", block="stream"),
     *_new("1.19.4", "ssl_conf_command", "proxy_ssl_conf_command", "grpc_ssl_conf_command", "uwsgi_ssl_conf_command"),
-    *_new("1.19.4", "ssl_reject_handshake", "proxy_smtp_auth"),
+    *_new("1.19.4", "ssl_reject_handshake"),
+    *_new("1.19.4", "proxy_smtp_auth", block="mail"),
     *(
         Change(version="1.19.7", kind=Kind.IGNORED, directive=directive, instead=instead)
         for directive, instead in (

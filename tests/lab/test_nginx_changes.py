@@ -1,0 +1,221 @@
+"""The table of what nginx changed agrees with the four binaries: names, parameters, and defaults that show outside."""
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages, EnsureImages
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import subject_images
+from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Change, Kind
+from tuneproof.wording import as_numbers
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+# Debian has them as modules of their own, which the image does without.
+ABSENT: Final = frozenset({"stream", "mail"})
+# Debian's security updates brought it to older versions; the table is of nginx's own.
+BACKPORTED: Final = frozenset({"max_headers"})
+_UPSTREAM: Final = "upstream u { server 127.0.0.1; %s }"
+# A line that loads where the parameter is known, but for what else it may lack.
+SAMPLES: Final[Mapping[tuple[str, str], str]] = {
+    **{
+        (f"{kind}_cache_path", "min_free="): f"{kind}_cache_path /tmp/{kind} keys_zone={kind}:1m min_free=1m;"
+        for kind in ("proxy", "fastcgi", "scgi", "uwsgi")
+    },
+    ("resolver", "ipv4=off"): "resolver 127.0.0.1 ipv4=off;",
+    ("listen", "quic"): "server { listen 127.0.0.1:8443 quic; }",
+    ("listen", "multipath"): "server { listen 127.0.0.1:8443 multipath; }",
+    ("listen", "http2"): "server { listen 127.0.0.1:8443 http2; }",
+    ("server", "resolve"): "resolver 127.0.0.1; upstream u { zone z 1m; server a.example resolve; }",
+    ("server", "service="): "resolver 127.0.0.1; upstream u { zone z 1m; server a.example service=s resolve; }",
+    ("server", "route="): "upstream u { server 127.0.0.1 route=a; }",
+    ("server", "drain"): "upstream u { server 127.0.0.1 drain; }",
+    ("proxy_http_version", "2"): "proxy_http_version 2;",
+    ("keepalive", "local"): _UPSTREAM % "keepalive 8 local;",
+}
+_TRY: Final = """
+for file in /tried/*.conf; do
+    printf '%s\\t%s\\n' "$(basename "$file" .conf)" "$(nginx -t -c "$file" 2>&1 | tr '\\n' ' ')"
+done
+"""
+_LACKING: Final = (
+    "unknown directive",
+    "is not allowed here",
+    "invalid parameter",
+    "invalid number of",
+    "invalid value",
+    'host not found in resolver "ipv4=off"',
+)
+_NGINX: Final = """
+daemon off; pid /tmp/nginx.pid; error_log stderr; events { }
+http {
+    access_log off;
+    upstream app { server 127.0.0.1:9000; }
+    server { listen 8001; location / { return 200 ok; } location /app { proxy_pass http://app; } }
+    server { listen 8443 ssl; ssl_certificate /etc/tuneproof/tls.crt; ssl_certificate_key /etc/tuneproof/tls.key; }
+}
+"""
+_LOOK: Final = """
+import http.client, json, socket, socketserver, ssl, threading, time
+seen, lock = [], threading.Lock()
+class Backend(socketserver.StreamRequestHandler):
+    def handle(self):
+        while line := self.rfile.readline():
+            headers = {}
+            while (field := self.rfile.readline().strip()):
+                name, _, value = field.decode().partition(":")
+                headers[name.lower()] = value.strip()
+            with lock:
+                seen.append((line.split()[-1].decode(), headers.get("connection"), self.client_address))
+            self.wfile.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+            if headers.get("connection") == "close":
+                return
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address, daemon_threads = True, True
+threading.Thread(target=Server(("127.0.0.1", 9000), Backend).serve_forever, daemon=True).start()
+for _ in range(100):
+    try:
+        socket.create_connection(("127.0.0.1", 8001)).close()
+        break
+    except OSError:
+        time.sleep(0.1)
+def asked(path, headers=()):
+    sock = socket.create_connection(("127.0.0.1", 8001))
+    lines = "".join(f"X-{number}: 1\\r\\n" for number in headers)
+    sock.sendall(f"GET {path} HTTP/1.1\\r\\nHost: a\\r\\n{lines}\\r\\n".encode())
+    answer = http.client.HTTPResponse(sock)
+    answer.begin()
+    answer.read()
+    return answer.status
+client = http.client.HTTPConnection("127.0.0.1", 8001)
+client.connect()
+kept, served = client.sock, 0
+while served < 2000:
+    client.request("GET", "/")
+    answer = client.getresponse()
+    answer.read()
+    served += 1
+    if answer.will_close:
+        break
+for _ in range(3):
+    asked("/app")
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+context.minimum_version = ssl.TLSVersion.TLSv1_3
+try:
+    with context.wrap_socket(socket.create_connection(("127.0.0.1", 8443))):
+        tls = True
+except (ssl.SSLError, ConnectionError):
+    tls = False
+print(json.dumps({
+    "keepalive_requests": served, "version": seen[0][0], "connection": seen[0][1],
+    "connects": len({address for _, _, address in seen}), "asked": len(seen), "tls13": tls,
+    "many_headers": asked("/", range(1001)),
+}))
+"""
+
+
+@contextmanager
+def container(
+    engine: docker.DockerClient, image: str, files: Mapping[str, str], session: Session, **more: Any
+) -> Iterator[Any]:
+    """A container with some files, which is removed afterwards."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path, text in files.items():
+            info = tarfile.TarInfo(path)
+            info.size = len(text.encode())
+            tar.addfile(info, io.BytesIO(text.encode()))
+    made = engine.containers.create(image, ["sleep", "600"], labels=session.labels, **more)
+    try:
+        made.put_archive("/", packed.getvalue())
+        made.start()
+        yield made
+    finally:
+        made.remove(force=True)
+
+
+def lines_to_try() -> dict[str, tuple[Change, str]]:
+    """Return a configuration for each directive or parameter of the table, by a name of its own."""
+    found = {}
+    for number, change in enumerate(CHANGES):
+        if change.kind is Kind.DEFAULT or change.block in ABSENT:
+            continue
+        if change.parameter:
+            text = f"events {{ }} http {{ {SAMPLES[change.directive, change.parameter]} }}"
+        elif change.block == "upstream":
+            text = f"events {{ }} http {{ {_UPSTREAM % f'{change.directive};'} }}"
+        else:
+            # Where it stands does not matter: nginx tells a name that it does not know from one that is misplaced.
+            text = f"events {{ }} http {{ server {{ {change.directive} ; }} }}"
+        found[str(number)] = (change, text)
+    return found
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+def test_names_and_parameters_are_known_since_the_version_of_the_table(
+    version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
+) -> None:
+    """And not before; what is gone, ignored or deprecated is called so by nginx itself."""
+    image = subject_images([version])[version]
+    ensure([image])
+    tried = lines_to_try()
+    files = {f"tried/{name}.conf": text for name, (_, text) in tried.items()}
+    with container(engine, image.tag, {**files, "tried/try.sh": _TRY}, lab_session, user="0:0") as made:
+        said = made.exec_run(["sh", "/tried/try.sh"]).output.decode()
+    answers = dict(line.split("\t", 1) for line in said.splitlines())
+    assert answers.keys() == tried.keys()
+    wrong = []
+    for name, (change, _) in tried.items():
+        has_come = change.numbers <= as_numbers(version)
+        answer = answers[name]
+        misplaced = not change.parameter and not change.block
+        lacking = [words for words in _LACKING[: 1 if misplaced else None] if words in answer]
+        if change.block == "upstream" and not change.parameter:
+            lacking = [words for words in _LACKING[:2] if words in answer]
+        is_true = {
+            Kind.NEW: not lacking,
+            Kind.REMOVED: bool(lacking),
+            Kind.IGNORED: "obsolete" in answer or "is deprecated" in answer,
+            Kind.DEPRECATED: "is deprecated" in answer,
+        }[change.kind]
+        if is_true != has_come and change.kind is not Kind.IGNORED:
+            wrong.append((change.directive, change.parameter, change.version, answer))
+    assert [row for row in wrong if row[0] not in BACKPORTED] == []
+
+
+def default(directive: str, block: str, version: str) -> str:
+    """Return a default on a version by the table."""
+    rows = [one for one in CHANGES if one.kind is Kind.DEFAULT and (one.directive, one.block) == (directive, block)]
+    passed = [one for one in rows if one.numbers <= as_numbers(version)]
+    return passed[-1].after if passed else rows[0].before
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+def test_defaults_that_show_outside_are_those_of_the_table(
+    version: str, engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
+) -> None:
+    """Requests of a connection, what the upstream sees, TLSv1.3, and a thousand header lines."""
+    image = subject_images([version])[version]
+    ensure([image])
+    with container(engine, image.tag, {"etc/seen.conf": _NGINX}, lab_session, user="0:0") as nginx:
+        nginx.exec_run(["nginx", "-c", "/etc/seen.conf"], detach=True)
+        with container(
+            engine, images.roles["backend"], {"srv/look.py": _LOOK}, lab_session, network_mode=f"container:{nginx.id}"
+        ) as looker:
+            said = looker.exec_run(["python3", "/srv/look.py"]).output.decode()
+    seen = json.loads(said)
+    assert str(seen["keepalive_requests"]) == default("keepalive_requests", "server", version)
+    assert seen["version"] == f"HTTP/{default('proxy_http_version', 'location', version)}"
+    is_kept = default("keepalive", "upstream", version) != "0"
+    assert (seen["connection"], seen["connects"]) == ((None, 1) if is_kept else ("close", seen["asked"]))
+    assert seen["tls13"] == ("TLSv1.3" in default("ssl_protocols", "server", version))
+    if as_numbers(version) >= (1, 29, 8):
+        assert seen["many_headers"] == 400
