@@ -182,3 +182,10 @@ def test_a_directive_that_changes_keeps_its_white_space() -> None:
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
     changed = apply(edits, files)
     assert "        listen\t  80   default_server backlog=4096;\n" in changed["nginx.conf"]
+
+
+def test_new_lines_end_as_the_files_own_do() -> None:
+    """Directives and blocks that are added to a file with CRLF."""
+    patched = audited(dict(TEXTS["dense-crlf"]), "1.22").patched()["nginx.conf"]
+    assert patched.count("\r\n") > TEXTS["dense-crlf"]["nginx.conf"].count("\r\n")
+    assert "\n" not in patched.replace("\r\n", "")
