@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from tuneproof.catalogue.advice import Advice, RunConditions
 from tuneproof.proof.depths import FULL, LOOKS, QUICK
+from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
 
 REGISTERED: Final = Path(__file__).with_name("registered.json")
@@ -48,12 +49,18 @@ def fingerprints(advice: Advice) -> Mapping[str, str]:
         scenario = advice.scenario(RunConditions(depth=depth))
         arms = {arm.name: arm for arm in scenario.arms}
         for claim in scenario.claims:
-            of_arms = [described(arms[name]) for name in sorted(claim.needed_arms)]
+            of_arms = [described(_alone(arms[name])) for name in sorted(claim.needed_arms)]
             parts.setdefault(f"{scenario.name}/{claim.name}", []).append([*_decides(claim, LOOKS[depth]), of_arms])
     return {
         name: hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:_DIGITS]
         for name, found in parts.items()
     }
+
+
+def _alone(arm: Arm[Any]) -> Arm[Any]:
+    """Return an arm without the configurations of others that share its container: a new arm moves no other claim."""
+    own = {name: text for name, text in arm.subject.configurations.items() if name in arm.plan.configurations}
+    return replace(arm, subject=replace(arm.subject, configurations=own))
 
 
 def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:

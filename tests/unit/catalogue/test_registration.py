@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tuneproof.catalogue import every_advice, proxy_buffering, reuseport_stall_league
+from tuneproof.catalogue import config_rot, every_advice, proxy_buffering, reuseport_stall_league
 from tuneproof.catalogue.advice import Advice, RunConditions
 from tuneproof.catalogue.registration import fingerprints, registered
 from tuneproof.proof.inference.verdicts import Form
@@ -66,3 +66,14 @@ def test_what_an_effect_calls_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -
     before = fingerprints(reuseport_stall_league.ADVICE)[name]
     monkeypatch.setitem(reuseport_stall_league.factors.__globals__, "turn_cpu_ms", hash_with)
     assert fingerprints(reuseport_stall_league.ADVICE)[name] != before
+
+
+def test_an_arm_more_moves_no_other_claim() -> None:
+    """Though it shares a container, and so a subject, with the others."""
+    scenario = config_rot.SCENARIO
+    first = scenario.arms[0]
+    shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
+    arms = [replace(arm, subject=shared) for arm in scenario.arms if arm.subject == first.subject]
+    assert len(arms) == len(scenario.arms)
+    grown = replace(scenario, arms=tuple(arms))
+    assert fingerprints(Advice(scenario=lambda _: grown)) == fingerprints(config_rot.ADVICE)
