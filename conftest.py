@@ -12,6 +12,7 @@ pytest_plugins = [
     "fixtures.outcomes",
     "fixtures.engine",
     "fixtures.measurements",
+    "fixtures.side_by_side",
     "fixtures.selection",
 ]
 

@@ -50,18 +50,20 @@ class Advice:
         scenario: Returns the scenario under the conditions of a run. Its name and those of its claims are the
             same under all.
         headlines: Names of the claims that it is known for, and that any host can decide; none unless given.
+        full_depth: Names of the claims that only a run at full depth decides, unless they are named; none unless given.
         timed: Whether it measures time, so that nothing else may run on the machine meanwhile; not unless given.
 
     Raises:
-        ValueError: A headline is no claim, or a claim is turned by what is no arm.
+        ValueError: A headline, or a claim for full depth, is no claim, or a claim is turned by what is no arm.
     """
 
     scenario: Callable[[RunConditions], Scenario[Any]]
     headlines: tuple[str, ...] = ()
+    full_depth: tuple[str, ...] = ()
     timed: bool = False
 
     def __post_init__(self) -> None:
-        if unknown := set(self.headlines) - set(self.claims):
+        if unknown := {*self.headlines, *self.full_depth} - set(self.claims):
             raise ValueError(f"{self.name} has no claim {', '.join(sorted(unknown))}")
         arms = [arm.name for arm in self._usual.arms]
         for claim in self._usual.claims:
@@ -84,3 +86,7 @@ class Advice:
     def claims(self) -> tuple[str, ...]:
         """Names of its claims, in their order."""
         return tuple(claim.name for claim in self._usual.claims)
+
+    def claims_at(self, depth: str) -> tuple[str, ...]:
+        """Return the names of the claims that a run of this depth decides where none is named."""
+        return tuple(name for name in self.claims if depth != QUICK or name not in self.full_depth)

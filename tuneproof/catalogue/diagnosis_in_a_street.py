@@ -128,4 +128,9 @@ def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservatio
     )
 
 
-ADVICE: Final = Advice(scenario=lambda run: street_scenario(None if run.depth == QUICK else NINE_IN_TEN))
+ADVICE: Final = Advice(
+    scenario=lambda run: street_scenario(None if run.depth == QUICK else NINE_IN_TEN),
+    # They are about explain, not about nginx.
+    full_depth=tuple(claim.name for claim in street_scenario().claims),
+    timed=True,
+)

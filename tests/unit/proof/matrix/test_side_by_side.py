@@ -1,0 +1,132 @@
+"""Scenarios that are measured at once: their cells, their faults, and their end."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from tests.support.fake_bench import claim
+from tuneproof.errors import LabError
+from tuneproof.proof.matrix.side_by_side import Measures, SideBySide, View, jobs_on
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.report.results.cells import Cell
+
+_SOON_S = 20.0
+
+
+@dataclass
+class Shown:
+    """What the user sees, and in which thread it was written."""
+
+    texts: list[str] = field(default_factory=list)
+    threads: set[int] = field(default_factory=set)
+
+    def update(self, text: str) -> None:
+        """Keep an update."""
+        self.line(text)
+
+    def line(self, text: str) -> None:
+        """Keep a line."""
+        self.texts.append(text)
+        self.threads.add(threading.get_ident())
+
+
+class Deciding:
+    """Decides each claim by a function, and gives the claim's name for its cell."""
+
+    def __init__(self, does: Callable[[str, View], None]) -> None:
+        self._does = does
+
+    @contextmanager
+    def __call__(self, *, beside: View) -> Iterator[Measures]:
+        """Start."""
+        self._view = beside
+        yield self
+
+    def decide(self, wanted: Claim[Any]) -> Cell:
+        """Do it."""
+        self._does(wanted.name, self._view)
+        return cast("Cell", wanted.name)
+
+
+def together(shown: Shown, jobs: int = 2) -> SideBySide:
+    """Return what measures side by side, and tells the claims' names."""
+    return SideBySide(
+        jobs, view=shown, tell=lambda told, _cell: shown.line(f"decided {told.name}"), status=lambda: "so far"
+    )
+
+
+def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
+    """Each waits for the other; a line of a lab's comes before the verdicts after it."""
+    both, shown = threading.Barrier(2), Shown()
+    side = together(shown)
+
+    def meet(name: str, view: View) -> None:
+        view.update("a trial")
+        view.line(f"note of {name}")
+        both.wait(_SOON_S)
+
+    claims = {name: claim(name, "a") for name in ("one", "two")}
+    waiting = {name: side.add(f"scenario {name}", [each], Deciding(meet)) for name, each in claims.items()}
+    assert [waiting[name].decide(claims[name]) for name in claims] == ["one", "two"]
+    side.end(lambda: None)
+    for name in claims:
+        assert shown.texts.index(f"note of {name}") < shown.texts.index(f"decided {name}")
+    assert "a trial" not in shown.texts
+    assert shown.threads == {threading.get_ident()}
+
+
+def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> None:
+    """Neither a trial's error nor a lab that does not start."""
+
+    def fail(name: str, _view: View) -> None:
+        if name == "bad":
+            raise LabError("a trial failed")
+
+    @contextmanager
+    def no_lab(*, beside: View) -> Iterator[Measures]:
+        raise LabError("no lab")
+        yield beside
+
+    side = together(Shown())
+    bad, good, other = claim("bad", "a"), claim("good", "a"), claim("other", "a")
+    broken = side.add("broken", [other], no_lab)
+    mixed = side.add("mixed", [bad, good], Deciding(fail))
+    assert mixed.decide(good) == cast("Cell", "good")
+    with pytest.raises(LabError, match="a trial failed"):
+        mixed.decide(bad)
+    with pytest.raises(LabError, match="no lab"):
+        broken.decide(other)
+    side.end(lambda: None)
+
+
+def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> None:
+    """A trial ends when the containers that it talks to are removed, and the next one is not begun."""
+    shown, began, removed = Shown(), threading.Event(), threading.Event()
+    trials: list[str] = []
+
+    def trial(name: str, view: View) -> None:
+        view.update("a trial")
+        trials.append(name)
+        if name == "long":
+            began.set()
+            assert removed.wait(_SOON_S)
+
+    side = together(shown, jobs=1)
+    side.add("first", [claim(name, "a") for name in ("short", "long", "next")], Deciding(trial))
+    side.add("second", [claim("never", "a")], Deciding(trial))
+    assert began.wait(_SOON_S)
+    side.end(removed.set)
+    assert trials == ["short", "long"]
+    assert shown.texts == ["decided short", "decided long"]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "gib", "jobs"), [(2, 24, 4), (16, 8, 8), (2, 0.5, 1)], ids=["cpus", "memory", "at-least-one"]
+)
+def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(cpus: int, gib: float, jobs: int) -> None:
+    """Half of the memory is left for others."""
+    assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30))) == jobs

@@ -1,0 +1,157 @@
+"""Scenarios that only count, several at once: no neighbour can move what they count, and they mostly wait.
+
+Each is measured in a thread. Only the thread that asks for their cells writes to the terminal: it shows, while it
+waits, what all of them do.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Final, Protocol
+
+from tuneproof.errors import LabError
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.report.results.cells import Cell
+
+JOBS_PER_CPU: Final = 2
+"""Scenarios at once for each CPU of the engine's, as far as there is memory for them."""
+JOB_BYTES: Final = 512 << 20
+"""More than the containers of any of these scenarios take together."""
+_SHOWN_EVERY_S: Final = 0.2
+_REMOVED_EVERY_S: Final = 1.0
+
+
+class View(Protocol):
+    """Where progress is shown: a line that is rewritten, and lines that stay."""
+
+    def update(self, text: str) -> None:
+        """Show a text in place of the last update."""
+
+    def line(self, text: str) -> None:
+        """Write a line that stays."""
+
+
+class Measures(Protocol):
+    """What decides claims: a running measurement, or the reason why there is none."""
+
+    def decide(self, claim: Claim[Any]) -> Cell:
+        """Return the claim's cell."""
+
+
+class Measuring(Protocol):
+    """Returns the context in which the claims of a scenario can be decided."""
+
+    def __call__(self, *, beside: View) -> AbstractContextManager[Measures]:
+        """Start it; what it has to show goes to the view."""
+
+
+def jobs_on(*, cpus: int, memory_bytes: int) -> int:
+    """Return how many scenarios an engine measures at once: half of its memory is left for others."""
+    return max(1, min(JOBS_PER_CPU * cpus, memory_bytes // 2 // JOB_BYTES))
+
+
+class SideBySide:
+    """The scenarios that are measured at once.
+
+    Args:
+        jobs: How many at a time, from the first that was added on.
+        view: What the user sees.
+        tell: Tells of a decided claim, soon after it was decided.
+        status: Returns what is shown behind the names of those that are being measured.
+    """
+
+    def __init__(
+        self, jobs: int, *, view: View, tell: Callable[[Claim[Any], Cell], None], status: Callable[[], str]
+    ) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=jobs)
+        self._threads: list[Future[None]] = []
+        self._view = view
+        self._tell = tell
+        self._status = status
+        self._news: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._under_way: list[str] = []
+        self._ended = threading.Event()
+
+    def add(self, title: str, claims: Collection[Claim[Any]], measuring: Measuring) -> Measures:
+        """Measure a scenario as soon as there is room; return what waits for its cells.
+
+        Args:
+            title: Its name.
+            claims: The claims to decide, in this order.
+            measuring: Starts their lab.
+        """
+        cells: dict[str, Future[Cell]] = {claim.name: Future() for claim in claims}
+
+        def run() -> None:
+            self._under_way.append(title)
+            try:
+                self._measure(claims, cells, measuring)
+            finally:
+                self._under_way.remove(title)
+
+        self._threads.append(self._pool.submit(run))
+        return _Waiting(cells, self._show)
+
+    def end(self, remove: Callable[[], None]) -> None:
+        """Begin nothing else, and end what is being measured.
+
+        Args:
+            remove: Removes every container of the run, so that nobody waits for an answer from there.
+        """
+        self._ended.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        while wait(self._threads, timeout=_REMOVED_EVERY_S).not_done:
+            remove()
+        self._show()
+
+    def update(self, _text: str) -> None:
+        """Show nothing of one trial among those of several scenarios.
+
+        Raises:
+            LabError: The run has ended.
+        """
+        if self._ended.is_set():
+            raise LabError("the run has ended")
+
+    def line(self, text: str) -> None:
+        """Show a line soon."""
+        self._news.put(partial(self._view.line, text))
+
+    def _measure(self, claims: Collection[Claim[Any]], cells: Mapping[str, Future[Cell]], measuring: Measuring) -> None:
+        try:
+            with measuring(beside=self) as measures:
+                for claim in claims:
+                    try:
+                        cell = measures.decide(claim)
+                    except Exception as error:  # noqa: BLE001 - raised again where the claim's cell is asked for
+                        cells[claim.name].set_exception(error)
+                    else:
+                        self._news.put(partial(self._tell, claim, cell))
+                        cells[claim.name].set_result(cell)
+        except Exception as error:  # noqa: BLE001 - likewise: without a lab there are no cells
+            for waited in cells.values():
+                if not waited.done():
+                    waited.set_exception(error)
+
+    def _show(self) -> None:
+        while not self._news.empty():
+            self._news.get()()
+        if names := ", ".join(self._under_way):
+            self._view.update(f"{names}: {self._status()}")
+
+
+class _Waiting:
+    """Stands for a measurement in another thread: returns its cells."""
+
+    def __init__(self, cells: Mapping[str, Future[Cell]], show: Callable[[], None]) -> None:
+        self._cells = cells
+        self._show = show
+
+    def decide(self, claim: Claim[Any]) -> Cell:
+        while wait([self._cells[claim.name]], timeout=_SHOWN_EVERY_S).not_done:
+            self._show()
+        self._show()
+        return self._cells[claim.name].result()
