@@ -60,7 +60,7 @@ class SideBySide:
         jobs: How many at a time, from the first that was added on.
         view: What the user sees.
         tell: Tells of a decided claim, soon after it was decided.
-        status: Returns what is shown behind the names of those that are being measured.
+        status: Returns what is shown before the names of those that are being measured.
     """
 
     def __init__(
@@ -103,7 +103,9 @@ class SideBySide:
         """
         self._ended.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        while wait(self._threads, timeout=_REMOVED_EVERY_S).not_done:
+        # wait() would wait for ever for what was cancelled before a thread took it.
+        begun = [thread for thread in self._threads if not thread.cancelled()]
+        while wait(begun, timeout=_REMOVED_EVERY_S).not_done:
             remove()
         self._show()
 
@@ -140,7 +142,7 @@ class SideBySide:
         while not self._news.empty():
             self._news.get()()
         if names := ", ".join(self._under_way):
-            self._view.update(f"{names}: {self._status()}")
+            self._view.update(f"{self._status()}; {names}")
 
 
 class _Waiting:
