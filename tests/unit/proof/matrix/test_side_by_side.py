@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -71,7 +71,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
     claims = {name: claim(name, "a") for name in ("one", "two")}
     waiting = {name: side.add(f"scenario {name}", [each], Deciding(meet)) for name, each in claims.items()}
-    assert [waiting[name].decide(claims[name]) for name in claims] == ["one", "two"]
+    assert [str(waiting[name].decide(claims[name])) for name in claims] == ["one", "two"]
     side.end(lambda: None)
     for name in claims:
         assert shown.texts.index(f"note of {name}") < shown.texts.index(f"decided {name}")
@@ -86,10 +86,8 @@ def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> Non
         if name == "bad":
             raise LabError("a trial failed")
 
-    @contextmanager
-    def no_lab(*, beside: View) -> Iterator[Measures]:
-        raise LabError("no lab")
-        yield beside
+    def no_lab(*, beside: View) -> AbstractContextManager[Measures]:
+        raise LabError(f"no lab for {type(beside).__name__}")
 
     side = together(Shown())
     bad, good, other = claim("bad", "a"), claim("good", "a"), claim("other", "a")
@@ -98,7 +96,7 @@ def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> Non
     assert mixed.decide(good) == cast("Cell", "good")
     with pytest.raises(LabError, match="a trial failed"):
         mixed.decide(bad)
-    with pytest.raises(LabError, match="no lab"):
+    with pytest.raises(LabError, match="no lab for SideBySide"):
         broken.decide(other)
     side.end(lambda: None)
 
