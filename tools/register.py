@@ -8,17 +8,18 @@ keeps the date: git has who said so.
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tuneproof.catalogue import every_advice
 from tuneproof.catalogue.registration import REGISTERED, fingerprints, registered
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     """Write the file anew and say what moved."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--same", action="append", default=[], metavar="CLAIM", help="decides the same as before")
-    same = set(parser.parse_args().same)
+    same = set(parser.parse_args(arguments).same)
     before = registered() if REGISTERED.exists() else {}
     today = datetime.now(UTC).date().isoformat()
     entries = {}
@@ -30,7 +31,8 @@ def main() -> None:
             if old is None or old.hash != found:
                 sys.stdout.write(f"{name}: moved, stands since {since}\n")
     REGISTERED.write_text(json.dumps(dict(sorted(entries.items())), indent=1) + "\n", encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -51,10 +51,19 @@ class Recorded:
 
     @property
     def residuals(self) -> tuple[float, ...]:
-        """How far each block lies from the median, on the additive scale; the median itself tells nothing."""
+        """How far each block lies from the median, on the additive scale; as many lie above it as below.
+
+        The block in the middle stands once for the one above it and once for the one below, where there are such;
+        blocks that equal the median stay on it.
+        """
         additive = [math.log(effect) if self.claim.scale is Scale.RATIO else effect for effect in self.effects]
         middle = statistics.median(additive)
-        return tuple(item - middle for item in additive if item != middle)
+        off = [item - middle for item in additive]
+        above, below = [item for item in off if item > 0], [item for item in off if item < 0]
+        if off.count(0) == 1 and above and below:
+            return (*above, *below, *above, *below, min(above), max(below))
+        few = min(len(above), len(below))
+        return (*sorted(above)[:few], *sorted(below)[len(below) - few :], *[0.0] * (len(off) - 2 * few))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,12 +239,12 @@ def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     """Replay everything, show it, and write docs/error-rates.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="folders of runs")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     chance = random.Random(options.seed)  # noqa: S311 - no secret
     cells = recorded(options.results)
     rates = []
@@ -266,7 +275,8 @@ def main() -> None:
             f"{rate.form:<15}{rate.replay:<40}{rate.wrong_holds:>5} (<= {holds:.2%}){rate.wrong_refuted:>6} "
             f"(<= {refuted:.2%}) of {rate.experiments}\n"
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

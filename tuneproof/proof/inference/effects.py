@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
 import scipy  # type: ignore[import-untyped]  # scipy ships no type information
 
 _FEWEST_DOSES = 3
@@ -80,7 +79,7 @@ def ratio(part: float, whole: float) -> float:
     """Divide; what is divided by nothing is infinitely many times as much, and counts as that.
 
     Raises:
-        ValueError: Both are 0, or one is no number: then neither arm showed anything, and the instrument may be broken.
+        ValueError: Both are 0, or one is no number: the instrument may be broken.
     """
     if math.isnan(part) or math.isnan(whole) or part == whole == 0:
         raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either arm")
@@ -88,11 +87,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 def number(effect: Effect, scale: Scale) -> float:
-    """Return an effect as a number on its scale: 0 or infinity is one, too.
-
-    Raises:
-        ValueError: It is not a number, or a ratio below 0, or a share beyond 1.
-    """
+    """Return an effect as a number; ValueError: it is none on its scale (0 or infinity is a ratio, too)."""
     value = float(effect)
     lowest, highest = (0.0, math.inf) if scale is Scale.RATIO else (-1.0, 1.0)
     if math.isnan(value) or not lowest <= value <= highest:
@@ -105,10 +100,9 @@ def page_p_value(blocks: Sequence[Ordered]) -> float:
 
     Page 1963, "Ordered Hypotheses for Multiple Treatments". Ties get mean ranks, which is conservative.
     """
-    table = np.array([block.responses for block in blocks])
-    doses = table.shape[1]
-    found = scipy.stats.page_trend_test(table, predicted_ranks=range(doses, 0, -1), method="exact")
-    return float(found.pvalue)
+    table = [block.responses for block in blocks]
+    ranks = range(len(table[0]), 0, -1)
+    return float(scipy.stats.page_trend_test(table, predicted_ranks=ranks, method="exact").pvalue)
 
 
 def reversals(blocks: Sequence[Ordered], *, tolerance_ratio: float, needed: int) -> list[int]:

@@ -7,8 +7,7 @@ from math import comb
 
 ERROR_RATE = 0.05
 """The chance of a wrong *holds*, over all looks together, where the claim is just not true; of *refuted*, likewise."""
-COIN = 0.5
-"""An effect at the threshold falls on either side of it with equal chances: the arms' order in a block is random."""
+COIN = 0.5  # an effect at the threshold falls on either side alike: the order of the arms in a block is random
 FEWEST_BLOCKS = 5
 """Blocks before the first look: with fewer, chance alone makes all agree on one side in more than 1 of 20 cases."""
 
@@ -31,16 +30,17 @@ class Side:
 
 
 @lru_cache(maxsize=1024)
-def side(units: tuple[int, ...], chance: float = COIN) -> Side:
+def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE) -> Side:
     """Return how many units must agree at each look.
 
     Each look takes the smallest number for which the chance of having erred at it or before stays within
-    ``ERROR_RATE``. That chance is added up over every sequence of outcomes, with no approximation: 5 of 5, then 8 of 9,
+    ``rate``. That chance is added up over every sequence of outcomes, with no approximation: 5 of 5, then 8 of 9,
     errs in 4.1 % of all cases, whatever the distribution of the effects.
 
     Args:
         units: Units seen at each look, strictly increasing.
         chance: That a unit agrees, where the claim is just not true; one half for an effect at its threshold.
+        rate: The error that all looks may spend together.
 
     Raises:
         ValueError: No look, or looks that do not increase from ``FEWEST_BLOCKS`` or more.
@@ -58,7 +58,7 @@ def side(units: tuple[int, ...], chance: float = COIN) -> Side:
                 reached[agree + more] = reached.get(agree + more, 0.0) + probability * step
         needed = total + 1  # more than there are: such a look cannot decide
         for agree in sorted(reached, reverse=True):
-            if error + reached[agree] > ERROR_RATE:
+            if error + reached[agree] > rate:
                 break
             error += reached.pop(agree)
             needed = agree

@@ -253,7 +253,7 @@ def test_an_experiment_refuses_what_it_cannot_run() -> None:
         ({"threshold": 0.0}, "positive for a ratio"),
         ({"form": Form.SAME, "threshold": 1.0}, "a margin is a ratio above 1"),
         ({"form": Form.SAME, "scale": Scale.SHARE}, "a margin is a ratio above 1"),
-        ({"form": Form.SAME, "condition": bool}, "has no condition besides"),
+        ({"form": Form.SAME, "condition": bool}, "without a condition"),
     ],
     ids=str,
 )

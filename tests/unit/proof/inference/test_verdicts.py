@@ -56,8 +56,10 @@ def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expec
     [
         ([1.0] * 5, "holds"),
         ([0.51, 0.9, 1.0, 1.2, 1.99], "holds"),
-        ([3.0] * 5, "refuted"),
-        ([0.4] * 5, "refuted"),
+        ([3.0] * 5, None),
+        ([3.0] * 9, "refuted"),
+        ([1.0] + [0.4] * 8, "refuted"),
+        ([1.0] * 2 + [0.4] * 7, "inconclusive"),
         ([0.4, 3, 0.4, 3, 0.4], None),
         ([1.0] * 4 + [3.0] + [1.0] * 4, "holds"),
         ([1.0] * 4 + [3.0] + [1.0] * 3 + [0.4], "holds"),
