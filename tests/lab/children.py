@@ -83,3 +83,13 @@ def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
             raise TimeoutError(f"not within {within_s:g} s")
         time.sleep(0.2)
     return time.monotonic() - began_s
+
+
+def measures_beyond(child: Any, block: int, *, results: Path) -> bool:
+    """Wait until a child's run has finished a block; False if it came to its end before."""
+    while child.poll() is None:
+        journals = [path.read_text(encoding="utf-8") for path in results.glob("*/trials.jsonl")]
+        if any(f'"block": {block + 1}' in journal for journal in journals):
+            return True
+        time.sleep(0.05)
+    return False

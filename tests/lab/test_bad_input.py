@@ -10,7 +10,15 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages
-from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, SHORTEST_RUN, resources_of, start_pytest, wait_until
+from tests.lab.children import (
+    COUNTED_RUN,
+    GONE_WITHIN_S,
+    SHORTEST_RUN,
+    measures_beyond,
+    resources_of,
+    start_pytest,
+    wait_until,
+)
 from tests.lab.engine_proxy import EngineProxy
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.images import ImageSpec, ensure_images
@@ -59,11 +67,7 @@ def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.Dock
         pytest.skip(f"needs a local engine behind a Unix socket, this one is at {address}")
     with EngineProxy(address.removeprefix("unix://"), tmp_path / "engine.sock") as proxy:
         child = start_pytest(*COUNTED_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
-        for line in child.stdout:
-            if "block 2 done" in line:
-                break
-        else:
-            pytest.fail("the run came to its end before its second block")
+        assert measures_beyond(child, 2, results=tmp_path / "results"), child.stdout.read()
         proxy.stop()
         output, _ = child.communicate(timeout=GONE_WITHIN_S)
         assert child.returncode != 0

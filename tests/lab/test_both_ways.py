@@ -76,6 +76,7 @@ SABOTAGES = {
         scenario=_STALL,
         stand_ins={"twin": _STALL.arms[_DOSES - 1].name},
         claims=("twins_are_alike",),
+        slow=True,
     ),
     "distant-keepalive-left-out": Sabotage(
         scenario=upstream_keepalive_distance.SCENARIO,
@@ -137,6 +138,7 @@ SABOTAGES = {
         # The other causes are told by the same function of other arms.
         stand_ins={_DIAGNOSIS.STALL.name: _DIAGNOSIS.HEALTHY.name, _DIAGNOSIS.OVERFLOW.name: _DIAGNOSIS.HEALTHY.name},
         claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
+        slow=True,
     ),
     "queues-not-shared": Sabotage(
         scenario=reuseport_stall_herd.SCENARIO,

@@ -12,7 +12,7 @@ import pytest
 
 from fixtures.engine import BuiltImages
 from fixtures.options import RunState
-from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, resources_of, start_pytest
+from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, measures_beyond, resources_of, start_pytest
 from tests.lab.sigkill import kill_once
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Owner, Session
@@ -109,11 +109,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 ) -> None:
     """Ctrl-C and SIGTERM in the middle of a measurement: removed at once, results.json valid and unfinished."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
-    for line in child.stdout:
-        if "block 2 done" in line:
-            break
-    else:
-        pytest.fail("the run came to its end before its second block")
+    assert measures_beyond(child, 2, results=tmp_path), child.stdout.read()
     os.kill(child.pid, number)
     output, _ = child.communicate(timeout=GONE_WITHIN_S)
     assert child.returncode == status, output

@@ -189,6 +189,7 @@ def recorded(of: Stage) -> dict[int, turns.Record]:
             return known
 
 
+@pytest.mark.slow
 def test_bytes_per_iteration_are_those_of_the_recorder(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one inside nginx counts every call; from an idle moment to an idle moment both have seen the same."""
     monkeypatch.setattr(watch_plan, "MOST_COST_SHARE", 1.0)
@@ -210,6 +211,7 @@ def test_bytes_per_iteration_are_those_of_the_recorder(stage: Stage, monkeypatch
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
 def test_a_stopped_worker_is_told_as_not_running(stage: Stage, stopped_ms: int) -> None:
     """And as no stall, on the right worker, for as long as it was stopped."""

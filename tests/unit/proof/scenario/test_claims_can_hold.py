@@ -57,11 +57,13 @@ def effect_of(claim: Claim[Any], block: Block) -> Effect:
 
 
 def verdict_on(claim: Claim[Any], effect: Effect) -> Verdict | None:
-    """Return what blocks of one effect say at the first look that a quick run takes; None where it leaves it open."""
+    """Return what blocks of one effect say in a quick run, at the first look that decides; None where none does."""
     looks = claim.looks(LOOKS[QUICK])
-    blocks = [Measured(effect=effect)] * looks[0]
-    found = assess(blocks, scale=claim.scale, threshold=claim.threshold, looks=looks, form=claim.form)
-    return found.verdict if found else None
+    for count in looks:
+        blocks = [Measured(effect=effect)] * count
+        if found := assess(blocks, scale=claim.scale, threshold=claim.threshold, looks=looks, form=claim.form):
+            return found.verdict
+    return None
 
 
 @pytest.mark.parametrize(("scenario", "name", "holds", "falls"), TABLE, ids=names(TABLE))
