@@ -15,6 +15,11 @@ from tuneproof.proof.scenario.own_subjects import own_spec
 from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.proof.scenario.scenarios import Scenario
 
+# A generator that opens a connection per request runs out of ports after some 28,000 of them: the rate would be that of
+# the search for one. Ports in TIME_WAIT are free again after a second
+# (https://docs.kernel.org/networking/ip-sysctl.html).
+_CLIENT_SYSCTLS = {"net.ipv4.tcp_tw_reuse": "1"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class BenchImages:
@@ -37,7 +42,9 @@ def container_specs(
 ) -> list[RoleSpec]:
     """Return the containers of the lab; with shaped links, those that own the links first."""
     others = placement.others
-    client = RoleSpec(name=CLIENT, role=Role.CLIENT, image=images.client, cpuset=others)
+    # What joins another's network namespace finds its sysctls there.
+    sysctls = {} if CLIENT in shaped else _CLIENT_SYSCTLS
+    client = RoleSpec(name=CLIENT, role=Role.CLIENT, image=images.client, cpuset=others, sysctls=sysctls)
     beside_subject = placement.subject if scenario.backends_beside_subject else others
     roles = [*[item.spec(image=images.backend, cpuset=beside_subject) for item in scenario.backends], client]
     joining = [replace(role, joins=owner_name(role.name)) if role.name in shaped else role for role in roles]
