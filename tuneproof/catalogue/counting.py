@@ -112,7 +112,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
 ) -> CountedClaim:
     """Return the claim that the first arm has several times as much of a figure as the second.
 
-    What is less than ``at_least`` is taken for that. The second arm in the first one's place turns the claim, unless
+    What is less than ``at_least`` is taken for that. The first arm in the place of the second turns the claim, unless
     ``turned_by`` says otherwise; the rest is as in :class:`tuneproof.proof.scenario.claims.Claim`.
     """
     return CountedClaim(
@@ -130,7 +130,7 @@ def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
         expired_since=expired_since,
         expired_reason=expired_reason,
         form=form,
-        turned_by={arms[0]: arms[1]} if turned_by is None else turned_by,
+        turned_by={arms[1]: arms[0]} if turned_by is None else turned_by,
         line=line,
     )
 
