@@ -60,14 +60,14 @@ def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
     (told,) = other_way.claims
-    assert (told.arms, told.expected, told.name) == (("a as b", "b"), Verdict.REFUTED, "n_turned")
+    assert (told.arms, told.expected, told.name) == (("a", "b as a"), Verdict.REFUTED, "n_turned")
     observed = dict(zip(told.arms, counted(5, 4), strict=True))
     assert (
         float(told.effect({name: item for name, item in observed.items() if isinstance(item, CountedObservation)}))
         == 1.25
     )
-    assert [arm.name for arm in other_way.arms] == ["a", "b", "a as b"]
-    assert other_way.arms[2].plan == scenario.arms[1].plan
+    assert [arm.name for arm in other_way.arms] == ["a", "b", "b as a"]
+    assert other_way.arms[2].plan == scenario.arms[0].plan
 
 
 def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
