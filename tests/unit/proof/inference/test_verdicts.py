@@ -1,5 +1,6 @@
 """How blocks decide: by how many of them lie where, and by nothing else."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -60,7 +61,8 @@ def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expec
         ([3.0] * 9, "refuted"),
         ([1.0] + [0.4] * 8, "refuted"),
         ([1.0] * 2 + [0.4] * 7, "inconclusive"),
-        ([0.4, 3, 0.4, 3, 0.4], None),
+        ([0.4, 0.4, 3, 0.4, 0.4], None),
+        ([0.4, 3, 0.4, 3, 0.4], "inconclusive"),
         ([1.0] * 4 + [3.0] + [1.0] * 4, "holds"),
         ([1.0] * 4 + [3.0] + [1.0] * 3 + [0.4], "holds"),
         ([1.0] * 4 + [3.0] + [1.0] * 3 + [3.0], "inconclusive"),
@@ -71,6 +73,18 @@ def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expec
 def test_the_same_lies_within_both_limits(effects: Sequence[float], expected: str | None) -> None:
     """Each limit by the same rule: eight of nine below the upper one, and eight of nine above the lower one."""
     assert verdict(effects, form=Form.SAME) == expected
+
+
+@pytest.mark.parametrize("form", [Form.MORE, Form.SAME])
+def test_what_no_further_block_can_decide_is_not_measured_further(form: Form) -> None:
+    """And never ends otherwise than all blocks would: tried for every sequence of blocks on either side of a limit."""
+    ended_early = 0
+    for effects in itertools.product((1.0, 3.0) if form is Form.MORE else (0.4, 1.0, 3.0), repeat=LOOKS[-1]):
+        early = verdict(effects[: LOOKS[0]], form=form)
+        if early == "inconclusive":
+            ended_early += 1
+            assert verdict(effects, form=form) == early
+    assert ended_early
 
 
 def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim() -> None:
