@@ -23,7 +23,9 @@ class _Bench:
     asked: list[tuple[str, int]] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
 
-    def run_trial(self, arm: str, block: int) -> Trial[float]:
+    def run_trial(self, progress: Progress) -> Trial[float]:
+        self.progress.append(progress)
+        arm, block = progress.arm, progress.block
         self.asked.append((arm, block))
         return Trial(
             arm=arm,
@@ -35,9 +37,7 @@ class _Bench:
         )
 
     def experiment(self, *questions: Question[float], looks: tuple[int, ...] = (6, 9)) -> Experiment[float]:
-        return Experiment(
-            run_trial=self.run_trial, questions=questions, looks=looks, seed=_SEED, progress=self.progress.append
-        )
+        return Experiment(run_trial=self.run_trial, questions=questions, looks=looks, seed=_SEED)
 
     def arms_of(self, block: int) -> set[str]:
         return {arm for arm, asked_in in self.asked if asked_in == block}
@@ -150,7 +150,6 @@ def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level:
     answer = experiment.answer("stall")
     assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 0, 3)
     assert answer.reason.startswith("block 4 has no effect, which no repetition mends: ")
-    assert bench.progress[-1].states["stall"].verdict is Verdict.UNSUPPORTED
     assert (experiment.answer("other").verdict, experiment.answer("other").blocks) == (Verdict.HOLDS, 6)
     assert bench.arms_of(5) == {"loaded"}
 
@@ -181,30 +180,18 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None
     assert answer == _Bench(_levels).experiment(_ratio("stall", "loaded", "idle")).answer("stall")
 
 
-def test_progress_tells_what_runs_and_how_far_each_question_is() -> None:
-    """One call before each trial, one after each block, with blocks, next look, effect and verdict."""
-    bench = _Bench(_levels)
-    bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("edge", "edge", "idle")).answer("edge")
-    first = bench.progress[0]
-    assert (first.block, first.arm, first.trials_done, first.trials_in_block) == (1, bench.asked[0][0], 0, 3)
-    assert (first.states["stall"].effect, first.states["stall"].next_look) == (None, 6)
-    ends = [progress for progress in bench.progress if progress.arm is None]
-    assert [(end.block, end.trials_done) for end in ends] == [(n, 3) for n in range(1, 7)] + [(n, 2) for n in (7, 8, 9)]
-    early = ends[1].states["stall"]
-    assert (early.blocks, early.verdict) == (2, None)
-    assert early.effect == pytest.approx(30.0, rel=0.05)
-    assert (ends[5].states["stall"].verdict, ends[5].states["stall"].next_look) == (Verdict.HOLDS, None)
-    assert (ends[5].states["edge"].verdict, ends[5].states["edge"].next_look) == (None, 9)
-    assert ends[8].states["edge"].verdict is Verdict.INCONCLUSIVE
-
-
-def test_progress_shows_void_blocks_and_the_end_they_bring() -> None:
-    """An unsupported question is decided, without a next look."""
-    bench = _Bench(_levels, void=lambda _arm, _block: ("late",))
-    bench.experiment(_ratio("stall", "loaded", "idle"), looks=(6,)).answer("stall")
-    state = bench.progress[-1].states["stall"]
-    assert (state.blocks, state.void_blocks, state.next_look) == (0, 4, None)
-    assert state.verdict is Verdict.UNSUPPORTED
+def test_progress_tells_what_runs_and_which_questions_are_open() -> None:
+    """Before each trial; a question that is decided, in whichever way, is none of them."""
+    bench = _Bench(_levels, void=lambda arm, _block: ("late",) if arm == "even" else ())
+    experiment = bench.experiment(
+        _ratio("stall", "loaded", "idle"), _ratio("void", "even", "idle"), _ratio("edge", "edge", "idle")
+    )
+    experiment.answer("edge")
+    counted = [(step.block, step.trials_done, step.trials_in_block) for step in bench.progress]
+    arms_in = {block: 4 if block <= 5 else 3 if block == 6 else 2 for block in range(1, 10)}
+    assert counted == [(block, done, of) for block, of in arms_in.items() for done in range(of)]
+    opened = {step.block: step.open_questions for step in bench.progress}
+    assert [opened[block] for block in (5, 6, 7)] == [{"stall", "void", "edge"}, {"stall", "edge"}, {"edge"}]
 
 
 def test_a_question_may_look_at_its_own_time() -> None:
@@ -218,10 +205,11 @@ def test_a_question_may_look_at_its_own_time() -> None:
         own_looks=(13, 26),
     )
     bench = _Bench(_levels)
-    answer = bench.experiment(share, replace(_ratio("edge", "edge", "idle"), further_looks=(4,))).answer("share")
+    experiment = bench.experiment(share, replace(_ratio("edge", "edge", "idle"), further_looks=(4,)))
+    answer, edge = experiment.answer("share"), experiment.answer("edge")
     assert (answer.verdict, answer.blocks) == (Verdict.HOLDS, 13)
     assert bench.arms_of(13) == {"loaded", "edge", "idle"}
-    assert bench.progress[-1].states["edge"].verdict is Verdict.INCONCLUSIVE
+    assert (edge.verdict, edge.blocks, bench.progress[-1].block) == (Verdict.INCONCLUSIVE, 13, 13)
 
 
 def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
@@ -240,7 +228,7 @@ def test_an_experiment_refuses_what_it_cannot_run() -> None:
     with pytest.raises(ValueError, match="questions with different names"):
         bench.experiment(stall, stall)
     with pytest.raises(ValueError, match="a seed from 0"):
-        Experiment(run_trial=bench.run_trial, questions=[stall], looks=(6,), seed=-1, progress=bench.progress.append)
+        Experiment(run_trial=bench.run_trial, questions=[stall], looks=(6,), seed=-1)
 
 
 @pytest.mark.parametrize(
