@@ -28,21 +28,13 @@ OUTCOMES: Final = ("right", "nothing", "wrong")
 
 @dataclass(frozen=True, kw_only=True)
 class Set:
-    """One evidence set.
+    """One evidence set."""
 
-    Attributes:
-        arm: What was built.
-        view: Where it was captured.
-        missing: The file that was left out; empty for none.
-        folder: The trial's folder.
-        names: Its files.
-    """
-
-    arm: str
-    view: str
-    missing: str
-    folder: Path
-    names: tuple[str, ...]
+    arm: str  # what was built
+    view: str  # where it was captured
+    missing: str  # the file that was left out; empty for none
+    folder: Path  # the trial's folder
+    names: tuple[str, ...]  # its files
 
 
 def sets(results: Path) -> Iterator[Set]:

@@ -13,8 +13,7 @@ from tuneproof.wording import as_numbers
 def version_table(results: Results, wanted: str) -> str:
     """Return the claims of some scenarios with their verdict on each version, and the newest one's figure.
 
-    Raises:
-        KeyError: A scenario has no cell.
+    KeyError: A scenario has no cell.
     """
     names = [name.strip() for name in wanted.split(",")]
     for name in names:
@@ -27,8 +26,7 @@ def version_table(results: Results, wanted: str) -> str:
 def line_table(results: Results, _wanted: str = "") -> str:
     """Return what became of each line that copied configurations have, in the order of the lines.
 
-    Raises:
-        KeyError: No cell is about such a line.
+    KeyError: No cell is about such a line.
     """
     claims = [of for of in _by_claim(results.cells) if of[0].line]
     if not claims:

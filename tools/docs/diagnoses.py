@@ -15,7 +15,6 @@ def diagnoses_table(_results: Results, wanted: str) -> str:
     """Return the table, and where from.
 
     Args:
-        _results: Those of the catalogue, which say nothing of it.
         wanted: Name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.
     """
     document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))

@@ -16,11 +16,9 @@ def gains_text(_results: Results, wanted: str) -> str:
     """Return the changes with what they gain, as the terminal shows them, and where from.
 
     Args:
-        _results: Those of the catalogue, which say nothing of it.
         wanted: Name of results in docs/; with ": first" only the changes are told, without their patches.
 
-    Raises:
-        TuneproofError: There are no such results.
+    TuneproofError: There are no such results.
     """
     name, _, part = wanted.partition(":")
     own = load(FOLDER / name.strip())

@@ -13,12 +13,7 @@ _SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
 
 
 def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document that stands beside tuneproof/audit/recorded.py.
-
-    Args:
-        results: The results that docs show.
-        pages: The texts of docs' pages, by path.
-    """
+    """Return the document that stands beside tuneproof/audit/recorded.py."""
     page_of = {
         name.strip(): path
         for path, text in pages.items()

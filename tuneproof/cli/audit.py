@@ -50,8 +50,7 @@ read, is a template, or nginx would not start with it.
 def main(arguments: Sequence[str]) -> int:
     """Audit the configuration that is named; return the exit status, as above.
 
-    Raises:
-        BadInputError: It cannot be read, or is a template; or an option is wrong.
+    BadInputError: It cannot be read, or is a template; or an option is wrong.
     """
     options = _parser().parse_args(arguments)
     # There, so that files are called what they are called there, in patches as well.

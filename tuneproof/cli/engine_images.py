@@ -23,8 +23,7 @@ _TIMEOUT_S: Final = 600
 def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
     """Return the images that a run with these arguments of pytest's will ask for.
 
-    Raises:
-        BadInputError: ``--nginx`` names no version.
+    BadInputError: ``--nginx`` names no version.
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
@@ -38,8 +37,7 @@ def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequenc
     One engine builds, so that all measure the same bytes, and only one of them needs a way to the packages: that which
     lacks the fewest, else the next one. One that cannot take a copy is told about; its parts will say more.
 
-    Raises:
-        TuneproofError: None of the engines can build them: the last one's reason.
+    TuneproofError: None of the engines can build them: the last one's reason.
     """
     with contextlib.ExitStack() as opened:
         clients = {

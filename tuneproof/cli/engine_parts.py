@@ -82,9 +82,5 @@ def folder_of(engine: str, part: Part) -> str:
 
 
 def runs_in(folder: Path) -> list[Results]:
-    """Return the results in the folder of a part, the latest last.
-
-    Raises:
-        BadInputError: They cannot be read.
-    """
+    """Return the results in the folder of a part, the latest last. BadInputError: They cannot be read."""
     return [load(path) for path in sorted(folder.glob("*/results.json")) if not path.parent.is_symlink()]

@@ -54,10 +54,8 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
         0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 2 if it
         was interrupted; 3 if cells are left that no engine measured; pytest's own if it can choose none.
 
-    Raises:
-        BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for
-            several engines.
-        EngineUnavailableError: One does not answer: nothing was started then.
+    BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for several
+    engines. EngineUnavailableError: One does not answer: nothing was started then.
     """
     _refuse(engines, arguments)
     if status := choose(arguments):
@@ -248,9 +246,7 @@ def _looked_at(results: Results) -> set[str]:
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
     """Return results with each cell as it came out first, unless it was unsupported there.
 
-    Args:
-        results: Of all parts.
-        looked_at: Labs that were lost after their first look.
+    ``looked_at``: Labs that were lost after their first look.
     """
     ordered = sorted(results, key=lambda item: (item.finished, item.started))
     source: dict[str, Results] = {}

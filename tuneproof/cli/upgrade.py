@@ -31,8 +31,7 @@ or neither version would start with it.
 def main(arguments: Sequence[str]) -> int:
     """Print what changes; return the exit status, as above.
 
-    Raises:
-        BadInputError: The configuration cannot be read, or a version is none.
+    BadInputError: The configuration cannot be read, or a version is none.
     """
     parser = argparse.ArgumentParser(
         prog=f"{program()} upgrade",

@@ -41,12 +41,8 @@ URL_SECONDS = 30.0
 def main(arguments: Sequence[str]) -> int:
     """Watch what is named.
 
-    Returns:
-        0.
-
-    Raises:
-        BadInputError: There is no such nginx, or several; or a file or an address cannot be used.
-        CannotRunHereError: This host lacks what watching needs.
+    BadInputError: There is no such nginx, or several; or a file or an address cannot be used. CannotRunHereError: This
+    host lacks what watching needs.
     """
     parser = argparse.ArgumentParser(
         prog=f"{program()} watch",

@@ -15,7 +15,6 @@ LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), F
 def versions_at(depth: str, asked: Sequence[str]) -> tuple[str, ...]:
     """Return the versions of nginx for the values of ``--nginx``; without any, a full run takes all.
 
-    Raises:
-        BadInputError: A value names no version.
+    BadInputError: A value names no version.
     """
     return choose_versions(asked or ([ALL] if depth == FULL else []))

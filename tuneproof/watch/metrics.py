@@ -66,8 +66,7 @@ class Metrics:
 def serve(metrics: Metrics, host: str, port: int) -> ThreadingHTTPServer:
     """Start to answer GET /metrics in a thread of its own; the caller shuts it down.
 
-    Raises:
-        OSError: The address cannot be listened on.
+    OSError: The address cannot be listened on.
     """
 
     class Handler(BaseHTTPRequestHandler):

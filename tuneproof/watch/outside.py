@@ -51,11 +51,7 @@ class Split:
 
 
 def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
-    """Measure for a while, then yield the report.
-
-    Raises:
-        BadInputError: The URL cannot be used, or nothing answers there.
-    """
+    """Measure for a while, then yield the report. BadInputError: The URL cannot be used, or nothing answers there."""
     target = _Target.of(url)
     rounds, failures = asyncio.run(_measure(target, lasts_s))
     if not any(answers for each in rounds for answers in each):

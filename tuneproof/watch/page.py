@@ -15,11 +15,7 @@ _HEAD: Final = '<!doctype html><html lang="en"><meta charset="utf-8"><title>ngin
 
 
 def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -> None:
-    """Write the page.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write the page. OSError: The file cannot be written."""
     figure = graph_objects.Figure()
     busy: dict[int, list[tuple[float, float]]] = defaultdict(list)
     long: dict[tuple[int, str], list[LongIteration]] = defaultdict(list)

@@ -40,8 +40,7 @@ _TAIL_LINES: Final = 5
 def architecture() -> Architecture:
     """Return what this machine's system calls are called.
 
-    Raises:
-        CannotRunHereError: It is of an architecture whose calls are not known here.
+    CannotRunHereError: It is of an architecture whose calls are not known here.
     """
     try:
         return ARCHITECTURES[platform.machine()]
@@ -52,11 +51,7 @@ def architecture() -> Architecture:
 
 
 def check_host() -> None:
-    """Say what is missing before anything is started.
-
-    Raises:
-        CannotRunHereError: With what to do about it.
-    """
+    """Say what is missing before anything is started. CannotRunHereError: With what to do about it."""
     if os.geteuid():
         raise CannotRunHereError("Watching needs root.", remedy="sudo; or from outside, without root: watch URL")
     if not shutil.which("bpftrace"):
@@ -103,11 +98,7 @@ class Tracer:
             reader.start()
 
     def line(self, timeout_s: float) -> str | None:
-        """Return the next line; None where none came in time.
-
-        Raises:
-            CannotRunHereError: bpftrace has ended.
-        """
+        """Return the next line; None where none came in time. CannotRunHereError: bpftrace has ended."""
         try:
             return self._lines.get(timeout=timeout_s)
         except queue.Empty:
@@ -186,8 +177,7 @@ class Accounting:
 def check_namespace(tracer: Tracer, seen_as: int) -> None:
     """Compare bpftrace's process id here with that which its program sees.
 
-    Raises:
-        BadInputError: They differ: process ids here are not the kernel's.
+    BadInputError: They differ: process ids here are not the kernel's.
     """
     if seen_as != tracer.pid:
         raise BadInputError(

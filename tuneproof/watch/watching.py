@@ -51,8 +51,7 @@ class Watching:
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
         """Yield each second of all workers; ends after the time that was asked for, and by KeyboardInterrupt.
 
-        Raises:
-            TuneproofError: It cannot be done here, or there is no worker (any more).
+        TuneproofError: It cannot be done here, or there is no worker (any more).
         """
         check_host()
         self.plan.workers = self.find()

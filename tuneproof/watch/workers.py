@@ -37,9 +37,8 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
             empty: the only nginx that runs.
         every: Whether all nginx of this machine are meant.
 
-    Raises:
-        BadInputError: There is none, or there are several to choose from.
-        CannotRunHereError: A container is named, and no engine's command line is there to look it up.
+    BadInputError: There is none, or there are several to choose from. CannotRunHereError: A container is named, and no
+    engine's command line is there to look it up.
     """
     masters = {pid for pid in _pids() if _MASTER.match(_title(pid))}
     if wanted and not wanted.isdecimal():

@@ -24,8 +24,7 @@ class Tally:
 
     Requests of one trial are not: their share is one number.
 
-    Raises:
-        ValueError: ``count`` is not between 0 and ``of``, or there are no units.
+    ValueError: ``count`` is not between 0 and ``of``, or there are no units.
     """
 
     count: int
@@ -53,8 +52,7 @@ class Ordered:
 
     As a number it is the share of dose pairs in which the smaller dose had the smaller response.
 
-    Raises:
-        ValueError: The responses are none of this.
+    ValueError: The responses are none of this.
     """
 
     responses: tuple[float, ...]
@@ -78,8 +76,7 @@ Effect = float | Tally | Ordered
 def ratio(part: float, whole: float) -> float:
     """Divide; what is divided by nothing is infinitely many times as much, and counts as that.
 
-    Raises:
-        ValueError: Both are 0, or one is no number: the instrument may be broken.
+    ValueError: Both are 0, or one is no number: the instrument may be broken.
     """
     if math.isnan(part) or math.isnan(whole) or part == whole == 0:
         raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either arm")

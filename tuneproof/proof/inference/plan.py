@@ -42,8 +42,7 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
         chance: That a unit agrees, where the claim is just not true; one half for an effect at its threshold.
         rate: The error that all looks may spend together.
 
-    Raises:
-        ValueError: No look, or looks that do not increase from ``FEWEST_BLOCKS`` or more.
+    ValueError: No look, or looks that do not increase from ``FEWEST_BLOCKS`` or more.
     """
     if not units or units[0] < FEWEST_BLOCKS or any(later <= earlier for earlier, later in pairwise(units)):
         raise ValueError(f"looks must increase from {FEWEST_BLOCKS} or more, got {units!r}")

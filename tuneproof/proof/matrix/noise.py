@@ -14,11 +14,6 @@ def noise_of(cells: Iterable[Cell]) -> float | None:
 
 
 def calmer_than(engine: str, noise_pct: Mapping[str, float]) -> str | None:
-    """Return the calmest engine if this one is too noisy beside it; None if this one may go on.
-
-    Args:
-        engine: One of those in ``noise_pct``.
-        noise_pct: How noisy each engine that still measures is, in percent, as far as that is known.
-    """
+    """Return the calmest engine if this one is too noisy beside it; None if this one may go on."""
     calmest = min(noise_pct, key=noise_pct.__getitem__)
     return calmest if is_noisy_beside(noise_pct[engine], noise_pct[calmest]) else None

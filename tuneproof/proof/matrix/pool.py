@@ -19,12 +19,7 @@ class Part:
 
 
 class Pile:
-    """The parts that nobody has taken yet; for several threads.
-
-    Args:
-        parts: The parts, in the order in which they are taken.
-        takers: Who will take them.
-    """
+    """The parts that nobody has taken yet; for several threads."""
 
     def __init__(self, parts: Iterable[Part], takers: Collection[str]) -> None:
         self._open = list(parts)

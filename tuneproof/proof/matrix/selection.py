@@ -20,8 +20,7 @@ class Selection:
     Args:
         expression: Names, "and", "or", "not" and parentheses; empty for all cells.
 
-    Raises:
-        BadInputError: It is none.
+    BadInputError: It is none.
     """
 
     def __init__(self, expression: str) -> None:

@@ -110,11 +110,7 @@ class SideBySide:
         self._show()
 
     def update(self, _text: str) -> None:
-        """Show nothing of one trial among those of several scenarios.
-
-        Raises:
-            LabError: The run has ended.
-        """
+        """Show nothing of one trial among those of several scenarios. LabError: The run has ended."""
         if self._ended.is_set():
             raise LabError("the run has ended")
 

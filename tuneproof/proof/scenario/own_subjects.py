@@ -23,12 +23,7 @@ class OwnNginxError(LabError):
 def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
     """Wait until an nginx has started its workers; return how many.
 
-    Args:
-        container: Its container.
-        own: What it was started with.
-
-    Raises:
-        LabError: It did not start, with its own words.
+    LabError: It did not start, with its own words.
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
     before = 0
@@ -45,12 +40,7 @@ def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
 
 
 def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
-    """Return the error of an nginx that does not start.
-
-    Args:
-        own: What it was started with.
-        words: What it printed.
-    """
+    """Return the error of an nginx that does not start."""
     remedy = "--nginx VERSION or --nginx-image IMAGE for what this one lacks, such as a module or Lua"
     if own.is_part:
         remedy = f"these files are a part of a configuration: take what nginx -T prints; {remedy}"
