@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -42,9 +43,8 @@ def started(
     placement: CpuPlacement, session: Session, images: BuiltImages, nginx: str, subject: Subject
 ) -> Iterator[tuple[Bench, Stage]]:
     """The lab of one subject, and its stage."""
-    stages: list[Stage] = []
     arm = Arm(name="recorded", subject=subject, plan=PLAN)
-    scenario = Scenario(name="turns", arms=(arm,), claims=(), check=stages.append)
+    scenario = Scenario(name="turns", arms=(arm,), claims=())
     with Lab(session) as lab:
         bench = Bench(
             lab,
@@ -55,7 +55,7 @@ def started(
             placement=placement,
         )
         bench.prepare()
-        yield bench, stages[0]
+        yield bench, bench.stage(subject.name)
 
 
 def subject(*, records_turns: bool, error_log_level: str = "") -> Subject:
@@ -135,6 +135,24 @@ def test_without_the_recorder_there_is_no_record(
         assert stage.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
         with pytest.raises(LabError, match=r"process \d+ keeps no record of its turns"):
             stage.observer.turns(0.0, 0.0)
+
+
+@pytest.mark.slow  # a stop lasts longer than the gaps of a shared CPU, but for those of a bad day
+def test_the_loop_probe_shows_on_which_worker_stops_were_made(
+    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
+) -> None:
+    """Of eight stops of 80 ms it shows six at least, and on the other worker half as many at most."""
+    plan = StallLoad(settle_s=0.0, measure_s=1.5)
+    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
+        stopped_pid = plan.observe(plan.run(stage, label="first")).workers[0].worker_pid
+        stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            stops = pool.submit(stage.subject.run, ["sh", "-c", stop * 8])
+            probes = plan.run(stage, label="second").record.probe
+            stops.result()
+    stopped, other = (sum(lag_ms >= 50 for lag_ms in probe.lag_ms) for probe in probes)
+    assert stopped >= 6
+    assert other <= stopped / 2
 
 
 def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(

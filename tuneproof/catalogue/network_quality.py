@@ -19,7 +19,6 @@ from tuneproof.catalogue.reuseport_stall import (
 )
 from tuneproof.catalogue.reuseport_stall_effects import stall, turn_cpu_ms
 from tuneproof.lab.load.base import Metric
-from tuneproof.lab.load.instrument import check_loop_probe
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
@@ -142,13 +141,7 @@ class NetworkQuality:
         Raises:
             PreconditionError: The network cannot have a rate.
         """
-        return Scenario(
-            name=SCENARIO,
-            arms=self.arms(),
-            claims=self.claims(),
-            warm_up=STALL_WARM_UP,
-            check=check_loop_probe,
-        )
+        return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 
     def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""

@@ -17,10 +17,9 @@ from tuneproof.catalogue.reuseport_stall_effects import (
     stall,
     turn_bytes,
 )
-from tuneproof.lab.load.instrument import check_loop_probe
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
-from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.inference.effects import Ordered, Scale
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
@@ -51,11 +50,16 @@ FAST_PRICE_THRESHOLD: Final = 2.0
 
 STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.1, settle_s=0.0, measure_s=0.15)
 ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=0.2, measure_s=0.45, counts_turns=True)
+# Between the default and the smallest receive buffer only the order counts.
+BETWEEN: Final = replace(ONE_LOADED, measure_s=0.25)
 UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
-ONE_LOADED_WITH_FAST: Final = StallLoad(
-    bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
+# Which worker a new connection goes to is in the answer, however short.
+FED: Final = StallLoad(
+    bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=100.0, fast_path=STATIC_PATH, settle_s=0.2, measure_s=0.25
 )
-ALL_LOADED_WITH_FAST: Final = replace(ONE_LOADED_WITH_FAST, bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS))
+ALL_LOADED_WITH_FAST: Final = StallLoad(
+    bulk_per_worker=(BULK_DOWNLOADS, BULK_DOWNLOADS), fast_rate_hz=FAST_RATE_HZ, baseline_s=0.25, measure_s=0.65
+)
 
 
 def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
@@ -113,7 +117,9 @@ class ReuseportStall:
     def _dose_arm(self, max_bytes: int) -> Arm[StallObservation]:
         subject = self._dose_subject(max_bytes)
         dose = Dose(of="largest receive buffer, tcp_rmem", unit="bytes", amount=max_bytes)
-        return Arm(name=subject.name, subject=subject, plan=ONE_LOADED, doses=(dose,))
+        ends = (SMALLEST_RMEM_BYTES, self.default_rmem[2])
+        plan = ONE_LOADED if max_bytes in ends else BETWEEN
+        return Arm(name=subject.name, subject=subject, plan=plan, doses=(dose,))
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return all arms."""
@@ -129,17 +135,15 @@ class ReuseportStall:
             Arm(name="unloaded-default", subject=doses[0].subject, plan=UNLOADED),
             Arm(name="unloaded-small", subject=doses[-1].subject, plan=UNLOADED),
             Arm(name="twin", subject=twin, plan=ONE_LOADED),
-            Arm(name="reuseport-one-loaded", subject=reuseport, plan=ONE_LOADED_WITH_FAST),
-            Arm(name="shared-one-loaded", subject=shared, plan=ONE_LOADED_WITH_FAST),
+            Arm(name="reuseport-one-loaded", subject=reuseport, plan=FED),
+            Arm(name="shared-one-loaded", subject=shared, plan=FED),
             Arm(name="reuseport-all-loaded", subject=reuseport, plan=ALL_LOADED_WITH_FAST),
             Arm(name="shared-all-loaded", subject=shared, plan=ALL_LOADED_WITH_FAST),
         )
 
     def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario."""
-        return Scenario(
-            name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP, check=check_loop_probe
-        )
+        return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 
     def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""

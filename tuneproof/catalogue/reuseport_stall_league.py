@@ -21,7 +21,6 @@ from tuneproof.catalogue.reuseport_stall import (
 )
 from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_cpu_ms
 from tuneproof.lab.load.base import Metric
-from tuneproof.lab.load.instrument import check_loop_probe
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
@@ -103,9 +102,7 @@ class League:
 
     def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario."""
-        return Scenario(
-            name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP, check=check_loop_probe
-        )
+        return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 
     def claims(self) -> tuple[Claim[StallObservation], ...]:
         """Return the claims."""

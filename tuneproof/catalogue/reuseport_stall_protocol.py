@@ -91,5 +91,7 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
+    # What the stall's own scenario decides by counting, seen by the article's clock.
+    full_depth=tuple(claim.name for claim in SCENARIO.claims),
     timed=True,
 )

@@ -24,11 +24,11 @@ def scenario() -> Scenario[StallObservation]:
     return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
 
 
-def test_a_scenario_that_says_no_more_has_one_backend_and_neither_check_nor_warm_up() -> None:
+def test_a_scenario_that_says_no_more_has_one_backend_and_no_warm_up() -> None:
     """What others need, they name."""
     declared = scenario()
     assert declared.backends == (Backend(name="backend", kind="files"),)
-    assert (declared.check, declared.warm_up, declared.beside) == (None, None, ())
+    assert (declared.warm_up, declared.beside) == (None, ())
 
 
 def test_a_name_that_is_used_twice_is_refused() -> None:
