@@ -2,7 +2,6 @@
 
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,9 +11,9 @@ from typing import Final
 
 from tests.bench.capture import measure_capture
 from tests.bench.compose import Compose
+from tests.bench.runs import measure_runs
 from tests.bench.turns import measure_turns
 from tests.bench.wire import measure_wire
-from tests.support.places import CHECKOUT
 from tuneproof.lab.engine.images import ImageSpec, ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
@@ -24,9 +23,9 @@ from tuneproof.lab.subject.versions import DEFAULT_VERSION, SUITES
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.containers import BenchImages
-from tuneproof.report.results.run_file import load
 
 _PAIRS: Final = 5
+_RUNS: Final = 3
 _SUBJECTS: Final = 3
 
 
@@ -89,18 +88,6 @@ def compare_with_compose(session: Session, images: dict[str, str]) -> None:
     _say(f"  lab / docker-compose {_spread([ours / theirs for ours, theirs in pairs])}")
 
 
-def measuring_share() -> None:
-    """Print which part of a warm quick run is measuring."""
-    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
-        began_s = time.monotonic()
-        subprocess.run([str(CHECKOUT / "lab"), "run", "--results", folder], check=False, capture_output=True)
-        wall_s = time.monotonic() - began_s
-        cells = load(Path(folder) / "latest").cells
-    measuring_s = sum(cell.measuring_seconds for cell in cells)
-    share = measuring_s / wall_s
-    _say(f"./lab run, warm: {len(cells)} cells, measuring {measuring_s:.1f} s of {wall_s:.1f} s = {share:.2f}")
-
-
 def _seconds(work: Callable[[], None]) -> float:
     began_s = time.monotonic()
     work()
@@ -134,7 +121,8 @@ def main() -> None:
     client.close()
     for line in measure_turns():
         _say(line)
-    measuring_share()
+    for line in measure_runs(_RUNS):
+        _say(line)
 
 
 if __name__ == "__main__":
