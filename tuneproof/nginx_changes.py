@@ -244,3 +244,15 @@ def changes_between(old: str, new: str) -> tuple[Change, ...]:
 def of_directive(name: str) -> tuple[Change, ...]:
     """Return all that has happened to a directive."""
     return tuple(change for change in CHANGES if change.directive == name)
+
+
+def since(kind: str, directive: str, parameter: str = "") -> str:
+    """Return the version that changed a directive, or a parameter of it, in some way.
+
+    Raises:
+        LookupError: None has.
+    """
+    for change in CHANGES:
+        if (change.kind, change.directive, change.parameter) == (kind, directive, parameter):
+            return change.version
+    raise LookupError(f"nothing here has {kind} {directive} {parameter}".rstrip())

@@ -10,10 +10,11 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-GROUND: Final = ("tuneproof.errors", "tuneproof.nginx_changes", "tuneproof.wording")
+GROUND: Final = ("tuneproof.errors", "tuneproof.lines", "tuneproof.nginx_changes", "tuneproof.wording")
 PARSERS: Final = (*GROUND, "tuneproof.explain.parse")
 MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
+    "tuneproof.lines": ("tuneproof.nginx_changes",),
     "tuneproof.nginx_changes": ("tuneproof.wording",),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,

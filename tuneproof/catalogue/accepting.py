@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Connection, Flow
 from tuneproof.lab.subject.written_config import written_config
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -164,88 +163,7 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = (
-    more(
-        "multi_accept_takes_a_burst_in_one_turn",
-        f"With multi_accept on, one worker accepts most of {BURST} queued connections in a single event-loop turn",
-        source=f"{COPIED}: multi_accept on, to accept faster and share the load better",
-        arms=("multi-accept-on", "multi-accept-off"),
-        count=Count(figure="accepts_per_wait", what="connections accepted per wait for events"),
-        threshold=5.0,
-        why="one iteration that takes five times as many connections leaves the other workers next to nothing of a "
-        "burst",
-        at_least=1 / BURST,
-        line="multi_accept on;",
-    ),
-    usual(
-        "one_worker_takes_nearly_all",
-        "Without reuseport, under light load one of two workers takes nearly all connections",
-        source='"The Sad State of Linux Socket Balancing" (2017)',
-        arm="one-queue",
-        turned_by="queue-per-worker",
-        figure="nearly_all",
-        what="trials in which one worker of two takes more than 90 %",
-        expired_since="1.21.6",
-        expired_reason="nginx adds its listening sockets to epoll anew every 16 accepts",
-        line="listen 80 reuseport;",
-    ),
-    usual(
-        "a_worker_of_its_own_queue_takes_nearly_all",
-        "With reuseport, under light load one of two workers takes nearly all connections",
-        source="control of the one above",
-        arm="queue-per-worker",
-        turned_by="one-client",
-        figure="nearly_all",
-        what="trials in which one worker of two takes more than 90 %",
-        expected=Verdict.REFUTED,
-    ),
-    more(
-        "auto_ignores_the_cpuset",
-        "worker_processes auto starts one worker per CPU of the host, even in a container pinned to one CPU",
-        source='"Tuning NGINX": worker_processes auto',
-        arms=("auto-on-one-cpu", "auto-on-all-cpus"),
-        count=Count(figure="workers_per_cpu", what="workers per CPU that they may use"),
-        threshold=1.5,
-        why="with half as many workers again as they have CPUs, workers take turns on a CPU instead of having one each",
-        line="worker_processes auto;",
-    ),
-    more(
-        "proxied_clients_take_two_slots",
-        f"{SLOTS} worker_connections serve half as many proxied clients as static-file clients",
-        source=f"{COPIED}: max clients = worker_processes * worker_connections",
-        arms=("static", "proxied"),
-        count=Count(figure="clients_served", what="clients served at once"),
-        threshold=1.6,
-        why="two slots for each client halve what the formula promises; 1.6 is nearer to two than to one, and "
-        "leaves room for the few slots that nginx itself takes",
-        line="max clients = worker_processes * worker_connections",
-    ),
-    *both_ways(
-        "idle_clients_use_up_connections",
-        "Idle keepalive connections use up worker_connections, and new clients are turned away",
-        control=(
-            "busy_clients_use_up_connections",
-            "Active connections use up worker_connections, and new clients are turned away",
-        ),
-        source=f"{COPIED}: a low keepalive_timeout, because idle clients use up worker_connections",
-        arm="idle-clients",
-        turned_by="busy-clients",
-        figure="refused_share",
-        what="trials in which more than half of the newcomers are refused",
-        expected=Verdict.REFUTED,
-        line="keepalive_timeout 30;",
-    ),
-    more(
-        "files_need_descriptors_too",
-        "With worker_rlimit_nofile equal to worker_connections, file downloads fail; with three times that, none do",
-        source=f"{COPIED}: worker_rlimit_nofile 65535 beside worker_connections 65535",
-        arms=("files-as-many-as-connections", "files-three-times-as-many"),
-        count=Count(figure="failed", what="downloads that fail"),
-        threshold=3.0,
-        why="three failed downloads of fifty, where enough descriptors let none fail, are what somebody is called for",
-        line="worker_rlimit_nofile = worker_connections",
-    ),
-)
+CLAIMS: Final = claims_of("accepting", BURST=BURST, SLOTS=SLOTS)
 SCENARIO: Final = Scenario(name="accepting", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
 
 ADVICE: Final = Advice(

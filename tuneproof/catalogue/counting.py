@@ -1,13 +1,15 @@
 """What claims that are decided by counting share: arms that start an nginx of their own, and effects of counts."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lines import Line, lines_of
 from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
@@ -93,122 +95,107 @@ def times(
     return effect
 
 
-def more(  # noqa: PLR0913 - keyword-only; each is one part of a claim
-    name: str,
-    sentence: str,
-    *,
-    source: str,
-    arms: tuple[str, str],
-    count: Count,
-    why: str,
-    threshold: float = 2.0,
-    at_least: float = 1.0,
-    expected: Verdict | None = Verdict.HOLDS,
-    expired_since: str = "",
-    expired_reason: str = "",
-    form: Form = Form.MORE,
-    turned_by: Mapping[str, str] | None = None,
-    line: str = "",
-) -> CountedClaim:
-    """Return the claim that the first arm has several times as much of a figure as the second.
-
-    What is less than ``at_least`` is taken for that. The first arm in the place of the second turns the claim, unless
-    ``turned_by`` says otherwise; the rest is as in :class:`tuneproof.proof.scenario.claims.Claim`.
-    """
-    return CountedClaim(
-        name=name,
-        sentence=sentence,
-        source=source,
-        arms=arms,
-        effect=times(count.figure, arms, at_least=at_least),
-        figure=count.figure,
-        effect_name=f"{count.what}, {arms[0]} ÷ {arms[1]}",
-        scale=Scale.RATIO,
-        threshold=threshold,
-        why=why,
-        expected=expected,
-        expired_since=expired_since,
-        expired_reason=expired_reason,
-        form=form,
-        turned_by={arms[1]: arms[0]} if turned_by is None else turned_by,
-        line=line,
-    )
+def usually(arm: str, figure: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:
+    """Return the effect: whether a share is above one half. A trial is one unit, whatever it counted."""
+    return lambda block: Tally.yes(when=block[arm][figure] > HALF)
 
 
-def usual(  # noqa: PLR0913 - likewise
-    name: str,
-    sentence: str,
-    *,
-    source: str,
-    arm: str,
-    figure: str,
-    what: str,
-    turned_by: str,
-    expected: Verdict | None = Verdict.HOLDS,
-    expired_since: str = "",
-    expired_reason: str = "",
-    line: str = "",
-) -> CountedClaim:
-    """Return the claim that a share is above one half in most trials. A trial is one unit, whatever it counted.
-
-    ``what`` says in which trials, such as "trials in which nginx says a word".
-    ``turned_by`` is the arm in whose place it comes out the other way; the rest as for :func:`more`.
-    """
-    return CountedClaim(
-        name=name,
-        sentence=sentence,
-        source=source,
-        arms=(arm,),
-        effect=lambda block: Tally.yes(when=block[arm][figure] > HALF),
-        effect_name=what,
-        scale=Scale.SHARE,
-        threshold=USUALLY,
-        why=ONE_OR_THE_OTHER,
-        expected=expected,
-        expired_since=expired_since,
-        expired_reason=expired_reason,
-        turned_by={arm: turned_by},
-        line=line,
-    )
+def claims_of(scenario: str, **numbers: float) -> tuple[CountedClaim, ...]:
+    """Return the claims of a scenario's rows (:mod:`tuneproof.lines`), with the numbers that their words name."""
+    return tuple(claim for line in lines_of(scenario) if line.arms for claim in _claims(line, numbers))
 
 
-def both_ways(  # noqa: PLR0913 - likewise
-    name: str,
-    sentence: str,
-    *,
-    control: tuple[str, str],
-    source: str,
-    arm: str,
-    figure: str,
-    what: str,
-    turned_by: str,
-    expected: Verdict = Verdict.HOLDS,
-    line: str = "",
-) -> tuple[CountedClaim, CountedClaim]:
-    """Return a claim as of :func:`usual`, and its control: that the same is so in the arm that turns it.
-
-    ``control`` is the control's name, and its sentence. The other verdict is expected of it.
-    """
-    other = Verdict.REFUTED if expected is Verdict.HOLDS else Verdict.HOLDS
-    return (
-        usual(
-            name,
-            sentence,
-            source=source,
-            arm=arm,
-            figure=figure,
-            what=what,
-            turned_by=turned_by,
-            expected=expected,
-            line=line,
-        ),
-        usual(
-            *control,
+def _claims(line: Line, numbers: Mapping[str, float]) -> Iterator[CountedClaim]:
+    yield _claim(line, numbers)
+    if line.control is not None:
+        (arm,) = line.arms
+        other = line.turned_by[arm]
+        control = replace(
+            line,
+            claim=line.control["claim"],
+            sentence=line.control["sentence"],
             source="control of the one above",
-            arm=turned_by,
-            figure=figure,
-            what=what,
-            turned_by=arm,
-            expected=other,
-        ),
+            line="",
+            arms=(other,),
+            turned_by={other: arm},
+            expected=Verdict.REFUTED if line.expected == Verdict.HOLDS else Verdict.HOLDS,
+        )
+        yield _claim(control, numbers)
+
+
+def _claim(line: Line, numbers: Mapping[str, float]) -> CountedClaim:
+    what, is_ratio = line.what.format(**numbers), len(line.arms) > 1
+    return CountedClaim(
+        name=line.claim,
+        sentence=line.sentence.format(**numbers),
+        source=line.source.format(COPIED=COPIED),
+        arms=line.arms,
+        effect=_ratio(line, numbers) if is_ratio else usually(line.arms[0], line.figure),
+        figure=line.figure if is_ratio else "",
+        effect_name=f"{what}, {' ÷ '.join(line.arms)}" if is_ratio else what,
+        scale=Scale.RATIO if is_ratio else Scale.SHARE,
+        threshold=line.threshold or USUALLY,
+        why=line.why or ONE_OR_THE_OTHER,
+        form=Form(line.form),
+        expected=Verdict(line.expected),
+        expired_since=line.version,
+        expired_reason=line.expired_reason,
+        turned_by=line.turned_by or {line.arms[-1]: line.arms[0]},
+        line=line.line,
     )
+
+
+def _ratio(line: Line, numbers: Mapping[str, float]) -> Callable[[Mapping[str, CountedObservation]], float]:
+    least, (first, second) = line.at_least, line.arms
+    if isinstance(least, str):
+        least = float(Fraction(least.format(**numbers)))
+    return times(line.figure, (first, second), at_least=least)
+
+
+def more(name: str, sentence: str, *, count: Count, threshold: float = 2.0, **row: Any) -> CountedClaim:
+    """Return the claim of a row with two arms."""
+    (claim,) = _claims(
+        Line(
+            scenario="",
+            claim=name,
+            sentence=sentence,
+            figure=count.figure,
+            what=count.what,
+            threshold=threshold,
+            **_plain(row),
+        ),
+        {},
+    )
+    return claim
+
+
+def usual(name: str, sentence: str, *, arm: str, turned_by: str, **row: Any) -> CountedClaim:
+    """Return the claim of a row with one arm."""
+    (claim,) = _claims(
+        Line(scenario="", claim=name, sentence=sentence, arms=(arm,), turned_by={arm: turned_by}, **_plain(row)), {}
+    )
+    return claim
+
+
+def both_ways(
+    name: str, sentence: str, *, control: tuple[str, str], arm: str, turned_by: str, **row: Any
+) -> tuple[CountedClaim, ...]:
+    """Return the claim of a row with one arm, and its control."""
+    return tuple(
+        _claims(
+            Line(
+                scenario="",
+                claim=name,
+                sentence=sentence,
+                arms=(arm,),
+                turned_by={arm: turned_by},
+                control=dict(zip(("claim", "sentence"), control, strict=True)),
+                **_plain(row),
+            ),
+            {},
+        )
+    )
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.value if isinstance(value, Verdict | Form) else value for name, value in row.items()}

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, more, usual
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import written_config
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.scenarios import Scenario
 
 CLOSED: Final = 100
@@ -84,7 +83,6 @@ _FIN_TIMEOUT: Final = "net.ipv4.tcp_fin_timeout"
 _OK: Final = 'location / { return 200 "ok"; }'
 
 
-TIME_WAIT: Final = Count(figure="time_wait", what=f"sockets in TIME-WAIT {LATER_S:g} s later")
 ARMS: Final = arms_of(
     [
         Setting(name="fin-timeout-60", config=_CLOSING, script=_closed_by_nginx, sysctls={_FIN_TIMEOUT: "60"}),
@@ -105,74 +103,7 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = (
-    more(
-        "fin_timeout_shortens_time_wait",
-        "A shorter tcp_fin_timeout frees sockets from TIME-WAIT sooner",
-        source=f"{COPIED}: net.ipv4.tcp_fin_timeout = 10 to 30, for fewer seconds of TIME-WAIT",
-        arms=("fin-timeout-60", "fin-timeout-1"),
-        count=TIME_WAIT,
-        threshold=1.5,
-        why="who copies the line hopes for several times fewer sockets; two thirds left is the most that could pass "
-        "for sooner",
-        expected=Verdict.REFUTED,
-        turned_by={"fin-timeout-1": "none-closed"},
-        line="net.ipv4.tcp_fin_timeout = 10",
-    ),
-    more(
-        "fin_timeout_shortens_fin_wait_2",
-        "A shorter tcp_fin_timeout frees sockets from FIN-WAIT-2 sooner",
-        source="the kernel's documentation: how long an orphaned connection stays in FIN_WAIT_2",
-        arms=("fin-timeout-60", "fin-timeout-1"),
-        count=Count(figure="fin_wait_2", what=f"sockets in FIN-WAIT-2 {LATER_S:g} s later"),
-        threshold=5.0,
-        why="60 s become 1 s, so that nearly none should be left; a fifth is the most that could pass for none",
-    ),
-    more(
-        "tw_reuse_frees_a_server",
-        "tcp_tw_reuse frees a web server from sockets in TIME-WAIT",
-        source=f"{COPIED}: net.ipv4.tcp_tw_reuse = 1",
-        arms=("fin-timeout-60", "tw-reuse-1"),
-        count=TIME_WAIT,
-        threshold=1.5,
-        why="who copies the line hopes to be rid of these sockets; two thirds left is the most that could pass for "
-        "freed",
-        expected=Verdict.REFUTED,
-        turned_by={"tw-reuse-1": "none-closed"},
-        line="net.ipv4.tcp_tw_reuse = 1",
-    ),
-    usual(
-        "tw_recycle_can_be_set",
-        "net.ipv4.tcp_tw_recycle = 1 can be set",
-        source=f"{COPIED}: net.ipv4.tcp_tw_recycle = 1; the kernel has removed it in 4.12",
-        arm="tw-recycle",
-        turned_by="tw-reuse",
-        figure="has_setting",
-        what="trials in which the kernel has such a setting",
-        expected=Verdict.REFUTED,
-        line="net.ipv4.tcp_tw_recycle = 1",
-    ),
-    usual(
-        "fastopen_works_by_default",
-        "listen … fastopen=256 saves a round trip with the kernel's default settings",
-        source="pages on TCP Fast Open: listen 443 ssl fastopen=256",
-        arm="fastopen",
-        turned_by="fastopen-sysctl-3",
-        figure="fast_open_share",
-        what="share of connections with their request in the SYN",
-        expected=Verdict.REFUTED,
-        line="listen 443 ssl fastopen=256;",
-    ),
-    usual(
-        "fastopen_works_with_the_sysctl",
-        "listen … fastopen=256 saves a round trip where net.ipv4.tcp_fastopen is 3",
-        source="the kernel's documentation: tcp_fastopen, 0x2 enables the server",
-        arm="fastopen-sysctl-3",
-        turned_by="fastopen",
-        figure="fast_open_share",
-        what="share of connections with their request in the SYN",
-    ),
-)
+CLAIMS: Final = claims_of("kernel_settings", LATER_S=LATER_S)
 SCENARIO: Final = Scenario(name="kernel_settings", arms=ARMS, claims=CLAIMS, backends=())
 
 ADVICE: Final = Advice(

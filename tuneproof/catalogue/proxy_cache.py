@@ -8,13 +8,12 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import Count, Setting, arms_of, more
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import LOG, written_config
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -75,7 +74,6 @@ def _arm(name: str, config: str, script: Callable[[Rig], Figures]) -> Setting:
     return Setting(name=name, config=config, script=script)
 
 
-UPSTREAM_REQUESTS: Final = Count(figure="upstream_requests", what="upstream requests")
 ARMS: Final = arms_of(
     [
         _arm("new-key", _cached(""), _stampede),
@@ -88,68 +86,7 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = (
-    more(
-        "cache_lock_protects_new_keys",
-        "With proxy_cache_lock, only one of many simultaneous requests for an uncached key reaches the upstream",
-        source=ARTICLE,
-        arms=("new-key", "new-key-locked"),
-        count=UPSTREAM_REQUESTS,
-        threshold=5.0,
-        why="one request instead of thirty is promised; a fifth of a stampede is the most that an upstream sized "
-        "for its usual load would take",
-        line="proxy_cache_lock on;",
-    ),
-    more(
-        "cache_lock_protects_expired_keys",
-        "proxy_cache_lock also protects the upstream once the cached entry has expired",
-        source=f"{ARTICLE}: proxy_cache_lock on, one request per stampede",
-        arms=("expired", "expired-locked"),
-        count=UPSTREAM_REQUESTS,
-        threshold=5.0,
-        why="as for a new key: a fifth of a stampede is the most that an upstream sized for its usual load would take",
-        expected=Verdict.REFUTED,
-        turned_by={"expired-locked": "expired-updating"},
-        line="proxy_cache_lock on; for expired pages",
-    ),
-    more(
-        "stale_while_updating_protects_expired_keys",
-        "proxy_cache_use_stale updating lets one request through when a popular entry has expired",
-        source=f"{ARTICLE}: proxy_cache_use_stale updating",
-        arms=("expired", "expired-updating"),
-        count=UPSTREAM_REQUESTS,
-        threshold=5.0,
-        why="as for a new key: a fifth of a stampede is the most that an upstream sized for its usual load would take",
-        line="proxy_cache_use_stale updating;",
-    ),
-    more(
-        "cache_lock_makes_waiters_late",
-        "Requests waiting on proxy_cache_lock poll every 500 ms, so they are answered later than the upstream responds",
-        source="nginx: src/http/ngx_http_file_cache.c looks every 500 ms",
-        arms=("new-key-locked", "new-key"),
-        count=Count(
-            figure="late_share",
-            what=f"share of answers that take longer than {LATE_S:g} s, "
-            f"of an upstream that takes {ANSWER_MS / 1000:g} s",
-        ),
-        threshold=3.0,
-        why="three times as many late answers make a tail that users report, of an upstream that would have "
-        "answered in a third of that time",
-        at_least=1 / CLIENTS,
-        line="proxy_cache_lock on; for who waits",
-    ),
-    more(
-        "microcaching_saves_upstream_requests",
-        f"A cache of one second spares the upstream nearly all of {REQUESTS} requests for one page",
-        source=f"{ARTICLE}: 5.53 requests/s become 2185",
-        arms=("no-cache", "microcache"),
-        count=Count(figure="upstream_requests", what="upstream requests"),
-        threshold=10.0,
-        why="the article's requests per second become 395 times as many; a tenth of the upstream's load is the "
-        "least that changes how many backends somebody pays for",
-        line="proxy_cache_valid 1s;",
-    ),
-)
+CLAIMS: Final = claims_of("proxy_cache", REQUESTS=REQUESTS, CLIENTS=CLIENTS, LATE_S=LATE_S, ANSWER_S=ANSWER_MS / 1000)
 SCENARIO: Final = Scenario(name="proxy_cache", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
 
 ADVICE: Final = Advice(

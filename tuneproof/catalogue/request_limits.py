@@ -7,7 +7,7 @@ ngx_http_limit_req_module beside it.
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.catalogue.request_limits_scripts import (
     BODY_BYTES,
     COOKIE_BYTES,
@@ -26,7 +26,6 @@ from tuneproof.catalogue.request_limits_scripts import (
     uploads,
 )
 from tuneproof.lab.subject.written_config import LOG, written_config
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -98,117 +97,13 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = (
-    *both_ways(
-        "rate_limit_breaks_pages",
-        f"limit_req rate=5r/s burst=10 nodelay rejects more than half of a page of {OBJECTS} objects",
-        control=(
-            "pages_break_without_rate_limit",
-            f"Without limit_req more than half of a page of {OBJECTS} objects is rejected, too",
-        ),
-        source=f"{COPIED}: limit_req zone=… burst=10 nodelay, as a defence against floods",
-        arm="rate-5-burst-10",
-        turned_by="no-rate",
-        figure="rejected_share",
-        what="trials in which more than half of a page's objects are answered by 503",
-        line="limit_req zone=… burst=10 nodelay;",
-    ),
-    usual(
-        "limit_conn_stops_half_headers",
-        "limit_conn 10 per address ends connections that never finish their header",
-        source=f"{COPIED}: limit_conn addr 10, as a defence against floods from one address",
-        arm="limit-10-half-headers",
-        turned_by="limit-10-downloads",
-        figure="ended_share",
-        what="trials in which nginx ends or rejects more than half of such connections",
-        expected=Verdict.REFUTED,
-        line="limit_conn addr 10;",
-    ),
-    usual(
-        "limit_conn_stops_downloads",
-        "limit_conn 10 per address rejects most of many downloads",
-        source="control of the one above: it counts connections whose header has been read",
-        arm="limit-10-downloads",
-        turned_by="limit-10-half-headers",
-        figure="ended_share",
-        what="trials in which more than half of the downloads are answered by 503",
-    ),
-    *both_ways(
-        "limit_conn_counts_http2_requests",
-        f"limit_conn 10 rejects most of {STREAMS} requests on one connection of HTTP/2",
-        control=(
-            "http2_requests_are_rejected_without_limit",
-            f"Without limit_conn most of {STREAMS} requests on one connection of HTTP/2 are rejected, too",
-        ),
-        source="nginx: in HTTP/2 each concurrent request is considered a separate connection",
-        arm="limit-10-http2",
-        turned_by="no-limit-http2",
-        figure="rejected_share",
-        what="trials in which more than half of the requests on a connection are answered by 503",
-        line="limit_conn addr 10; with HTTP/2",
-    ),
-    more(
-        "large_header_buffers_feed_attackers",
-        "client_header_buffer_size 3m lets clients that never finish a header hold several times as much memory",
-        source=f"{COPIED}: client_header_buffer_size 3m; large_client_header_buffers 4 256k",
-        arms=("header-buffer-3m", "header-buffer-default"),
-        count=Count(
-            figure="kept_bytes",
-            what="memory of the workers beside unfinished headers",
-        ),
-        threshold=2.0,
-        why="twice the memory for each unfinished header halves the number of attackers that a machine survives",
-        at_least=4096,
-        line="client_header_buffer_size 3m;",
-    ),
-    *both_ways(
-        "header_buffers_of_1k_reject_cookies",
-        f"large_client_header_buffers 2 1k rejects requests with a cookie of {COOKIE_BYTES} bytes",
-        control=(
-            "default_header_buffers_reject_cookies",
-            f"nginx's default header buffers reject requests with a cookie of {COOKIE_BYTES} bytes",
-        ),
-        source='often copied as "buffer overflow protection": large_client_header_buffers 2 1k',
-        arm="header-buffers-2-1k",
-        turned_by="header-buffers-default",
-        figure="rejected_share",
-        what="trials in which more than half of such requests are rejected",
-        line="large_client_header_buffers 2 1k;",
-    ),
-    more(
-        "body_buffer_128k_saves_files",
-        f"client_body_buffer_size 128k spares the temporary files of bodies of {BODY_BYTES} bytes",
-        source=f"{COPIED}: client_body_buffer_size 128k",
-        arms=("body-buffer-default", "body-buffer-128k"),
-        count=Count(figure="temporary_files", what="temporary files of request bodies"),
-        threshold=5.0,
-        why="the line is copied to have no temporary files; a fifth of them is the most that could pass for none",
-        line="client_body_buffer_size 128k;",
-    ),
-    *both_ways(
-        "send_timeout_2_ends_steady_downloads",
-        f"send_timeout 2 ends downloads that go on steadily at {STEADY_BYTES_PER_S / 1000:g} kB/s",
-        control=(
-            "send_timeout_60_ends_steady_downloads",
-            "nginx's default send_timeout of 60 s ends such downloads within the same time",
-        ),
-        source=f"{COPIED}: send_timeout 2, because it cuts only clients that have stopped responding",
-        arm="send-timeout-2",
-        turned_by="send-timeout-60",
-        figure="ended_share",
-        what="trials in which nginx ends more than half of the downloads",
-        line="send_timeout 2;",
-    ),
-    more(
-        "reset_frees_sockets_of_silent_clients",
-        "reset_timedout_connection immediately frees the sockets of clients that stopped reading",
-        source=f"{COPIED}: reset_timedout_connection on",
-        arms=("reset-off", "reset-on"),
-        count=Count(figure="orphans", what="sockets in FIN-WAIT-1 with data for clients given up"),
-        threshold=3.0,
-        why="the sockets are promised back at once; a third of them left is the most that would still relieve a server",
-        line="reset_timedout_connection on;",
-    ),
+CLAIMS: Final = claims_of(
+    "request_limits",
+    OBJECTS=OBJECTS,
+    STREAMS=STREAMS,
+    COOKIE_BYTES=COOKIE_BYTES,
+    BODY_BYTES=BODY_BYTES,
+    STEADY_KB_PER_S=STEADY_BYTES_PER_S / 1000,
 )
 SCENARIO: Final = Scenario(name="request_limits", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
 

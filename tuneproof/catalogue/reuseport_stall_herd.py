@@ -13,6 +13,7 @@ from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
+from tuneproof.lines import line_of
 from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -54,6 +55,7 @@ def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     return f"it depends on the host: with reuseport the workers waited for their CPU {share:.0%} of the time here"
 
 
+EXPIRED: Final = line_of("reuseport_stall_herd", "shared_queue_wakes_for_nothing")
 OWN: Final = arm("reuseport", reuseport=True)
 SHARED: Final = arm("shared-queue", reuseport=False)
 TWIN: Final = arm("reuseport-twin", reuseport=True)
@@ -72,8 +74,8 @@ SCENARIO: Final = Scenario(
             scale=Scale.SHARE,
             threshold=EMPTY_THRESHOLD,
             why="one accept in ten for nothing is a share that a profile of a busy nginx would show",
-            expired_since="1.11.3",
-            expired_reason="EPOLLEXCLUSIVE wakes one worker per connection",
+            expired_since=EXPIRED.version,
+            expired_reason=EXPIRED.expired_reason,
         ),
         Claim[AcceptObservation](
             name="shared_queue_makes_workers_wait",

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import COPIED, Count, Setting, arms_of, both_ways, more, usual
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.scenarios import Scenario
 
 HANDSHAKES: Final = 10
@@ -98,85 +97,7 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = (
-    more(
-        "secp384r1_costs_a_round_trip",
-        "ssl_ecdh_curve secp384r1 costs today's clients a second ClientHello, one more round trip per handshake",
-        source='copied from "strong TLS" lists: ssl_ecdh_curve secp384r1',
-        arms=("secp384r1", "default-curves"),
-        count=Count(figure="client_hellos", what="ClientHellos of a handshake"),
-        threshold=1.5,
-        why="a second ClientHello in every handshake makes twice as many; half as many again says that most "
-        "handshakes take the round trip",
-        line="ssl_ecdh_curve secp384r1;",
-    ),
-    more(
-        "buffer_4k_makes_more_records",
-        "ssl_buffer_size 4k splits a large file into at least three times as many TLS records",
-        source="ingress-nginx's default: ssl_buffer_size 4k",
-        arms=("records-4k", "records-16k"),
-        count=Count(figure="records", what="TLS records of a file of 1 MB"),
-        threshold=3.0,
-        why="the sentence says three times; four would be the ratio of 16 KiB to 4 KiB",
-        line="ssl_buffer_size 4k;",
-    ),
-    more(
-        "tls_1_3_halves_the_session_cache",
-        "With tickets off, a session cache holds at most half as many sessions of TLS 1.3 as of TLS 1.2",
-        source="h5bp, nginxconfig.io: ssl_session_cache shared:SSL:10m for 40000 sessions, ssl_session_tickets off",
-        arms=("cache-tls-1.2", "cache-tls-1.3"),
-        count=Count(figure="resumable_sessions", what="sessions that can be resumed"),
-        why="the sentence says half; whoever sized the cache by the number in its comment needs twice the memory",
-        line="ssl_session_cache shared:SSL:10m; (40000 sessions)",
-    ),
-    *both_ways(
-        "sessions_resume_without_a_cache",
-        "Sessions resume without any ssl_session_cache, thanks to tickets, which are on by default",
-        control=(
-            "sessions_resume_without_cache_and_tickets",
-            "Sessions resume even without a cache and without tickets",
-        ),
-        source=f"{COPIED}: ssl_session_cache, so that sessions are resumed at all",
-        arm="no-cache",
-        turned_by="no-cache-no-tickets",
-        figure="resumed_share",
-        what="trials in which more than half of the connections are resumed",
-        line="ssl_session_cache shared:SSL:10m;",
-    ),
-    usual(
-        "tickets_survive_a_reload",
-        "Tickets can be resumed after a reload",
-        source="h5bp: tickets off, since a restart resets their keys",
-        arm="reloaded",
-        turned_by="no-cache",
-        figure="resumed_share",
-        what="trials in which more than half of the connections are resumed",
-        expected=Verdict.REFUTED,
-        line="ssl_session_tickets on;",
-    ),
-    usual(
-        "tickets_are_lost_in_a_reload_with_a_shared_cache",
-        "Tickets are lost in a reload even beside a shared session cache",
-        source="h5bp: tickets off, since their keys are not rotated and a restart resets them",
-        arm="reloaded-shared",
-        turned_by="shared",
-        figure="lost_share",
-        what="trials in which fewer than half of the connections are resumed",
-        expired_since="1.23.2",
-        expired_reason="the keys of tickets lie in the shared session cache, and are rotated",
-        line="ssl_session_tickets off;",
-    ),
-    usual(
-        "stapling_needs_a_responder",
-        "ssl_stapling on is ignored for certificates without an OCSP responder, such as Let's Encrypt's",
-        source=f"{COPIED}: ssl_stapling on, for faster handshakes",
-        arm="stapling",
-        turned_by="no-stapling",
-        figure="ignored",
-        what="trials in which nginx says that it ignores ssl_stapling",
-        line="ssl_stapling on;",
-    ),
-)
+CLAIMS: Final = claims_of("tls_settings")
 SCENARIO: Final = Scenario(name="tls_settings", arms=ARMS, claims=CLAIMS, backends=())
 
 ADVICE: Final = Advice(

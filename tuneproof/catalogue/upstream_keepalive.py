@@ -14,6 +14,7 @@ from tuneproof.catalogue.advice import Advice
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import WRK, HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.nginx_changes import since
 from tuneproof.proof.inference.effects import Scale, ratio
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
@@ -22,7 +23,7 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
-EXPIRED_SINCE: Final = "1.29.7"
+EXPIRED_SINCE: Final = since("default", "keepalive")
 EXPIRED_REASON: Final = "HTTP/1.1 and `keepalive 32` are the defaults of an upstream block"
 
 # Each by its name in the lab; the article's backend had 0.06 CPU.

@@ -7,13 +7,12 @@ https://nginx.org/en/docs/http/ngx_http_proxy_module.html.
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import Count, Setting, arms_of, more
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import LOG, written_config
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -92,8 +91,6 @@ def _visits(rig: Rig) -> Figures:
     return {"tries_of_the_dead_peer": tried, "ok": answered}
 
 
-BAD_GATEWAYS: Final = Count(figure="bad_gateways", what="502s for a page that works")
-UPSTREAM_CONNECTS: Final = Count(figure="upstream_connects", what="upstream connections")
 ARMS: Final = arms_of(
     [
         Setting(name="5xx-listed", config=_two_peers("", _LIST), script=_two_bad_requests),
@@ -117,72 +114,7 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = (
-    more(
-        "listed_5xx_take_the_service_down",
-        "With http_500 to http_504 in proxy_next_upstream, two requests for a broken page turn all others into 502s",
-        source="copied with upstream blocks: proxy_next_upstream error timeout http_500 http_502 http_503 http_504",
-        arms=("5xx-listed", "5xx-not-listed"),
-        count=BAD_GATEWAYS,
-        threshold=5.0,
-        why="five errors in twenty requests for a page that works are an outage to whoever sends them",
-        line="proxy_next_upstream error timeout http_500 http_502 http_503 http_504;",
-    ),
-    more(
-        "max_fails_0_keeps_peers",
-        "With max_fails=0 added, the broken page harms no other page",
-        source="nginx: max_fails=0 disables the accounting of attempts",
-        arms=("5xx-listed", "5xx-listed-max-fails-0"),
-        count=BAD_GATEWAYS,
-        threshold=5.0,
-        why="as without max_fails=0: five errors in twenty requests are an outage to whoever sends them",
-    ),
-    more(
-        "keepalive_of_twice_the_servers_churns",
-        f"With {AT_ONCE} requests at once, keepalive 2 opens several times as many connections as keepalive 64",
-        source='"Avoiding the Top 10 NGINX Configuration Mistakes" (2022): keepalive of twice the number of servers',
-        arms=("keepalive-2", "keepalive-64"),
-        count=Count(figure="upstream_connects", what="upstream connections"),
-        threshold=3.0,
-        why="three times as many connections are three times as many handshakes and ports in TIME-WAIT, which "
-        "keepalive is set to avoid",
-        line="keepalive 2;",
-    ),
-    more(
-        "variable_defeats_keepalive",
-        "proxy_pass with a host in a variable opens an upstream connection for every request",
-        source="copied to make nginx resolve a name again: set $backend …; proxy_pass http://$backend",
-        arms=("variable", "upstream-block"),
-        count=UPSTREAM_CONNECTS,
-        threshold=5.0,
-        why="a connection for each request against one that is kept; with fewer than five times as many, most "
-        "requests would still share one",
-        line="set $backend …; proxy_pass http://$backend;",
-    ),
-    more(
-        "variable_that_names_an_upstream_defeats_keepalive",
-        "A variable in proxy_pass that names an upstream block opens a connection for every request, too",
-        source="control of the one above: what matters is the block, not the variable",
-        arms=("variable-names-upstream", "upstream-block"),
-        count=UPSTREAM_CONNECTS,
-        threshold=5.0,
-        why="as for a host in a variable: with fewer than five times as many, most requests would still share a "
-        "connection",
-        expected=Verdict.REFUTED,
-        turned_by={"variable-names-upstream": "variable"},
-    ),
-    more(
-        "max_fails_counts_per_worker",
-        f"Without a zone each worker discovers a dead peer for itself: {WORKERS} workers try it several times as often",
-        source="nginx: without zone each worker keeps the state of its upstreams",
-        arms=("without-zone", "with-zone"),
-        count=Count(figure="tries_of_the_dead_peer", what="tries of a peer that is down"),
-        threshold=2.0,
-        why="four workers should try four times as often; twice is the least for which max_fails would have to be "
-        "set otherwise",
-        line="max_fails=3",
-    ),
-)
+CLAIMS: Final = claims_of("upstream_peers", AT_ONCE=AT_ONCE, WORKERS=WORKERS)
 SCENARIO: Final = Scenario(name="upstream_peers", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
 
 ADVICE: Final = Advice(

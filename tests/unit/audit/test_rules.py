@@ -153,7 +153,7 @@ def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
         f"location / {{ {TO_U} }} location /b {{ {TO_U} proxy_buffers 8 1m; }}\n"
         f"location /o {{ {TO_U} proxy_buffering off; }} }}"
     )
-    found = of(http, events="worker_connections 1000000; accept_mutex on;")
+    found = of(http, events="worker_connections 1000000;")
     # Lines that are copied have a test module of their own.
     assert {one.name for one in found.advice} == {
         __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()

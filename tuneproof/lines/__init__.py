@@ -1,0 +1,121 @@
+"""What people copy, as data: each line of advice is a row, from which its claim and its rule of the audit are made.
+
+A file per scenario. Its table ``figures`` says in words what each counted figure is; its rows are those of
+:class:`Line`, and below each row are its :class:`Concern`. Braces in a sentence are numbers of the scenario's scripts.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from tuneproof.nginx_changes import since
+
+_SUFFIX: Final = ".toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concern:
+    """When the audit has something to say of a configuration, and what.
+
+    It is about each such directive, or about each ``block`` in which something is missing. A state of "expired" waits
+    for the version that the row names, which ``{version}`` in its words is.
+    """
+
+    state: str  # one of :class:`tuneproof.audit.advice.State`
+    why: str
+    directive: str = ""
+    block: str = ""
+    args: str = ".*"  # regular expression of all the directive's arguments
+    value: str = ""  # bounds of one of them, such as "> 0, <= 30s"
+    place: int = 0  # of that one among the arguments
+    where: str = ""  # what must be so besides: a setting in effect there ("sendfile on"), or a name in audit's rules
+    unless: str = ""  # what must not, likewise
+    patch: str | None = None  # what is put in the directive's place, or into the block; "" takes the directive away
+    measured: str = ""  # the value with which the claim was measured, where others are meant as well
+    trips: tuple[str, ...]
+    """Configurations that it must be said of once each: what is in http{}, or all of it where that has events{}."""
+    spares: tuple[str, ...] = ()  # and those that it must not be said of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of advice: what is claimed of it, what decides that, and whom it concerns.
+
+    One arm: in most trials the figure is above one half. Two arms: the first has several times as much of it as the
+    second. A row without arms belongs to a claim that the catalogue declares by itself.
+    """
+
+    scenario: str
+    claim: str
+    sentence: str = ""
+    source: str = ""  # who gives the advice, with its headline figure
+    line: str = ""  # as copied configurations write it
+    arms: tuple[str, ...] = ()
+    figure: str = ""  # that the script of the arms returns
+    what: str = ""  # the figure in words
+    form: str = "more"  # or "same"
+    threshold: float | None = None  # of two arms
+    why: str = ""  # where the threshold comes from: the source's figure, or what would matter to whom
+    at_least: float | str = 1.0  # what less of the figure counts as, so that none at all can stand below; or "1/20"
+    expected: str = "holds"  # or "refuted"
+    expired_since: str = ""  # the version that made the advice needless
+    expired_by: tuple[str, ...] = ()  # or the change that did: kind and directive, as in nginx_changes
+    expired_reason: str = ""
+    turned_by: Mapping[str, str] = field(default_factory=dict)
+    """By arm, the one in whose place the claim comes out the other way; the first for the second unless given."""
+    control: Mapping[str, str] | None = None
+    """Claim and sentence of the control: the same of the arm that turns this one, with the other verdict."""
+    audit: tuple[Concern, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """The version that made the advice needless; the empty string for none."""
+        return since(*self.expired_by) if self.expired_by else self.expired_since
+
+
+@cache
+def lines_of(scenario: str) -> tuple[Line, ...]:
+    """Return the rows of a scenario, in their order.
+
+    Raises:
+        ValueError: A row has a key that rows do not have, or lacks one; the error names it.
+    """
+    text = resources.files(__package__).joinpath(f"{scenario}{_SUFFIX}").read_text(encoding="utf-8")
+    content = tomllib.loads(text)
+    figures = content.get("figures", {})
+    return tuple(_line(row, scenario, figures) for row in content["line"])
+
+
+def line_of(scenario: str, claim: str) -> Line:
+    """Return the row of one claim."""
+    return next(line for line in lines_of(scenario) if line.claim == claim)
+
+
+def every_line() -> Iterator[Line]:
+    """Yield all rows."""
+    names = sorted(file.name for file in resources.files(__package__).iterdir() if file.name.endswith(_SUFFIX))
+    for name in names:
+        yield from lines_of(name.removesuffix(_SUFFIX))
+
+
+def _line(row: dict[str, Any], scenario: str, figures: Mapping[str, str]) -> Line:
+    try:
+        fields = {
+            "what": figures.get(row.get("figure", ""), ""),
+            **row,
+            **_tuples(row, "arms", "expired_by"),
+            "audit": tuple(
+                Concern(**{**concern, **_tuples(concern, "trips", "spares")}) for concern in row.get("audit", ())
+            ),
+        }
+        return Line(scenario=scenario, **fields)
+    except TypeError as error:
+        claim = row.get("claim", "a line without a claim")
+        raise ValueError(f"tuneproof/lines/{scenario}{_SUFFIX}, {claim}: {error}") from error
+
+
+def _tuples(row: Mapping[str, Any], *names: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(row[name]) for name in names if name in row}
