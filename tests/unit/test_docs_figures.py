@@ -63,7 +63,7 @@ def results(tmp_path: Path) -> Results:
 def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> None:
     """Whoever edits a figure, or changes the results, has to write the pages anew."""
     text = page.read_text(encoding="utf-8")
-    assert fill(text, committed, where=page.name) == text, "to do: .venv/bin/python -m tools.docs"
+    assert fill(text, committed, where=page.name) == text, "fix: .venv/bin/python -m tools.docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -21,7 +21,8 @@ from tuneproof.audit.findings import (
     without_old,
 )
 from tuneproof.audit.render import render
-from tuneproof.cli.output import called_from, program, say, show
+from tuneproof.cli import output
+from tuneproof.cli.output import called_from, say, show
 from tuneproof.errors import BadInputError
 from tuneproof.wording import count
 
@@ -59,20 +60,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"{program()} audit",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("configuration", metavar="CONF", help="a file, a folder, or - for standard input")
+    parser = output.parser("audit", DESCRIPTION, EPILOG)
+    output.add_configuration(parser)
     parser.add_argument(
         "--nginx",
         metavar="VERSION",
         help="the version that it is for (default: the oldest of the lab's that knows all its directives)",
-    )
-    parser.add_argument(
-        "--prefix", default="", metavar="FOLDER", help="where nginx.conf's folder is on its own machine: /etc/nginx"
     )
     parser.add_argument("--details", action="store_true", help="tell in full what needs no action, too")
     parser.add_argument(

@@ -28,8 +28,7 @@ from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.sweep import remove_dead_sessions
 from tuneproof.proof.inference.plan import FEWEST_BLOCKS
 from tuneproof.proof.inference.verdicts import Verdict
-from tuneproof.proof.matrix.noise import calmer_than, noise_of
-from tuneproof.proof.matrix.pool import Part, Pile
+from tuneproof.proof.matrix.pool import Part, Pile, calmer_than, noise_of
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.files import point_link
@@ -258,14 +257,10 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
 
     def kept(one: Results) -> tuple[Cell, ...]:
         cells = (cell for cell in one.cells if source[cell.id] is one)
-        return tuple(_second_start(cell) if one.finished and _lab(cell) in looked_at else cell for cell in cells)
+        return tuple(_second_start(cell) if one.finished and cell.lab in looked_at else cell for cell in cells)
 
     # What was begun on a lost engine is as complete as it can be: another part has the rest.
     return [replace(one, cells=kept(one), finished=True) for one in ordered if one.cells or one.finished] or ordered[:1]
-
-
-def _lab(cell: Cell) -> str:
-    return f"{cell.scenario}/nginx-{cell.nginx}/{cell.network}"
 
 
 def _second_start(cell: Cell) -> Cell:

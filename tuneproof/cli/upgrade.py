@@ -1,6 +1,5 @@
 """``./lab upgrade``: what of a configuration means something else on another version of nginx. It needs no Docker."""
 
-import argparse
 import contextlib
 import json
 import shutil
@@ -10,7 +9,8 @@ from pathlib import Path
 from tuneproof.audit.render import render_upgrade
 from tuneproof.audit.sources import open_source
 from tuneproof.audit.upgrade import as_document, upgrade
-from tuneproof.cli.output import called_from, program, say, show
+from tuneproof.cli import output
+from tuneproof.cli.output import called_from, say, show
 
 REFUSED = 1
 BROKEN = 2
@@ -33,18 +33,10 @@ def main(arguments: Sequence[str]) -> int:
 
     BadInputError: The configuration cannot be read, or a version is none.
     """
-    parser = argparse.ArgumentParser(
-        prog=f"{program()} upgrade",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("configuration", metavar="CONF", help="a file, a folder, or - for standard input")
+    parser = output.parser("upgrade", DESCRIPTION, EPILOG)
+    output.add_configuration(parser)
     parser.add_argument("--from", dest="old", required=True, metavar="VERSION", help="the version that runs now")
     parser.add_argument("--to", dest="new", required=True, metavar="VERSION", help="the version that will")
-    parser.add_argument(
-        "--prefix", default="", metavar="FOLDER", help="where nginx.conf's folder is on its own machine: /etc/nginx"
-    )
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write what the new version wants, for `git apply`")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)

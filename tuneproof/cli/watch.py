@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from tuneproof.cli.output import called_from, program, say, show
+from tuneproof.cli import output
+from tuneproof.cli.output import called_from, say, show
 from tuneproof.errors import BadInputError
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond, header, note_line, to_line
 from tuneproof.explain.parse.event_loop_summary import summarise
@@ -44,12 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     BadInputError: There is no such nginx, or several; or a file or an address cannot be used. CannotRunHereError: This
     host lacks what watching needs.
     """
-    parser = argparse.ArgumentParser(
-        prog=f"{program()} watch",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = output.parser("watch", DESCRIPTION, EPILOG)
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="a PID, a container, or a URL")
     parser.add_argument("--all", action="store_true", help="watch every nginx of this host")
     parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after as long (default: Ctrl-C; a URL: 30)")

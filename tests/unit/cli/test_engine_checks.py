@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tuneproof.cli import doctor, engine_checks
+from tuneproof.cli import checks, doctor
 from tuneproof.cli.main import main
 from tuneproof.errors import BadInputError, EngineUnavailableError
 from tuneproof.lab.engine.named import EngineFacts
@@ -41,9 +41,9 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
             raise EngineUnavailableError("The Docker engine does not answer.")
         return [f"Engine {name} is in no swarm." for name, fact in facts.items() if not fact.node.id]
 
-    monkeypatch.setattr(engine_checks, "environment_of", environment_of)
-    monkeypatch.setattr(engine_checks, "look", look)
-    monkeypatch.setattr(engine_checks, "why_not_together", why_not_together)
+    monkeypatch.setattr(checks, "environment_of", environment_of)
+    monkeypatch.setattr(checks, "look", look)
+    monkeypatch.setattr(checks, "why_not_together", why_not_together)
     monkeypatch.setattr(doctor, "connect", None)
 
 

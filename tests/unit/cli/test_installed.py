@@ -48,4 +48,4 @@ def test_a_package_that_is_missing_is_named(
             cli.main(["doctor"])
         return
     assert cli.main(["doctor"]) == status
-    assert "`doctor` needs the package docker; to do: pip install 'tuneproof[lab]'" in capsys.readouterr().err
+    assert "`doctor` needs the package docker; fix: pip install 'tuneproof[lab]'" in capsys.readouterr().err

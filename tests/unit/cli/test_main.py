@@ -108,7 +108,7 @@ def test_an_expected_failure_is_one_message_with_its_status(
 
     command(fail)
     assert cli.main(["doctor"]) == status
-    assert capsys.readouterr() == ("", "lab: it broke\n  where: there\n  to do: mend it\n")
+    assert capsys.readouterr() == ("", "lab: it broke\n  where: there\n  fix: mend it\n")
 
 
 def test_ctrl_c_is_reported_in_one_word(command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,16 @@
 """Parts of a run that several engines take from one pile, each as soon as it has nothing to do.
 
-An engine that is lost gives its part back; whoever is free takes it up.
+An engine that is lost gives its part back; whoever is free takes it up. One that is too noisy beside calmer ones can
+step aside.
 """
 
+import statistics
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+
+from tuneproof.proof.scenario.host_noise import is_noisy_beside
+from tuneproof.report.results.cells import Cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,3 +78,15 @@ class Pile:
         if not self._open:
             return bool(self._taken)
         return taker in self._aside and not self._left <= self._aside
+
+
+def noise_of(cells: Iterable[Cell]) -> float | None:
+    """Return the median of what a spinning process lost before the cells' blocks, in percent; None if nobody looked."""
+    lost_pct = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
+    return statistics.median(lost_pct) if lost_pct else None
+
+
+def calmer_than(engine: str, noise_pct: Mapping[str, float]) -> str | None:
+    """Return the calmest engine if this one is too noisy beside it; None if this one may go on."""
+    calmest = min(noise_pct, key=noise_pct.__getitem__)
+    return calmest if is_noisy_beside(noise_pct[engine], noise_pct[calmest]) else None

@@ -3,71 +3,48 @@
 https://docs.pytest.org/en/stable/example/markers.html#using-k-expr-to-select-tests-based-on-their-name
 """
 
+import ast
 import re
 from collections.abc import Collection
 from typing import Final
 
 from tuneproof.errors import BadInputError
 
-_WORDS: Final = re.compile(r"\s*([()]|[^\s()]+)")
+_WORD: Final = re.compile(r"[()]|[^\s()]+")
+_OPERATORS: Final = frozenset({"and", "or", "not", "(", ")"})
+_ALLOWED: Final = (ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Name, ast.Load)
 
 
 class Selection:
-    """An expression such as ``reuseport_stall and not league``.
+    """An expression such as ``reuseport_stall and not league``; empty for all cells.
 
-    A name stands for every cell that has it as a part of one of its own names, whatever the case.
-
-    Args:
-        expression: Names, "and", "or", "not" and parentheses; empty for all cells.
-
-    BadInputError: It is none.
+    A name stands for every cell that has it as a part of one of its own names, whatever the case. BadInputError: It is
+    no expression.
     """
 
     def __init__(self, expression: str) -> None:
-        self._expression = expression
-        self.matches(())
+        words = _WORD.findall(expression)
+        # As Python reads it, which cannot read every name of a cell: each gets a number.
+        self._names = {f"_{index}": word.lower() for index, word in enumerate(words) if word not in _OPERATORS}
+        numbered = (word if word in _OPERATORS else f"_{index}" for index, word in enumerate(words))
+        self._tree: ast.expr | None = None
+        wrong = BadInputError(f"-k {expression!r} cannot be read", remedy="names, and, or, not, parentheses")
+        if words:
+            try:
+                self._tree = ast.parse(" ".join(numbered), mode="eval").body
+            except (SyntaxError, RecursionError, MemoryError) as error:
+                raise wrong from error
+            if not all(isinstance(part, _ALLOWED) for part in ast.walk(self._tree)):
+                raise wrong
 
     def matches(self, names: Collection[str]) -> bool:
         """Tell whether a cell of these names is meant."""
-        if not self._expression.strip():
-            return True
-        words = _WORDS.findall(self._expression)
-        lowered = [name.lower() for name in names]
-        met = self._either(words, lowered)
-        if words:
-            raise self._wrong(words[0])
-        return met
+        return self._tree is None or self._met(self._tree, [name.lower() for name in names])
 
-    def _either(self, words: list[str], names: list[str]) -> bool:
-        met = self._both(words, names)
-        while words[:1] == ["or"]:
-            words.pop(0)
-            met = self._both(words, names) or met
-        return met
-
-    def _both(self, words: list[str], names: list[str]) -> bool:
-        met = self._one(words, names)
-        while words[:1] == ["and"]:
-            words.pop(0)
-            met = self._one(words, names) and met
-        return met
-
-    def _one(self, words: list[str], names: list[str]) -> bool:
-        word = words.pop(0) if words else ""
-        if word == "not":
-            return not self._one(words, names)
-        if word == "(":
-            met = self._either(words, names)
-            if words[:1] != [")"]:
-                raise self._wrong(words[0] if words else "")
-            words.pop(0)
-            return met
-        if word in {"", ")", "and", "or"}:
-            raise self._wrong(word)
-        return any(word.lower() in name for name in names)
-
-    def _wrong(self, word: str) -> BadInputError:
-        where = f"at {word!r}" if word else "at its end"
-        return BadInputError(
-            f"-k {self._expression!r} cannot be read {where}", remedy="names, and, or, not, parentheses"
-        )
+    def _met(self, tree: ast.expr, names: Collection[str]) -> bool:
+        if isinstance(tree, ast.BoolOp):
+            parts = (self._met(part, names) for part in tree.values)
+            return all(parts) if isinstance(tree.op, ast.And) else any(parts)
+        if isinstance(tree, ast.UnaryOp):
+            return not self._met(tree.operand, names)
+        return any(self._names[ast.unparse(tree)] in name for name in names)

@@ -32,8 +32,6 @@ class _Bench:
             block=block,
             observation=self.level(arm, block),
             void_reasons=self.void(arm, block),
-            seconds=2.0,
-            measuring_seconds=1.5,
         )
 
     def experiment(self, *questions: Question[float], looks: tuple[int, ...] = (6, 9)) -> Experiment[float]:
