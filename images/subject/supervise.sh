@@ -26,7 +26,7 @@ end() {
 fresh() {
     # One is left by a trial that failed.
     end
-    rm -rf "$state"/* /var/log/subject/* /dev/shm/tuneproof-* && mkdir -p "$state/changing" "$state/cache"
+    rm -rf "$state"/* /var/log/subject/* /dev/shm/tuneproof.* && mkdir -p "$state/changing" "$state/cache"
 }
 while read -r line; do
     # shellcheck disable=SC2086 - its words

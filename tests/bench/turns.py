@@ -17,7 +17,7 @@ from tuneproof.lab.engine.images import IMAGES_FOLDER
 
 PAIRS: Final = 25
 _TURNS: Final = 100_000
-_RECORDER: Final = IMAGES_FOLDER / "subject/turns/build.sh"
+_RECORDER: Final = IMAGES_FOLDER / "subject/recorder/build.sh"
 _PROGRAM: Final = Path(__file__).with_name("one_turn.c")
 
 
@@ -27,14 +27,14 @@ def measure_turns() -> Iterator[str]:
         yield "no C compiler on this machine (Debian: apt-get install gcc libc6-dev): no cost of recording turns"
         return
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
-        library, program = Path(folder) / "turns.so", Path(folder) / "one_turn"
+        library, program = Path(folder) / "recorder.so", Path(folder) / "one_turn"
         subprocess.run(["sh", str(_RECORDER), str(library)], check=True)
         subprocess.run(["cc", "-O2", "-o", str(program), str(_PROGRAM)], check=True)
         plain_ns, recorded_ns = [], []
         for _ in range(PAIRS):
             plain_ns.append(_turn_ns(program, {}))
             recorded_ns.append(
-                _turn_ns(program, {"LD_PRELOAD": str(library), "TUNEPROOF_TURNS_FOLDER": folder}),
+                _turn_ns(program, {"LD_PRELOAD": str(library), "TUNEPROOF_RECORDER_FOLDER": folder}),
             )
     yield f"one turn, unrecorded: {_told(plain_ns)}"
     yield f"one turn, recorded: {_told(recorded_ns)}"

@@ -1,4 +1,4 @@
-"""The recorder of turns against nginx's own debug log: the same calls and the same bytes, to the last one."""
+"""The recorder's event loop against nginx's own debug log: the same calls and the same bytes, to the last one."""
 
 import re
 import time
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
-from images.netadmin.netadmin import turns
+from images.netadmin.netadmin import recorder
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stage import Stage
@@ -64,12 +64,12 @@ def subject(*, records_turns: bool, error_log_level: str = "") -> Subject:
     return Subject(name="subject", config=config, records_turns=records_turns)
 
 
-def idle(stage: Stage) -> tuple[dict[int, turns.Record], bytes]:
+def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
     """Return the record of each worker by process id, and the debug log, of a moment in which all of them wait."""
     pids = [worker.pid for worker in stage.observer.workers()]
 
-    def records() -> dict[int, turns.Record]:
-        return {pid: turns.parse(stage.subject.run(["cat", f"/{turns.FOLDER}/tuneproof-turns.{pid}"])) for pid in pids}
+    def records() -> dict[int, recorder.Record]:
+        return {pid: recorder.parse(stage.subject.run(["cat", f"/{recorder.FOLDER}/tuneproof.{pid}"])) for pid in pids}
 
     deadline_s = time.monotonic() + IDLE_WITHIN_S
     while time.monotonic() < deadline_s:
@@ -80,7 +80,7 @@ def idle(stage: Stage) -> tuple[dict[int, turns.Record], bytes]:
     raise AssertionError(f"the workers are busy for {IDLE_WITHIN_S:g} s")
 
 
-def recorded_load(stage: Stage) -> tuple[dict[int, turns.Record], list[str]]:
+def recorded_load(stage: Stage) -> tuple[dict[int, recorder.Record], list[str]]:
     """Run a load from an idle moment to an idle moment; return the turns in it, and the debug log's new lines."""
     before, log_before = idle(stage)
     run_trial(stage.programs.loadgen, PLAN, address=stage.address, port=stage.port, label="turns")
@@ -133,7 +133,7 @@ def test_without_the_recorder_there_is_no_record(
     """And who asks for it is told which worker has none."""
     with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
         assert stage.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
-        with pytest.raises(LabError, match=r"process \d+ keeps no record of its turns"):
+        with pytest.raises(LabError, match=r"process \d+ keeps no record"):
             stage.observer.turns(0.0, 0.0)
 
 
@@ -163,9 +163,9 @@ def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The subject runs, unrecorded; the loader's reason is told."""
-    monkeypatch.setattr(containers, "TURNS_LIBRARY_PATH", "/nowhere/turns.so")
+    monkeypatch.setattr(containers, "RECORDER_PATH", "/nowhere/recorder.so")
     lab = started(place_cpus(()), lab_session, images, nginx, subject(records_turns=True))
-    with pytest.raises(PreconditionError, match=r"no record of turns.*ld\.so: object '/nowhere/turns\.so'"), lab:
+    with pytest.raises(PreconditionError, match=r"no record of turns.*ld\.so: object '/nowhere/recorder\.so'"), lab:
         pytest.fail("the lab started")
 
 

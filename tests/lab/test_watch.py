@@ -23,7 +23,7 @@ from typing import Final
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
-from images.netadmin.netadmin import turns
+from images.netadmin.netadmin import recorder
 from tests.lab.children import wait_until
 from tests.lab.test_turns import started
 from tests.support.places import CHECKOUT
@@ -173,15 +173,15 @@ def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
     nothing_is_found(stage)
 
 
-def recorded(of: Stage) -> dict[int, turns.Record]:
+def recorded(of: Stage) -> dict[int, recorder.Record]:
     """What the recorder inside each worker counted, at a moment in which none of them is busy."""
-    known: dict[int, turns.Record] = {}
+    known: dict[int, recorder.Record] = {}
     while True:
         time.sleep(0.3)
         before, known = (
             known,
             {
-                worker.pid: turns.parse(of.subject.run(["cat", f"/{turns.FOLDER}/tuneproof-turns.{worker.pid}"]))
+                worker.pid: recorder.parse(of.subject.run(["cat", f"/{recorder.FOLDER}/tuneproof.{worker.pid}"]))
                 for worker in of.observer.workers()
             },
         )

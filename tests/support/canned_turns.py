@@ -1,4 +1,4 @@
-"""Records of turns, made by hand."""
+"""Records of event loops and system calls, made by hand."""
 
 import array
 import struct
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from images.netadmin.netadmin import turns
+from images.netadmin.netadmin import recorder
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.turns import WorkerTurns
 
@@ -22,23 +22,26 @@ def content(
     sequence: int = 0,
     counters: Mapping[str, int] | None = None,
     histograms: Mapping[str, Mapping[int, tuple[int, int]]] | None = None,
+    calls: Mapping[str, tuple[int, int, int]] | None = None,
     **header: Any,
 ) -> bytes:
-    """Return a record's bytes as turns.c lays them out."""
+    """Return a record's bytes as recorder.c lays them out."""
     fields: dict[str, Any] = {
-        "magic": b"TPTURNS\0",
+        "magic": b"TPRECRD\0",
         "version": 1,
         "pid": pid,
         "created_ns": CREATED_NS,
         "buckets": 320,
+        "calls_counted": len(calls or {}),
         **header,
     }
-    words = array.array("Q", [(counters or {}).get(name, 0) for name in turns.COUNTERS])
-    for name in turns.HISTOGRAMS:
+    words = array.array("Q", [(counters or {}).get(name, 0) for name in recorder.COUNTERS])
+    for name in recorder.HISTOGRAMS:
         buckets = (histograms or {}).get(name, {})
         words.extend(buckets.get(bucket, (0, 0))[0] for bucket in range(320))
         words.extend(buckets.get(bucket, (0, 0))[1] for bucket in range(320))
-    return struct.pack("=8s4Q2Q", *fields.values(), sequence, begun) + words.tobytes()
+    rows = [struct.pack("=24s3Q", name.encode(), *row) for name, row in (calls or {}).items()]
+    return struct.pack("=8s5Q2Q", *fields.values(), sequence, begun) + words.tobytes() + b"".join(rows)
 
 
 def write(proc: Path, pid: int, record: bytes) -> Path:
@@ -47,7 +50,7 @@ def write(proc: Path, pid: int, record: bytes) -> Path:
     shm = folder / "root/dev/shm"
     shm.mkdir(parents=True, exist_ok=True)
     (folder / "stat").write_text(STAT.format(pid=pid), encoding="ascii")
-    path = shm / f"tuneproof-turns.{pid}"
+    path = shm / f"tuneproof.{pid}"
     path.write_bytes(record)
     return path
 
@@ -57,7 +60,7 @@ def raw_worker(
 ) -> dict[str, Any]:
     """Return one worker's turns as JSON has them, but for what a test cares about."""
     fields: dict[str, Any] = {
-        **dict.fromkeys(turns.COUNTERS, 0),
+        **dict.fromkeys(recorder.COUNTERS, 0),
         "pid": pid,
         "turns": sum(count for _, count, _ in read),
         "read_bytes": sum(total for _, _, total in read),
@@ -75,7 +78,7 @@ def worker(
 
 
 def bucket(value: int) -> int:
-    """Return the number of a value's bucket, as turns.c does."""
+    """Return the number of a value's bucket, as recorder.c does."""
     shift = max(value.bit_length() - 4, -1)
     return value if shift < 0 else 8 * (shift + 1) + (value >> shift) - 8
 

@@ -1,4 +1,4 @@
-"""The recorder of turns, built by this machine's compiler, and programs that run under it."""
+"""The recorder, built by this machine's compiler, and programs that run under it."""
 
 import os
 import shutil
@@ -13,14 +13,14 @@ import pytest
 from tests.support.places import CHECKOUT
 from tuneproof.lab.engine.images import IMAGES_FOLDER
 
-FOLDER = IMAGES_FOLDER / "subject/turns"
+FOLDER = IMAGES_FOLDER / "subject/recorder"
 
 
 def build(into: Path) -> Path:
     """Return the library, as the image builds it; skip where this machine cannot."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler here (cc)")
-    library = into / "turns.so"
+    library = into / "recorder.so"
     subprocess.run(["sh", str(FOLDER / "build.sh"), str(library)], check=True)
     return library
 
@@ -33,7 +33,7 @@ def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
     environment = {
         **os.environ,
         "LD_PRELOAD": str(library),
-        "TUNEPROOF_TURNS_FOLDER": str(folder),
+        "TUNEPROOF_RECORDER_FOLDER": str(folder),
         # As in the image: its own package, and what it shares with the lab.
         "PYTHONPATH": f"{IMAGES_FOLDER / 'netadmin'}{os.pathsep}{CHECKOUT}",
     }
@@ -58,20 +58,22 @@ def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
 
 # What a reader in a container sees below /proc/PID: the process's stat, and its own root folder.
 _PROLOGUE = """\
-import json, os, pathlib, select, socket, tempfile, threading, time
-from netadmin import turns
+import json, os, pathlib, select, socket, sys, tempfile, threading, time
+from netadmin import recorder
 from tuneproof.lab.protocol.codec import to_plain
 
 PROC, FOLDER = pathlib.Path({proc!r}), pathlib.Path({folder!r})
 
 def entry():
     place = PROC / str(os.getpid())
+    if place.exists():
+        return
     (place / "root/dev").mkdir(parents=True)
     (place / "root/dev/shm").symlink_to(FOLDER)
     (place / "stat").symlink_to(f"/proc/{{os.getpid()}}/stat")
 
 def read(pid=None):
-    reader = turns.Reader(pid or os.getpid(), proc=PROC)
+    reader = recorder.Reader(pid or os.getpid(), proc=PROC)
     record = reader.read()
     reader.close()
     return record

@@ -18,7 +18,7 @@ from tuneproof.lab.protocol import observer as protocol
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
 from tuneproof.lab.protocol.turns import Turns
 
-from . import calls, processes, snapshot, sockets, turns
+from . import processes, recorder, snapshot, sockets
 
 Sample = Callable[[], protocol.WatchSample]
 
@@ -130,20 +130,20 @@ class Observer(protocol.Observer):
     def turns(self, start_s: float, end_s: float) -> Turns:
         """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
 
-        Raises TurnsError: a worker keeps no record; see turns.py.
+        Raises RecordError: a worker keeps none; see recorder.py.
         Raises CannotDoError: there is no worker, or another one at the end.
         """
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
             raise CannotDoError(f"no process here is titled {processes.WORKER!r}")
-        found = turns.over(pids, start_s=start_s, end_s=end_s, proc=self._proc)
+        found = recorder.turns_over(pids, start_s=start_s, end_s=end_s, proc=self._proc)
         if (pids_now := processes.pids(processes.WORKER, proc=self._proc)) != pids:
             raise CannotDoError(f"the workers were {pids}, and are {pids_now}")
         return found
 
     def calls(self) -> Mapping[str, protocol.Calls]:
-        """Return the workers' system calls, all together (CallsError: one of them does not count them)."""
-        return calls.of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
+        """Return the workers' system calls, all together (RecordError: one of them keeps no record)."""
+        return recorder.calls_of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
 
     def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tuneproof.lab.load.base import Load, Metric, Observation, Outcome, host_figures
 from tuneproof.lab.load.rig import Rig, Told
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.subject.config import CALLS_LIBRARY_PATH
+from tuneproof.lab.subject.config import RECORDER_PATH
 
 Figures = Mapping[str, float]
 """What a trial counted, by names with units, such as "upstream_connects"."""
@@ -49,7 +49,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
         """
         rig = Rig(stage, configuration=self.configuration)
         if self.starts:
-            stage.supervisor.start(self.configuration, library=CALLS_LIBRARY_PATH if self.counts_calls else "")
+            stage.supervisor.start(self.configuration, library=RECORDER_PATH if self.counts_calls else "")
         try:
             if self.starts:
                 rig.settle(self.workers)

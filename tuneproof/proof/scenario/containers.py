@@ -7,7 +7,7 @@ from typing import Any
 from tuneproof.lab.load.stage import CLIENT, PROBER
 from tuneproof.lab.network.shaped_links import companion_spec, owner_name, owner_specs
 from tuneproof.lab.subject import supervisor
-from tuneproof.lab.subject.config import CONFIG_PATH, TURNS_LIBRARY_PATH
+from tuneproof.lab.subject.config import CONFIG_PATH, RECORDER_PATH
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import local_standin
@@ -84,6 +84,6 @@ def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, afte
         command=supervisor.COMMAND if texts else (),
         answers=bool(texts),
         # Workers are forked from what it is loaded into; that nginx empties its environment does not matter to them.
-        environment={"LD_PRELOAD": TURNS_LIBRARY_PATH} if subject.records_turns else {},
+        environment={"LD_PRELOAD": RECORDER_PATH} if subject.records_turns else {},
         after=after,
     )

@@ -4,7 +4,7 @@ import time
 from typing import Final
 
 from tuneproof.errors import LabError
-from tuneproof.lab.subject.config import TURNS_LIBRARY_PATH
+from tuneproof.lab.subject.config import RECORDER_PATH
 from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -62,5 +62,5 @@ def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacemen
         files=own.files,
         entrypoint=("sh", own.script),
         shared_folders=(SOCKETS,) if own.sockets else (),
-        environment={"LD_PRELOAD": TURNS_LIBRARY_PATH} if subject.records_turns else {},
+        environment={"LD_PRELOAD": RECORDER_PATH} if subject.records_turns else {},
     )

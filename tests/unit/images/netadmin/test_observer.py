@@ -74,7 +74,7 @@ def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> Non
     """And not none."""
     proc.add_nginx()
     error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.calls))
-    assert error == "CallsError: process 9 does not count its calls"
+    assert error == "RecordError: process 9 keeps no record"
 
 
 @pytest.fixture

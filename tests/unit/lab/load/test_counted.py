@@ -23,7 +23,7 @@ from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnec
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls, ListenerFigures
-from tuneproof.lab.subject.config import ACCESS_LOG_PATH, CALLS_LIBRARY_PATH
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.supervisor import Said
 
 A = TypeVar("A")
@@ -138,7 +138,7 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
 
     load = Counted(configuration="arm", script=script, counts_calls=True)
     outcome = load.run(around.stage, label="arm-b1")
-    assert around.did == [("start", "arm", CALLS_LIBRARY_PATH), "script", "stop"]
+    assert around.did == [("start", "arm", RECORDER_PATH), "script", "stop"]
     observation = load.observe(outcome)
     assert observation["seen"] == 3
     assert observation.measuring_s == outcome.measuring_s == 0

@@ -218,7 +218,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
 
 def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
     """The turns may only be missing because nginx is gone."""
-    recorder = Recorder("process 11 keeps no record of its turns")
+    recorder = Recorder("process 11 keeps no record")
     for seen, error in ((LabError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
         client = Program(seen=seen)
         with pytest.raises(LabError, match=error):

@@ -195,7 +195,7 @@ def test_each_difference_from_what_was_asked_for_is_named(
 
 def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loaders_reason() -> None:
     """The loader goes on without a library that it cannot load; the trials would miss their main figure."""
-    loader = "ERROR: ld.so: object '/usr/lib/tuneproof/turns.so' from LD_PRELOAD cannot be preloaded: ignored."
+    loader = "ERROR: ld.so: object '/usr/lib/tuneproof/recorder.so' from LD_PRELOAD cannot be preloaded: ignored."
     with pytest.raises(PreconditionError) as caught:
         check_subject(
             replace(SUBJECT, records_turns=True),
@@ -203,9 +203,9 @@ def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loade
             snapshot=snapshot(),
             start_log=f"{loader}\n{START_LOG}",
             commands=COMMANDS,
-            no_turns="process 11 keeps no record of its turns",
+            no_turns="process 11 keeps no record",
         )
-    reason = f"no record of turns: process 11 keeps no record of its turns: {loader}"
+    reason = f"no record of turns: process 11 keeps no record: {loader}"
     assert caught.value.what == f"precondition of subject small: {reason}"
 
 

@@ -1,6 +1,7 @@
-"""The record of its event loop's turns that a process of nginx keeps; its writer: images/subject/turns/turns.c.
+"""The record that a process of nginx keeps of its event loop and its system calls.
 
-The record only ever grows; :meth:`Record.since` gives what a time added. A turn is added when it is over.
+Its writer: images/subject/recorder/recorder.c. It only ever grows; :meth:`Record.since` gives what a time added. An
+iteration of the event loop (a turn) is added when it is over.
 """
 
 import array
@@ -13,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.turns import Bucket, Histograms, Turns, WorkerTurns
 
 from .processes import PROC
 
 # Where the writer puts it by default, in the process's own file system.
 FOLDER: Final = "dev/shm"
-MAGIC: Final = b"TPTURNS\0"
+MAGIC: Final = b"TPRECRD\0"
 VERSION: Final = 1
 BUCKETS: Final = 320
 COUNTERS: Final = (
@@ -38,10 +40,11 @@ COUNTERS: Final = (
 HISTOGRAMS: Final = ("read_bytes", "cpu_ns", "wall_ns")
 
 # Native byte order: the writer is on the same machine.
-_HEADER: Final = struct.Struct("=8s4Q")
+_HEADER: Final = struct.Struct("=8s5Q")
 _MOMENT: Final = struct.Struct("=2Q")
 _WORDS: Final = len(COUNTERS) + len(HISTOGRAMS) * 2 * BUCKETS
-SIZE: Final = _HEADER.size + _MOMENT.size + _WORDS * 8
+_CALLS_AT: Final = _HEADER.size + _MOMENT.size + _WORDS * 8
+_COUNTED: Final = struct.Struct("=24s3Q")
 # A turn is added within a microsecond; a reader that is hit so often is not hit by chance.
 _TRIES: Final = 10_000
 _POLL_S: Final = 0.002
@@ -49,8 +52,8 @@ LONGEST_TURN_S: Final = 2.0
 _NS_PER_S: Final = 1_000_000_000
 
 
-class TurnsError(ValueError):
-    """A process keeps no record of its turns, or one that cannot be read."""
+class RecordError(ValueError):
+    """A process keeps no record, or one that cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +65,7 @@ class Record:
     # Of what a turn read, of its CPU time and of its wall time: by bucket, number of turns and the sum of their values.
     # Empty buckets are left out.
     histograms: Mapping[str, Mapping[int, tuple[int, int]]]
+    calls: Mapping[str, Calls]  # system calls by name, of all threads
 
     def since(self, earlier: Self) -> Self:
         """Return what was added since an earlier moment."""
@@ -76,6 +80,7 @@ class Record:
                 }
                 for name, buckets in self.histograms.items()
             },
+            calls={name: calls.since(earlier.calls[name]) for name, calls in self.calls.items()},
         )
 
     def of_worker(self, pid: int, *, unfinished: bool) -> WorkerTurns:
@@ -92,20 +97,20 @@ class Reader:
 
     proc: where the process table is. The process's own files are reached by way of it, which its own user may do
     (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
-    Raises TurnsError: it has none: the recorder was not loaded, could not make the file, or the process has ended.
+    Raises RecordError: it has none: the recorder was not loaded, could not make the file, or the process has ended.
     """
 
     def __init__(self, pid: int, *, proc: Path = PROC) -> None:
         self.pid = pid
-        path = proc / str(pid) / "root" / FOLDER / f"tuneproof-turns.{pid}"
+        path = proc / str(pid) / "root" / FOLDER / f"tuneproof.{pid}"
         try:
             started_ns = _started_ns((proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace"))
             self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except (FileNotFoundError, ProcessLookupError) as error:
-            raise TurnsError(f"process {pid} keeps no record of its turns") from error
+            raise RecordError(f"process {pid} keeps no record") from error
         try:
-            self._check_header(started_ns)
-        except TurnsError:
+            self._size = self._check_header(started_ns)
+        except RecordError:
             self.close()
             raise
 
@@ -119,44 +124,54 @@ class Reader:
         return begun
 
     def read(self) -> Record:
-        """Return the record as it is between two turns (TurnsError: its process was stopped or ended within one)."""
+        """Return the record as it is between two turns (RecordError: its process was stopped or ended within one)."""
         for _ in range(_TRIES):
             # Read on its own before and after, since nobody promises in which order one copy reads its words.
             before, _ = self._moment()
-            content = os.pread(self._file, SIZE, 0)
+            content = os.pread(self._file, self._size, 0)
             after, _ = self._moment()
             # Odd while a turn is being added.
             if before == after and before % 2 == 0:
                 return parse(content)
             time.sleep(0)
-        raise TurnsError(f"process {self.pid}: its record of turns is being written all the time")
+        raise RecordError(f"process {self.pid}: its record is being written all the time")
 
     def _moment(self) -> tuple[int, int]:
         """Return the sequence, and how many turns have begun."""
         sequence, begun = _MOMENT.unpack(os.pread(self._file, _MOMENT.size, _HEADER.size))
         return sequence, begun
 
-    def _check_header(self, started_ns: int) -> None:
-        content = os.pread(self._file, SIZE, 0)
-        if len(content) != SIZE:
-            raise TurnsError(f"process {self.pid}: its record of turns has {len(content)} bytes, and not {SIZE}")
-        magic, version, pid, created_ns, buckets = _HEADER.unpack_from(content)
+    def _check_header(self, started_ns: int) -> int:
+        """Return the record's size."""
+        content = os.pread(self._file, _HEADER.size, 0)
+        if len(content) != _HEADER.size:
+            raise RecordError(f"process {self.pid}: its record has {len(content)} bytes")
+        magic, version, pid, created_ns, buckets, calls = _HEADER.unpack(content)
         if (magic, version, buckets) != (MAGIC, VERSION, BUCKETS):
-            raise TurnsError(f"process {self.pid}: its record of turns has another format: {content[:16]!r}")
+            raise RecordError(f"process {self.pid}: its record has another format: {content[:16]!r}")
         if pid != self.pid or created_ns < started_ns:
-            raise TurnsError(f"process {self.pid}: the record of turns is that of another process that has ended")
+            raise RecordError(f"process {self.pid}: the record is that of another process that has ended")
+        size: int = _CALLS_AT + calls * _COUNTED.size
+        if (found := os.fstat(self._file).st_size) != size:
+            raise RecordError(f"process {self.pid}: its record has {found} bytes, and not {size}")
+        return size
 
 
 def parse(content: bytes) -> Record:
     """Return what a file's content says, of which nothing was written while it was read."""
     _, begun = _MOMENT.unpack_from(content, _HEADER.size)
-    words = array.array("Q", content[_HEADER.size + _MOMENT.size :])
+    words = array.array("Q", content[_HEADER.size + _MOMENT.size : _CALLS_AT])
     histograms = {}
     for place, name in enumerate(HISTOGRAMS):
         counts_at = len(COUNTERS) + place * 2 * BUCKETS
         counts, sums = words[counts_at : counts_at + BUCKETS], words[counts_at + BUCKETS : counts_at + 2 * BUCKETS]
         histograms[name] = {bucket: (count, sums[bucket]) for bucket, count in enumerate(counts) if count}
-    return Record(begun=begun, counters=dict(zip(COUNTERS, words, strict=False)), histograms=histograms)
+    calls = {
+        name.rstrip(b"\0").decode("ascii"): Calls(made=made, failed=failed, moved_bytes=size)
+        for name, made, failed, size in _COUNTED.iter_unpack(content[_CALLS_AT:])
+    }
+    counters = dict(zip(COUNTERS, words, strict=False))
+    return Record(begun=begun, counters=counters, histograms=histograms, calls=calls)
 
 
 def _started_ns(stat: str) -> int:
@@ -166,14 +181,24 @@ def _started_ns(stat: str) -> int:
     return ticks * _NS_PER_S // os.sysconf("SC_CLK_TCK")
 
 
-def over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> Turns:
+def calls_of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, Calls]:
+    """Return the system calls of several processes together, by name (RecordError: one keeps no record)."""
+    total: dict[str, Calls] = {}
+    for pid in pids:
+        with closing(Reader(pid, proc=proc)) as reader:
+            for name, calls in reader.read().calls.items():
+                total[name] = calls.plus(total.get(name, Calls()))
+    return total
+
+
+def turns_over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> Turns:
     """Wait for a time to pass; return what every process did in the turns that overlapped it.
 
     So the turn that is open at its start counts as a whole, and so does that which is open at its end: this waits until
     that is over, at most :data:`LONGEST_TURN_S`.
 
     start_s: its start in CLOCK_MONOTONIC seconds; one that has passed already means now.
-    Raises TurnsError: a process keeps no record.
+    Raises RecordError: a process keeps no record.
     """
     with ExitStack() as stack:
         readers = [stack.enter_context(closing(Reader(pid, proc=proc))) for pid in pids]

@@ -1,4 +1,4 @@
-"""How a record of turns is read, and what a window of it holds."""
+"""How a process's record is read, and what a window of it holds."""
 
 import os
 import threading
@@ -8,13 +8,14 @@ from typing import Final
 
 import pytest
 
-from images.netadmin.netadmin import turns
+from images.netadmin.netadmin import recorder
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import WORKER
-from images.netadmin.netadmin.turns import Reader, TurnsError
+from images.netadmin.netadmin.recorder import Reader, RecordError
 from tests.support import canned_turns
 from tests.support.fake_kernel import FakeDiag, Proc, asked, refused
 from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.observer import Observer as Program
 from tuneproof.lab.protocol.turns import Bucket, Histograms
 
@@ -24,14 +25,16 @@ AT_ONCE: Final = call(Program.turns, 0.0, 0.0)
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     """Counters by name, and of the histograms what is not empty, up to the last bucket."""
-    counted = {name: number for number, name in enumerate(turns.COUNTERS, start=1)}
+    counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
-    record = canned_turns.content(7, begun=5, sequence=4, counters=counted, histograms=histograms)
+    calls = {"accept4": (5, 2, 0), "read": (3, 0, 900)}
+    record = canned_turns.content(7, begun=5, sequence=4, counters=counted, histograms=histograms, calls=calls)
     canned_turns.write(tmp_path, 7, record)
     reader = Reader(7, proc=tmp_path)
     read = reader.read()
     reader.close()
     assert (read.begun, read.counters, read.histograms) == (5, counted, histograms)
+    assert read.calls == {"accept4": Calls(made=5, failed=2), "read": Calls(made=3, moved_bytes=900)}
 
 
 def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) -> None:
@@ -64,29 +67,39 @@ def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) 
         (canned_turns.content(7, magic=b"TPFOLKS\0"), "another format"),
         (canned_turns.content(7, version=2), "another format"),
         (canned_turns.content(7, buckets=319), "another format"),
-        (canned_turns.content(7)[:-1], f"has {turns.SIZE - 1} bytes, and not {turns.SIZE}"),
+        (canned_turns.content(7)[:-1], "has 15503 bytes, and not 15504"),
+        (canned_turns.content(7, calls={"read": (1, 0, 0)}, calls_counted=2), "has 15552 bytes, and not 15600"),
         (b"", "has 0 bytes"),
         (canned_turns.content(8), "another process that has ended"),
         (canned_turns.content(7, created_ns=canned_turns.STARTED_NS - 1), "another process that has ended"),
     ],
-    ids=["magic", "version", "buckets", "short", "empty", "pid", "older than its process"],
+    ids=["magic", "version", "buckets", "short", "fewer calls", "empty", "pid", "older than its process"],
 )
 def test_a_file_that_is_no_record_of_this_process_is_told(record: bytes, error: str, tmp_path: Path) -> None:
     """It is not guessed at."""
     canned_turns.write(tmp_path, 7, record)
     open_files = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(TurnsError, match=error):
+    with pytest.raises(RecordError, match=error):
         Reader(7, proc=tmp_path)
     assert len(list(Path("/proc/self/fd").iterdir())) == open_files
 
 
 def test_a_process_without_a_record_and_one_that_has_ended_are_told(tmp_path: Path) -> None:
     """Neither is an empty record."""
-    with pytest.raises(TurnsError, match="process 7 keeps no record of its turns"):
+    with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
     canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
-    with pytest.raises(TurnsError, match="process 7 keeps no record of its turns"):
+    with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
+
+
+def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
+    """What the workers did is asked for, and not which of them; a worker without a record is no idle one."""
+    for pid, row in ((7, (3, 1, 900)), (8, (4, 0, 100))):
+        canned_turns.write(tmp_path, pid, canned_turns.content(pid, calls={"read": row}))
+    assert recorder.calls_of([7, 8], proc=tmp_path) == {"read": Calls(made=7, failed=1, moved_bytes=1000)}
+    with pytest.raises(RecordError, match="process 9 keeps no record"):
+        recorder.calls_of([7, 9], proc=tmp_path)
 
 
 def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
@@ -102,7 +115,7 @@ def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
     copies: list[bytes] = []
 
     def pread(file: int, size: int, offset: int) -> bytes:
-        if size != turns.SIZE or copies:
+        if size != len(before) or copies:
             return REAL_PREAD(file, size, offset)
         _overwrite(path, after)
         # The first counter, and all that is before it, as it is afterwards.
@@ -110,7 +123,7 @@ def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
         return copies[0]
 
     monkeypatch.setattr(os, "pread", pread)
-    assert reader.read() == turns.parse(after)
+    assert reader.read() == recorder.parse(after)
     assert copies
     reader.close()
 
@@ -125,7 +138,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
     assert reader.read().counters["turns"] == 1
     writing.join()
     _overwrite(path, canned_turns.content(7, sequence=3))
-    with pytest.raises(TurnsError, match="is being written all the time"):
+    with pytest.raises(RecordError, match="is being written all the time"):
         reader.read()
     reader.close()
 
@@ -137,7 +150,7 @@ def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) ->
     ending = threading.Timer(0.4, _overwrite, args=(path, ended))
     ending.start()
     now_s = time.monotonic()
-    answer = turns.over([7], start_s=now_s + 0.05, end_s=now_s + 0.1, proc=tmp_path)
+    answer = recorder.turns_over([7], start_s=now_s + 0.05, end_s=now_s + 0.1, proc=tmp_path)
     ending.join()
     (worker,) = answer.workers
     assert (worker.pid, worker.turns, worker.read_bytes, worker.unfinished) == (7, 1, 100, False)
@@ -147,9 +160,9 @@ def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) ->
 
 def test_a_turn_that_does_not_end_is_told_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait is bounded; what was over before still counts."""
-    monkeypatch.setattr(turns, "LONGEST_TURN_S", 0.05)
+    monkeypatch.setattr(recorder, "LONGEST_TURN_S", 0.05)
     canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
-    (worker,) = turns.over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
+    (worker,) = recorder.turns_over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
     assert (worker.turns, worker.unfinished) == (0, True)
 
 
@@ -168,7 +181,7 @@ def test_the_observer_tells_whose_record_is_missing(proc: Proc) -> None:
         proc.add(pid, f"{WORKER}\0")
     canned_turns.write(proc.folder, 9, canned_turns.content(9))
     error = refused(Observer(FakeDiag().open, proc=proc.folder), AT_ONCE)
-    assert error == "TurnsError: process 12 keeps no record of its turns"
+    assert error == "RecordError: process 12 keeps no record"
 
 
 def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +190,9 @@ def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest
     assert refused(observer, AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")
     canned_turns.write(proc.folder, 9, canned_turns.content(9))
-    monkeypatch.setattr(turns, "_sleep_until", lambda _: (proc.folder / "9/cmdline").write_text("", encoding="ascii"))
+    monkeypatch.setattr(
+        recorder, "_sleep_until", lambda _: (proc.folder / "9/cmdline").write_text("", encoding="ascii")
+    )
     assert refused(observer, AT_ONCE) == "the workers were [9], and are []"
 
 

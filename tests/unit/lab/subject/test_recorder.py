@@ -1,4 +1,4 @@
-"""What the recorder of turns counts of a program whose calls are known."""
+"""What the recorder counts of a program whose calls are known."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from images.netadmin.netadmin import turns
+from images.netadmin.netadmin.recorder import COUNTERS
 from tests.support import recorder
 
 
@@ -40,7 +40,7 @@ def recorded(library: Path, tmp_path: Path) -> Recorded:
 
 def counters(record: dict[str, Any]) -> dict[str, int]:
     """Return what does not depend on the machine: all but times."""
-    return {name: record[name] for name in turns.COUNTERS if not name.endswith("_ns")}
+    return {name: record[name] for name in COUNTERS if not name.endswith("_ns")}
 
 
 CALLS = """
@@ -48,6 +48,7 @@ import ctypes
 c = ctypes.CDLL(None)
 ours, theirs = socket.socketpair()
 temporary = tempfile.TemporaryFile()
+before = read().calls
 ours.send(b"before the first turn")
 theirs.recv(100)
 poller.register(theirs, select.EPOLLIN)
@@ -69,13 +70,27 @@ parts = (ctypes.c_void_p * 4)(address(b"e" * 10), 10, address(b"f" * 20), 20)
 assert c.pwritev64(temporary.fileno(), parts, 2, ctypes.c_int64(4096)) == 30  # 1 file write, 30 bytes
 os.sendfile(ours.fileno(), temporary.fileno(), 0, 4000)  # 1 write, 4000 bytes
 poller.poll(0)                                  # the third turn
-tell(read())
+record = read()
+tell(record)
+added = {name: calls.since(before[name]) for name, calls in record.calls.items()}
+print(json.dumps(to_plain({name: added[name] for name in ("send", "writev", "recv", "readv", "pwrite", "pwritev",
+    "sendfile", "epoll_wait")})))
 """
 
 
 def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(recorded: Recorded) -> None:
-    """Two turns are over and one is open; the sums of the histograms are the counters."""
-    (record,) = recorded.lines(CALLS)
+    """Two turns are over and one is open; histograms add up to the counters. System calls are counted always."""
+    record, calls = recorded.lines(CALLS)
+    assert {name: tuple(row.values()) for name, row in calls.items()} == {
+        "send": (2, 0, 1021),
+        "writev": (1, 0, 500),
+        "recv": (4, 1, 1221),
+        "readv": (1, 0, 300),
+        "pwrite": (1, 0, 4096),
+        "pwritev": (1, 0, 30),
+        "sendfile": (1, 0, 4000),
+        "epoll_wait": (3, 0, 0),
+    }
     assert record["begun"] == 3
     assert counters(record) == {
         "turns": 2,
@@ -193,24 +208,28 @@ poller.poll(0)
 poller.poll(0)
 try:
     read()
-except turns.TurnsError as error:
+except recorder.RecordError as error:
     print(json.dumps(str(error).replace(str(os.getpid()), "PID")))
-""") == ["process PID keeps no record of its turns"]
+""") == ["process PID keeps no record"]
 
 
 def test_a_record_replaces_that_of_an_ended_process_of_the_same_id(recorded: Recorded) -> None:
     """Nothing is added to the old one, and nobody follows a link that lies in wait."""
     lines = recorded.lines("""
-name = FOLDER / f"tuneproof-turns.{os.getpid()}"
-name.write_bytes(b"old" * 10000)
-(FOLDER / f"{name.name}.new").symlink_to(FOLDER / "elsewhere")
+name = FOLDER / f"tuneproof.{os.getpid()}"
+if len(sys.argv) == 1:
+    name.unlink()
+    name.write_bytes(b"old" * 10000)
+    (FOLDER / f"{name.name}.new").symlink_to(FOLDER / "elsewhere")
+    # Another program of the same process: to the recorder a new process with its id.
+    os.execv(sys.executable, [*sys.orig_argv, "again"])
 poller.poll(0)
 poller.poll(0)
 tell(read())
 print(json.dumps(sorted(each.name.replace(str(os.getpid()), "PID") for each in FOLDER.iterdir())))
 """)
     assert lines[0]["turns"] == 1
-    assert lines[1] == ["tuneproof-turns.PID"]
+    assert lines[1] == ["tuneproof.PID"]
 
 
 def test_a_reader_sees_whole_turns_only(recorded: Recorded) -> None:
