@@ -23,6 +23,8 @@ TUN: Final = Path("/dev/net/tun")
 # Its memory is a file there, and must be mappable with PROT_EXEC: the container mounts a tmpfs without noexec.
 MEMORY_FOLDER: Final = Path("/wire")
 LOG: Final = Path("/var/log/wire.log")
+# Loaded into the kernel: see images/netadmin/xstate/xstate.c.
+REGISTERS_LIBRARY: Final = "/usr/lib/tuneproof/xstate.so"
 # The kernel itself leaves 3 MiB of 64 free, which a first burst of frames uses up. Its network driver does not survive
 # that: a frame that finds no memory goes into a buffer that was never made, which passes for an error of the link, and
 # nothing moves any more (vector_legacy_rx and drop_buffer in arch/um/drivers/vector_kern.c, Linux 6.1). What is not
@@ -80,7 +82,12 @@ class Wire:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
-                env={**os.environ, "TMPDIR": str(MEMORY_FOLDER), "HOME": str(MEMORY_FOLDER)},
+                env={
+                    **os.environ,
+                    "TMPDIR": str(MEMORY_FOLDER),
+                    "HOME": str(MEMORY_FOLDER),
+                    "LD_PRELOAD": REGISTERS_LIBRARY,
+                },
             )
         _plumb("lay")
         self._listen(_READY_WITHIN_S)

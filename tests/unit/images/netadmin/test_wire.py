@@ -53,6 +53,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(wire_module, "TUN", Path(os.devnull))
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", Path("/proc"))
+    monkeypatch.setattr(wire_module, "REGISTERS_LIBRARY", "")
     monkeypatch.setattr(wire_module, "LOG", made.log)
     monkeypatch.setattr(wire_module, "_plumb", made.plumbed.append)
     return made
