@@ -76,14 +76,3 @@ def overtaken_frames(frames: Sequence[Frame]) -> set[int]:
             found.add(frame.number)
         before.add(frame)
     return found
-
-
-def probes_of_closed_windows(frames: Sequence[Frame]) -> set[int]:
-    """Return the numbers of the probes, by tshark, that come while their receiver's latest window is 0."""
-    found = set()
-    closed: dict[Endpoint, bool] = {}
-    for frame in frames:
-        closed[frame.source] = "zero_window" in frame.kinds
-        if frame.kinds & {"keep_alive", "zero_window_probe"} and closed.get(frame.destination):
-            found.add(frame.number)
-    return found

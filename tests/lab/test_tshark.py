@@ -22,7 +22,7 @@ import pytest
 
 from fixtures.engine import EnsureImages
 from tests.lab.crafted_captures import captures
-from tests.lab.frames_told_apart import overtaken_frames, probes_of_closed_windows
+from tests.lab.frames_told_apart import overtaken_frames
 from tests.lab.tshark import NAME, Frame, by_stream, frames, tshark_spec
 from tests.support.places import CAPTURES
 from tuneproof.explain.opening import OpenedFile
@@ -126,13 +126,11 @@ def test_handshakes_take_as_long_as_tshark_says_but_for_repeated_syns(compared: 
 
 
 def test_what_was_sent_again_or_came_late_is_the_same(compared: Compared) -> None:
-    """Retransmitted and overtaken segments together, FINs without payload apart."""
+    """Retransmitted and overtaken segments together; FINs, and probes of windows and of connections, are neither."""
     for pair in compared.pairs:
         for side, theirs in pair.sides:
             again = [frame for frame in theirs if frame.kinds & {"retransmission", "out_of_order"}]
-            fins = [frame for frame in again if frame.is_lone_fin]
             with_payload = [frame for frame in again if frame.payload_bytes]
-            assert side.retransmitted_fins == len(fins)
             assert side.retransmitted_segments + side.out_of_order_segments == len(with_payload)
 
 
@@ -144,22 +142,12 @@ def test_overtaken_is_what_tshark_says_but_for_what_was_seen_or_asked_for(compar
             assert side.out_of_order_segments == sum(frame.number in overtaken for frame in theirs)
 
 
-def test_probes_are_tsharks_but_for_those_of_closed_windows(compared: Compared) -> None:
-    """Both kinds together are the same; here those are window probes that come while the peer's window is closed."""
-    for pair in compared.pairs:
-        probes = probes_of_closed_windows(pair.theirs)
-        for side, theirs in pair.sides:
-            kinds = _kinds(theirs)
-            assert side.window_probes + side.keepalive_probes == kinds["zero_window_probe"] + kinds["keep_alive"]
-            assert side.window_probes == sum(frame.number in probes for frame in theirs)
-
-
 def test_the_captures_have_what_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
     """A comparison of nothing with nothing would pass, too."""
     found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
     assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))
     assert all(found[kind] for kind in ("zero_window", "zero_window_probe", "keep_alive"))
-    for kind in ("is_syn", "is_syn_ack", "is_reset", "is_lone_fin"):
+    for kind in ("is_syn", "is_syn_ack", "is_reset"):
         assert any(getattr(frame, kind) for all_frames in read_by_tshark.values() for frame in all_frames), kind
 
 

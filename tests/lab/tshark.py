@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN
+from tuneproof.explain.parse.capture.decode import ACK, RST, SYN
 from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -76,11 +76,6 @@ class Frame:
     def is_reset(self) -> bool:
         """Whether it is a RST."""
         return bool(self.flags & RST)
-
-    @property
-    def is_lone_fin(self) -> bool:
-        """Whether it is a FIN without payload."""
-        return bool(self.flags & FIN) and not self.payload_bytes
 
 
 def tshark_spec(image: str, captures: Mapping[str, bytes], *, cpuset: str = "") -> RoleSpec:

@@ -42,7 +42,7 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
         "handshake_s": spread(0.0001, 0.02),
         "syn_to_synack_s": spread(0.00005),
         "synack_to_ack_s": spread(0.00005),
-        "from_client": Side(packets=4000, data_segments=_REQUESTS, duplicate_acks=3, fins=_REQUESTS, resets=10),
+        "from_client": Side(packets=4000, data_segments=_REQUESTS, duplicate_acks=3, resets=10),
         "from_server": Side(packets=8000, data_segments=6000, retransmitted_segments=2, out_of_order_segments=5),
         "requests": _REQUESTS,
         "response_s": spread(0.004, 0.03),
@@ -88,7 +88,6 @@ def held(request_s: Distribution | None = None, backend_s: Distribution | None =
 def capture(*services: ServiceSummary, held: HeldRequests | None = None) -> CaptureSummary:
     """Return a capture of these services."""
     return CaptureSummary(
-        format="pcap",
         packets=20_000,
         tcp_segments=20_000,
         duration_s=10.0,
@@ -114,7 +113,6 @@ def log(**values: Any) -> LogSummary:
         "closed_499_without_time": 0,
         "request_time_s": spread(0.01, 0.03),
         "connect_time_s": spread(0.0, 0.004),
-        "header_time_s": spread(0.004, 0.02),
         "header_minus_connect_s": spread(0.004, 0.02),
         "client_time_s": spread(0.0),
         "workers": (),
@@ -242,9 +240,7 @@ def scheduled(*run_and_wait_s: tuple[float, float]) -> tuple[Schedstat, ...]:
 def pidstat(column: str, *values: float) -> tuple[PidstatSample, ...]:
     """Return samples of a worker."""
     return tuple(
-        PidstatSample(
-            time="12:00:01", is_average=False, pid=7, thread_id=None, user="33", command="nginx", columns={column: each}
-        )
+        PidstatSample(is_average=False, pid=7, thread_id=None, command="nginx", columns={column: each})
         for each in values
     )
 

@@ -137,11 +137,7 @@ class Collector:
 
 
 def parse(lines: Iterable[str]) -> ErrorLog:
-    """Read an error log.
-
-    Raises:
-        MalformedEvidenceError: No line of it is one of nginx's.
-    """
+    """Read an error log."""
     collector = Collector()
     for line in lines:
         collector.add(line)

@@ -100,11 +100,7 @@ def note_line(note: str) -> str:
 
 
 def parse(text: str) -> LoopRecording:
-    """Read a recording; one whose writer was killed ends with the last whole line.
-
-    Raises:
-        MalformedEvidenceError: It is none, or a line before the last is broken.
-    """
+    """Read a recording; one whose writer was killed ends with the last whole line."""
     numbered = list(lines(text))
     seconds: list[LoopSecond] = []
     notes: list[str] = []

@@ -58,7 +58,7 @@ STALLED_LOG = log(
 )
 UNSEEN_FIN: dict[str, Any] = {
     "data_after_peer_fin_flows": 28,
-    "from_client": Side(packets=4000, data_segments=200, fins=200, resets=28),
+    "from_client": Side(packets=4000, data_segments=200, resets=28),
 }
 
 

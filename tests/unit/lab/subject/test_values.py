@@ -137,9 +137,9 @@ def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> 
     """The template's one format is that of the evidence to the letter, and the server's requests are logged in it."""
     settings = logging_settings(SubjectConfig(upstream="backend:8000").render())
     assert [(item.text, item.escape) for item in settings.formats] == [(LAB.text, LAB.escape)]
-    assert [(use.path, use.format_name, use.block) for use in settings.uses] == [
-        (ACCESS_LOG_PATH, settings.formats[0].name, "http"),
-        ("off", None, f"http > server > location = {STATIC_PATH}"),
+    assert [(use.path, use.format_name) for use in settings.uses] == [
+        (ACCESS_LOG_PATH, settings.formats[0].name),
+        ("off", None),
     ]
 
 

@@ -30,7 +30,7 @@ from tuneproof.explain.parse.capture.decode import ACK, FIN
 from tuneproof.explain.parse.capture.durations import Durations
 from tuneproof.explain.parse.capture.handshake import Handshake, seconds
 from tuneproof.explain.parse.capture.http1 import begins_tls, request, response
-from tuneproof.explain.parse.capture.records import Ending, FlowRecord, Peer, Side, endpoint
+from tuneproof.explain.parse.capture.records import FlowRecord, Peer, Side, endpoint
 from tuneproof.explain.parse.capture.sequence import HALF, MASK, Gaps
 
 UNKNOWN: Final = -1
@@ -66,7 +66,7 @@ class SideState(Side):
     closed: bool = False
     closed_ns: int = 0
     zero_window_ns: int = 0
-    probed_at: int = UNKNOWN
+    probed_at: int = UNKNOWN  # number of packets at the latest keep-alive probe
     repeated_ack: int = UNKNOWN
     repeated_acks: int = 0
 
@@ -78,7 +78,6 @@ class SideState(Side):
             self.payload_bytes += payload_bytes
             self.data_segments += 1
             self.retransmitted_segments += repeated
-            self.retransmitted_bytes += payload_bytes if repeated else 0
         if not repeated:
             self.isn = seq
             self.next_seq = (seq + 1 + payload_bytes) & MASK
@@ -92,10 +91,9 @@ class SideState(Side):
         if payload_bytes == 1:
             if ahead == 0 and self.peer.closed:
                 # The byte stays at the sender's head: it is sent again once the window opens.
-                self.window_probes += 1
                 return False
             if ahead == MASK:
-                self._probe()
+                self.probed_at = self.packets
                 return False
         self.data_segments += 1
         if ahead >= HALF:
@@ -116,14 +114,10 @@ class SideState(Side):
             self._open_gap(time_ns, seq)
             self.next_seq = seq
         elif ahead == MASK and not flags & FIN:
-            self._probe()
+            self.probed_at = self.packets
 
-    def place_fin(self, end: int, payload_bytes: int) -> None:
+    def place_fin(self, end: int) -> None:
         """Place a FIN, after the payload that it came with."""
-        self.fins += 1
-        if self.fin_end == end:
-            self.retransmitted_fins += not payload_bytes
-            return
         self.fin_end = end
         if self.next_seq == (end - 1) & MASK:
             self.next_seq = end
@@ -155,13 +149,6 @@ class SideState(Side):
         self.zero_window_s = (self.zero_window_ns + open_ns) / _NS
         return self
 
-    def _probe(self) -> None:
-        if self.peer.closed:
-            self.window_probes += 1
-        else:
-            self.keepalive_probes += 1
-        self.probed_at = self.packets
-
     def _place_behind(self, time_ns: int, seq: int, payload_bytes: int) -> bool:
         behind = (self.next_seq - seq) & MASK
         beyond = payload_bytes > behind
@@ -171,7 +158,6 @@ class SideState(Side):
             self.out_of_order_segments += 1
         elif behind > 1 or payload_bytes == 1:
             self.retransmitted_segments += 1
-            self.retransmitted_bytes += min(payload_bytes, behind)
             self.resent_arrived_segments += opened_ns is None
             if payload_bytes == behind and time_ns - self.advanced_ns < _COPY_NS:
                 self.suspected_copies += 1
@@ -292,7 +278,6 @@ class FlowState:
     over: bool = False  # whether it has ended, stragglers aside
     gone: bool = False  # whether it was given out
     _conversation: Conversation | None = None
-    _ended: Ending = "open"
     _reset_after_own_fin: Peer | None = None
     _data_after_fin_bytes: int = 0
     _tls: bool = False
@@ -357,8 +342,6 @@ class FlowState:
 
     def fin(self, side: SideState) -> None:
         """Take in a FIN that its side has placed."""
-        if self._ended == "open":
-            self._ended = "client fin" if side is self.client else "server fin"
         side.peer.watch |= WATCH_AFTER_FIN
         self._leaves(side)
         self.over |= side.peer.fin_end != UNKNOWN
@@ -366,8 +349,6 @@ class FlowState:
     def reset(self, side: SideState) -> None:
         """Take in a RST."""
         peer: Peer = "client" if side is self.client else "server"
-        if self._ended == "open":
-            self._ended = "client reset" if side is self.client else "server reset"
         if side.fin_end != UNKNOWN:
             self._reset_after_own_fin = self._reset_after_own_fin or peer
         handshake = self.handshake
@@ -380,7 +361,6 @@ class FlowState:
     def reopen(self) -> None:
         """Take in a SYN that is repeated after a RST: what the RST ended was something older."""
         self.over = False
-        self._ended = "open"
 
     def record(self, *, evicted: bool) -> FlowRecord:
         """Return what was seen, and whether it is given out before it is over."""
@@ -410,7 +390,6 @@ class FlowState:
             duration_s=max(last_ns - self.first_ns, 0) / _NS,
             from_client=self.client.counts(last_ns),
             from_server=self.server.counts(last_ns),
-            ended=self._ended,
             reset_after_own_fin=self._reset_after_own_fin,
             data_after_peer_fin_acked_bytes=self._data_after_fin_bytes,
             tls=self._tls,

@@ -123,11 +123,11 @@ def test_formats_of_a_configuration_are_found() -> None:
 def test_each_log_of_a_configuration_has_its_format() -> None:
     """Without a word it is nginx's combined; where nothing is logged there is none."""
     found = logging_settings(CONFIGURATION)
-    assert [(use.path, use.format_name, use.block) for use in found.uses] == [
-        ("/var/log/all.log", "main", "http"),
-        ("off", None, "http > server > location /"),
-        ("logs/slow.log", "combined", "http > server > if ($slow)"),
-        ("syslog:server=unix:/dev/log,tag=a", "objects", "http > server"),
+    assert [(use.path, use.format_name) for use in found.uses] == [
+        ("/var/log/all.log", "main"),
+        ("off", None),
+        ("logs/slow.log", "combined"),
+        ("syslog:server=unix:/dev/log,tag=a", "objects"),
     ]
     assert found.includes == ("modules/*.conf",)
 

@@ -14,15 +14,16 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
 
-from tuneproof.explain.parse.capture.decode import ACK, PSH, Segment, SegmentReader
+from tuneproof.explain.parse.capture.decode import Segment, SegmentReader
 from tuneproof.explain.parse.capture.framing import Packet
 
 CLIENT = bytes([10, 0, 0, 1]) + (40000).to_bytes(2)
 SERVER = bytes([10, 0, 0, 2]) + (80).to_bytes(2)
 CLIENT_6 = bytes.fromhex("fd00000000000000000000000000000a") + (40000).to_bytes(2)
 SERVER_6 = bytes.fromhex("fd00000000000000000000000000000b") + (80).to_bytes(2)
-HELLO: Segment = (7, CLIENT, SERVER, 1000, 2000, PSH | ACK, 501, 5, b"hello")
-HELLO_6: Segment = (7, CLIENT_6, SERVER_6, 1000, 2000, PSH | ACK, 501, 5, b"hello")
+PSH_ACK = 0x18
+HELLO: Segment = (7, CLIENT, SERVER, 1000, 2000, PSH_ACK, 501, 5, b"hello")
+HELLO_6: Segment = (7, CLIENT_6, SERVER_6, 1000, 2000, PSH_ACK, 501, 5, b"hello")
 
 PORTS: dict[str, Any] = {"sport": 40000, "dport": 80}
 TCP_HELLO = TCP(**PORTS, seq=1000, ack=2000, flags="PA", window=501) / b"hello"

@@ -57,11 +57,10 @@ def read(*packets: Packet) -> SegmentReader:
     ],
 )
 def test_header_that_contradicts_itself_is_counted(frame: bytes, what: str) -> None:
-    """With a sample; the packets around it are read."""
+    """The packets around it are read."""
     reader = read(SOUND, (0, 1, frame, len(frame)), SOUND)
     assert reader.segments == 2
     assert reader.malformed == {what: 1}
-    assert reader.samples == [(2, what)]
     assert reader.others == {}
 
 
@@ -88,14 +87,6 @@ def test_header_is_read_as_soon_as_the_window_is_there() -> None:
     assert read((0, 1, FRAME[:50], len(FRAME))).segments == 1
     [segment] = SegmentReader([(0, 1, FRAME[:56], len(FRAME))])
     assert segment[7:] == (5, b"")
-
-
-def test_few_samples_are_kept() -> None:
-    """The first ones; all are counted."""
-    broken = (0, 1, FRAME[:33], 33)
-    reader = read(*[SOUND, broken] * 10)
-    assert reader.malformed.total() == 10
-    assert [number for number, _ in reader.samples] == [2, 4, 6, 8, 10]
 
 
 def all_counted(*packets: Packet) -> bool:
