@@ -1,8 +1,8 @@
-"""An engine's turn: only one lab at a time measures on it, whoever started it, from whatever machine.
+"""An engine's lock: only one lab at a time measures on it, whoever started it, from whatever machine.
 
-The turn is a container that is never started. The engine gives a container's name to one asker only, at once or not at
+The lock is a container that is never started. The engine gives a container's name to one asker only, at once or not at
 all (which holds neither for networks, whose names may repeat, nor for volumes, which are made for every asker); and it
-is removed by its id, so that nobody can take away a turn that has gone to somebody else meanwhile. It carries the
+is removed by its id, so that nobody can take away a lock that has gone to somebody else meanwhile. It carries the
 session's labels: the reaper and the sweep of leftovers remove it like all else that a dead session left.
 """
 
@@ -23,6 +23,7 @@ from tuneproof.lab.engine.labels import SESSION, Session
 from tuneproof.lab.engine.sweep import is_dead, remove_session
 
 NAME: Final = "tuneproof-turn"
+"""Earlier versions ask for the same name."""
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
@@ -36,7 +37,7 @@ class EngineBusyError(EngineUnavailableError):
 
 
 @contextmanager
-def turn_of(
+def locked(
     client: docker.DockerClient,
     *,
     name: str,
@@ -69,11 +70,11 @@ def _take(
     report: Callable[[str], None],
     wait_s: float,
 ) -> str:
-    """Return the id of the turn's container once it is ours."""
+    """Return the id of the lock's container once it is ours."""
     deadline_s = time.monotonic() + wait_s
     told = ""
     while True:
-        with engine_errors(f"taking the turn of engine {name}"):
+        with engine_errors(f"locking engine {name}"):
             try:
                 return str(client.api.create_container(image, name=NAME, labels=_labels(session))["Id"])
             except APIError as error:
@@ -93,7 +94,7 @@ def _take(
         if time.monotonic() >= deadline_s:
             raise EngineBusyError(
                 f"Engine {name} measures for {whose}, and still does after {wait_s / 60:.0f} minutes.",
-                remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes its turn",
+                remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes its lock",
             )
         if held["Id"] != told:
             told = held["Id"]
@@ -115,5 +116,5 @@ def _user() -> str:
 
 
 def _remove(client: docker.DockerClient, container_id: str) -> None:
-    with engine_errors("giving the engine's turn back"), suppress(NotFound):
+    with engine_errors("unlocking the engine"), suppress(NotFound):
         client.api.remove_container(container_id, force=True)

@@ -1,4 +1,4 @@
-"""An engine's turn, on an engine that exists only here."""
+"""An engine's lock, on an engine that exists only here."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -9,9 +9,9 @@ import pytest
 from docker.errors import APIError, NotFound
 
 from tuneproof.errors import LabError
-from tuneproof.lab.engine import turn
+from tuneproof.lab.engine import lock
 from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
-from tuneproof.lab.engine.turn import HOLDER, NAME, SINCE, EngineBusyError, turn_of
+from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, EngineBusyError, locked
 
 MINE = Session(id="mine")
 ALIVE = Session(id="alive")
@@ -99,11 +99,9 @@ class Engine:
 
 
 def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch, *, wait_s: float = 60.0) -> Any:
-    """Return the context in which the turn is ours."""
-    monkeypatch.setattr(turn, "time", engine)
-    return turn_of(
-        engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=wait_s
-    )
+    """Return the context in which the lock is ours."""
+    monkeypatch.setattr(lock, "time", engine)
+    return locked(engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=wait_s)
 
 
 def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +135,7 @@ def test_nobody_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch, holder: 
     assert engine.removed == []
 
 
-def test_the_turn_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it."""
     engine = Engine(DEAD)
     with taken(engine, monkeypatch):
@@ -159,7 +157,7 @@ def test_a_session_whose_lease_is_over_is_removed_whatever_machine_it_ran_on(
         assert engine.removed == ["first"]
 
 
-def test_a_turn_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after `./lab clean`: it is removed by its id."""
     engine = Engine()
     with taken(engine, monkeypatch):
@@ -171,5 +169,5 @@ def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     """With its reason; only a name that is taken is waited for."""
     engine = Engine()
     engine.fault = refusal(500)
-    with pytest.raises(LabError, match="taking the turn of engine big: refused"):
+    with pytest.raises(LabError, match="locking engine big: refused"):
         taken(engine, monkeypatch).__enter__()
