@@ -16,7 +16,7 @@ from tuneproof.audit.file_text import decode
 from tuneproof.audit.render import render as render_audit
 from tuneproof.audit.sources import Dump
 from tuneproof.errors import BadInputError
-from tuneproof.explain.diagnosis.render import lines, to_json
+from tuneproof.explain.diagnosis.render import to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import OpenedFile, Source
@@ -184,8 +184,7 @@ def _explain(content: bytes) -> None:
     for found in explanation.found:
         told(found.figures)
     document(explanation.found, to_json(explanation.diagnosis))
-    diagnosis = lines(explanation.diagnosis, explanation.evidence)
-    render_text(explanation.found, diagnosis, width=80, color=False).encode("ascii")
+    render_text(explanation.found, explanation.diagnosis, width=80, color=False, everything=True).encode("ascii")
 
 
 def _audit(content: bytes) -> None:

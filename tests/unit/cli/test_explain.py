@@ -36,15 +36,9 @@ def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(capsys: pyt
     assert main(["explain", "log", "before", "after"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    headings = [line for line in out.splitlines() if line and not line.startswith(" ")]
-    assert headings == [
-        "Diagnosis",
-        "[1] log: access log",
-        "[2] before: counters (/proc/net)",
-        "[3] after: counters (/proc/net)",
-        "[4] before -> after: counters (/proc/net)",
-    ]
-    assert "Found: The accept queue overflows." in out
+    first, *_, last = out.splitlines()
+    assert first == "FOUND: The accept queue overflows"
+    assert last == "[1] log  [2] before  [3] after  [4] before -> after  More: --details"
 
 
 @pytest.mark.usefixtures("folder")
@@ -61,7 +55,7 @@ def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixtur
     """Printing checks the document against tuneproof/explain/schema.json."""
     assert main(["explain", "--json", "before", "after", "other"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == 3
+    assert told["schema"] == 4
     assert [(file["name"], file["kind"], file["error"] is None) for file in told["files"]] == [
         ("before", "counters (/proc/net)", True),
         ("after", "counters (/proc/net)", True),
@@ -93,7 +87,7 @@ def test_the_status_is_2_when_nothing_was_read(
     """An unknown file beside one that was read is no failure; both are told."""
     assert folder.exists()
     assert main(["explain", *names]) == status
-    assert "error: not recognised: first line 'hello'" in capsys.readouterr().out
+    assert "Skipped  other: not recognised: first line 'hello'" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("folder")
@@ -128,8 +122,8 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path)
     )
     assert folder.exists()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == "Diagnosis"
-    assert "[1] standard input: counters (/proc/net)" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[0] == "FOUND: The accept queue overflows"
+    assert "[1] standard input  More: --details" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -147,3 +141,11 @@ def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: py
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv(CALLED_FROM, str(folder))
     assert main(["explain", "log"]) == 0
+
+
+def test_the_page_shows_what_explain_says(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its example is of a capture that is part of the project."""
+    monkeypatch.chdir(CHECKOUT)
+    monkeypatch.setenv("COLUMNS", "90")
+    main(["explain", "tests/captures/path-loss.pcap.gz"])
+    assert f"```text\n{capsys.readouterr().out}```\n" in (CHECKOUT / "docs" / "explain.md").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ def test_document_has_files_and_diagnosis() -> None:
         name="a", kind=Kind.SS, figures=(Figure(key="rtt_ms", name="rtt", value=1.5, unit="ms"),), warnings=("odd",)
     )
     assert document([found, Found(name="b", kind=None, error="not recognised")], DIAGNOSIS) == {
-        "schema": 3,
+        "schema": 4,
         "files": [
             {
                 "name": "a",

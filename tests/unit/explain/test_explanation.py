@@ -206,7 +206,7 @@ def test_several_processes_in_one_file_are_told_apart(folder: Path) -> None:
     ("content", "reason"),
     [
         (b"", "the file is empty"),
-        (b"hello\nworld\n", "first line 'hello', expected one of packet capture, "),
+        (b"hello\nworld\n", "first line 'hello'; --help lists what is"),
         (b"\xfd7zXZ\x00x", "compressed with xz"),
         (b"x" * 200, f"first line '{'x' * 80} ...'"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.mutations import mutated
 from tests.unit.explain.test_detect import SAMPLES
 from tuneproof.explain.detect import Kind
-from tuneproof.explain.diagnosis.render import lines, to_json
+from tuneproof.explain.diagnosis.render import to_json
 from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import sources
@@ -27,22 +27,21 @@ def explained(*contents: bytes) -> str:
             (Path(folder) / str(number)).write_bytes(content)
         explanation = explain(sources([folder]))
     document(explanation.found, to_json(explanation.diagnosis))
-    told = lines(explanation.diagnosis, explanation.evidence)
-    return render_text(explanation.found, told, width=80, color=False)
+    return render_text(explanation.found, explanation.diagnosis, width=80, color=False, everything=True)
 
 
 @settings(max_examples=100, derandomize=True, database=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_explained(content: bytes) -> None:
     """Mostly as nothing that is known."""
-    assert "Diagnosis" in explained(content)
+    assert "Reasons" in explained(content)
 
 
 @settings(max_examples=300, derandomize=True, database=None)
 @given(st.sampled_from(TEXTS).flatmap(lambda text: st.tuples(st.just(text), mutated(text))))
 def test_damaged_texts_are_explained(texts: tuple[str, str]) -> None:
     """Beside the same text undamaged, so that there is something to compare: it is read, or told with its place."""
-    assert "Diagnosis" in explained(*(text.encode() for text in texts))
+    assert "Reasons" in explained(*(text.encode() for text in texts))
 
 
 @pytest.mark.parametrize("magic", ["d4c3b2a1", "a1b2c3d4", "0a0d0d0a"])

@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.support.canned_evidence import evidence, grown, load_run
 from tuneproof.explain.detect import Kind
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.found import Found
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.terminal import render_text
@@ -43,47 +46,47 @@ FOUND = (
     ),
     Found(name="b.bin", kind=None, error="not recognised: first line 'x'"),
 )
-DIAGNOSIS = ("Found: path loss.", "  For: 3 % of the segments were sent again (a.log).")
+NOTHING = diagnose(EvidenceSet())
+OVERFLOWS = diagnose(evidence(counters=[grown(ListenOverflows=9, ListenDrops=9)]))
 
 
-def test_the_diagnosis_comes_first_and_each_file_has_its_figures() -> None:
-    """The whole page, as a pipe gets it."""
-    assert render_text(FOUND, DIAGNOSIS, width=80, color=False) == (
-        "Diagnosis\n"
-        "  Found: path loss.\n"
-        "    For: 3 % of the segments were sent again (a.log).\n"
-        "\n"
-        "[1] a.log: access log\n"
-        "  requests               12\n"
-        "  request time, median   250 ms\n"
-        "  warning: 2 lines are in no known format\n"
-        "\n"
-        "[2] b.bin\n"
-        "  error: not recognised: first line 'x'\n"
+def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> None:
+    """The whole page, as a pipe gets it; whoever wants the figures asks for them."""
+    named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
+    assert render_text(named, OVERFLOWS, width=80, color=False) == (
+        "FOUND: The accept queue overflows\n"
+        "Why      9 connections met a full accept queue (ListenOverflows grew).       [1]\n"
+        "Open     not checked: refused, event-loop stall, slow-reader buffering,\n"
+        "         backend slow, client gone\n"
+        "Not      SYN-queue drop, path loss\n"
+        "Next     raise backlog= of that listen and net.core.somaxconn with it, and\n"
+        "         see what keeps the workers from accepting: docs/listen-queues.md.\n"
+        "Warning  2 lines are in no known format                                      [2]\n"
+        "Skipped  b.bin: not recognised: first line 'x'                               [3]\n"
+        "[1] counters 1  [2] a.log  More: --details\n"
+    )
+
+
+def test_details_have_every_reason_and_every_figure() -> None:
+    """Behind the first screen, which they leave as it is."""
+    first = render_text(FOUND, OVERFLOWS, width=80, color=False).removesuffix("  More: --details\n")
+    whole = render_text(FOUND, OVERFLOWS, width=80, color=False, everything=True)
+    assert whole.startswith(f"{first}\n\nReasons\n  Found: The accept queue overflows.\n    For: 9 connections met")
+    assert whole.endswith(
+        "\n[1] a.log: access log\n  requests               12\n  request time, median   250 ms\n\n[2] b.bin\n"
     )
 
 
 def test_long_sentences_are_wrapped_under_their_beginning() -> None:
-    """Eighty columns are enough for any sentence, and no line ends in blanks."""
+    """A hundred columns are enough for any sentence, and no line ends in blanks."""
     sentence = "word " * 40 + "end"
-    lines = render_text((), (f"  {sentence}",), width=300, color=False).splitlines()[1:]
-    assert max(map(len, lines)) <= 100
-    assert len(lines) > 2
-    assert all(line.startswith("    word") for line in lines)
-    assert " ".join(" ".join(lines).split()) == sentence
-
-
-def test_a_file_shows_its_first_figures_and_all_of_them_on_request() -> None:
-    """The diagnosis comes first; what is left out is said."""
-    figures = tuple(Figure(key=f"key_{number}", name=f"figure {number}", value=number) for number in range(10))
-    found = (Found(name="a", kind=Kind.SS, figures=figures),)
-    short = render_text(found, (), width=60, color=False)
-    assert "figure 7" in short
-    assert "figure 8" not in short
-    assert short.splitlines()[-1] == "  2 figures more with --details"
-    whole = render_text(found, (), width=60, color=False, details=True)
-    assert "figure 9" in whole
-    assert "--details" not in whole
+    found = (Found(name="a", kind=Kind.SS, warnings=(sentence,)),)
+    lines = render_text(found, NOTHING, width=300, color=False).splitlines()
+    told = [line for line in lines if "word" in line]
+    assert max(map(len, told)) <= 100
+    assert len(told) > 2
+    assert all(line.startswith("         word") for line in told[1:])
+    assert " ".join(" ".join(told).replace("[1]", "").split()) == f"Warning {sentence}"
 
 
 def test_a_long_value_is_wrapped_beside_its_name() -> None:
@@ -91,7 +94,7 @@ def test_a_long_value_is_wrapped_beside_its_name() -> None:
     found = Found(
         name="a", kind=Kind.NGINX_CONF, figures=(Figure(key="some", name="log_format own", value="$status " * 20),)
     )
-    lines = render_text((found,), (), width=60, color=False).splitlines()
+    lines = render_text((found,), NOTHING, width=60, color=False, everything=True).splitlines()
     at = lines.index("[1] a: nginx configuration")
     assert lines[at + 1].startswith("  log_format own   $status")
     assert lines[at + 2].startswith("                   $status")
@@ -101,21 +104,22 @@ def test_an_indented_figure_stays_indented() -> None:
     """It belongs to the one before; the values stand below each other all the same."""
     figures = (Figure(key="some", name="connections", value=7), Figure(key="some", name="  refused", value=2))
     found = Found(name="a", kind=Kind.CAPTURE, figures=figures)
-    lines = render_text((found,), (), width=60, color=False).splitlines()
+    lines = render_text((found,), NOTHING, width=60, color=False, everything=True).splitlines()
     assert lines[-2:] == ["  connections   7", "    refused     2"]
 
 
 def test_colours_come_only_where_they_are_asked_for() -> None:
     """A pipe gets plain ASCII; a terminal gets headings and warnings that stand out."""
-    assert "\x1b" not in render_text(FOUND, DIAGNOSIS, width=80, color=False)
-    assert "\x1b[33mwarning\x1b[0m" in render_text(FOUND, DIAGNOSIS, width=80, color=True)
+    assert "\x1b" not in render_text(FOUND, OVERFLOWS, width=80, color=False)
+    assert "\x1b[33mWarning\x1b[0m" in render_text(FOUND, OVERFLOWS, width=80, color=True)
 
 
 @pytest.mark.parametrize("color", [True, False])
 def test_a_file_name_or_a_line_of_a_stranger_commands_no_terminal(color: bool) -> None:  # noqa: FBT001 - both ways
     """Control characters and rich's markup are shown, not obeyed."""
     found = Found(name="\x1b]0;x\x07.log", kind=None, error="[red]line[/red] \x1b[2J")
-    text = render_text((found,), ("\x1b[31m\rfor",), width=80, color=color)
+    load = load_run(notes=("\x1b[31m\rConnection refused",))
+    text = render_text((found,), diagnose(evidence(load_runs=[load])), width=80, color=color, everything=True)
     for command in ("\x1b]", "\x07", "\x1b[2J", "\x1b[31m\r", "\r"):
         assert command not in text
     assert "[red]line[/red]" in text

@@ -5,9 +5,7 @@ from typing import Final, NamedTuple
 
 from tuneproof.explain.diagnosis.findings import Cause
 
-BOTH_LEGS: Final = (
-    "a capture with both legs: nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap, where PID is nginx's"
-)
+BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both legs; PID is nginx's)"
 """What tells several causes apart, and the command that gets it; so the next."""
 LOG_TIMES: Final = (
     "the access log with the worker and the times: log_format with $pid $connection rt=$request_time "
@@ -45,8 +43,8 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.EVENT_LOOP_STALL: CauseText(
         name="nginx's event loop stalls",
-        next_step="bound what one turn of the loop reads (net.ipv4.tcp_rmem), and see which large responses "
-        "share the workers: docs/reuseport-stall.md.",
+        next_step="separate large downloads from the other requests, then consider a smaller net.ipv4.tcp_rmem, "
+        "which bounds what one loop iteration reads: docs/reuseport-stall.md.",
     ),
     Cause.SLOW_READER_BUFFERING: CauseText(
         name="Clients read slowly, and nginx buffers",

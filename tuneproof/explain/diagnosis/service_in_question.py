@@ -56,7 +56,7 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
     said = ""
     if others:
         connections, to = sum(other.flows for other in others), count(len(others), "other service")
-        said = f"Left out: {count(connections, 'connection')} to {to} (--service ADDRESS:PORT asks for one of them)."
+        said = f"{count(connections, 'connection')} to {to} (--service ADDRESS:PORT asks for one of them)."
     return Narrowed(evidence=replace(evidence, captures=tuple(kept), other_services=tuple(others)), left_out=said)
 
 

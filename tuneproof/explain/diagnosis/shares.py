@@ -3,6 +3,8 @@
 import math
 from typing import Final
 
+from tuneproof.explain.parse.figures import Distribution
+
 # Two-sided 95 %, as everywhere in this project.
 _TAIL: Final = 0.025
 # Beyond it Wilson's limit differs from the exact one in the fourth digit only.
@@ -34,6 +36,12 @@ def lower_limit(count: int, of: int) -> float:
         else:
             high = middle
     return low
+
+
+def part_from(times: Distribution, limit: float) -> float:
+    """Return which share of values is at least that large for certain, as far as percentiles tell."""
+    percentiles = ((times.median, 0.5), (times.p90, 0.1), (times.p99, 0.01))
+    return next((part for value, part in percentiles if value >= limit), 0.0)
 
 
 def _at_least(count: int, of: int, share: float) -> float:

@@ -84,10 +84,10 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
 def _of_log(log: LogSummary) -> Iterator[str]:
     errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
-        yield f"{errors} of {log.requests} requests were answered with a server error ({share(errors / log.requests)})."
+        yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})."
     times = log.request_time_s
     if times is not None and times.p90 >= SLOW_S:
-        yield f"A tenth of the requests takes {seconds(times.p90)} or longer; half of them, {seconds(times.median)}."
+        yield f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})."
     if log.short_200:
         yield f"{count(log.short_200, 'response')} with status 200 {'was' if log.short_200 == 1 else 'were'} cut short."
 
@@ -98,10 +98,10 @@ def _of_load(run: LoadRun) -> Iterator[str]:
     elif run.errors:
         kinds = ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in sorted(run.errors.items()))
         yield f"{run.tool} counted errors: {kinds}."
-    for name, who in (("p50", "half of the requests take"), ("p99", "one request in a hundred takes")):
+    for name in ("p50", "p99"):
         took_ms = run.latency_ms.get(name)
         if took_ms is not None and took_ms >= SLOW_S * 1000:
-            yield f"{run.tool}: {who} {seconds(took_ms / 1000)} or longer."
+            yield f"{run.tool}: {name} latency is {seconds(took_ms / 1000)}."
             break
 
 
@@ -125,7 +125,7 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
         if answer is None or answer.maximum < SLOW_S:
             continue
         if answer.p90 >= SLOW_S:
-            text = f"{where.label} takes {seconds(answer.p90)} or longer for a tenth of its answers"
+            text = f"p90 response time of {where.label} is {seconds(answer.p90)}"
         elif handshake is not None and answer.maximum >= BEYOND_HANDSHAKE * handshake.median:
             text = f"{where.label} took {seconds(answer.maximum)} for its slowest answer"
         else:

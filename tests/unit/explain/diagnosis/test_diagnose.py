@@ -11,7 +11,6 @@ from tests.support.canned_evidence import (
     evidence,
     grown,
     healthy_evidence,
-    load_run,
     log,
     lossy,
     repeated_syns,
@@ -21,7 +20,7 @@ from tests.support.canned_evidence import (
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
-from tuneproof.explain.diagnosis.render import lines, to_json
+from tuneproof.explain.diagnosis.render import details, headline, rows, to_json
 
 
 def _causes(diagnosis: Diagnosis) -> list[Cause]:
@@ -53,11 +52,11 @@ def test_each_kind_of_healthy_evidence_alone_makes_no_finding(kind: str) -> None
 
 
 def test_nothing_given_is_not_healthy() -> None:
-    """Nobody knows, and the text says so."""
+    """Nobody knows, and the headline says so."""
     diagnosis = diagnose(EvidenceSet())
     assert not diagnosis.healthy
     assert {each.verdict for each in diagnosis.assessments} == {CauseVerdict.NOT_SEEN}
-    assert list(lines(diagnosis, EvidenceSet())) == ["Nothing was given that could be judged."]
+    assert headline(diagnosis) == "These files show too little to say whether all is well."
 
 
 def test_every_cause_is_assessed_once_in_the_order_of_precedence() -> None:
@@ -100,58 +99,70 @@ def test_all_three_queues_and_a_stall_come_in_the_order_of_their_origin() -> Non
     assert _causes(found) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
 
 
-def test_clients_that_leave_a_stall_are_among_its_reasons() -> None:
-    """They are no cause of their own."""
+def test_clients_that_leave_a_stall_follow_from_it() -> None:
+    """They are no cause of their own, and told once."""
     logs = evidence(access_logs=[log(client_closed_499=40, closed_499_without_time=30)]).access_logs
     diagnosis = diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs))
     assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
-    assert diagnosis.found[0].for_[-1].text == "Clients gave up 40 of 200 requests (499, 20 %): a consequence."
-    assert diagnosis.found[0] in diagnosis.assessments
+    assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
+        "40 of 200 requests were abandoned (499, 20 %)."
+    ]
     assert _verdict(diagnosis, Cause.CLIENT_GONE) is CauseVerdict.POSSIBLE
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
 
 
 def test_a_possible_cause_is_not_healthy() -> None:
-    """Something may be wrong, and the text says what would decide."""
-    given = evidence(captures=[capture(service(**repeated_syns()))])
-    diagnosis = diagnose(given)
+    """Something may be wrong, and the screen says what would confirm it."""
+    diagnosis = diagnose(evidence(captures=[capture(service(**repeated_syns()))]))
     assert not diagnosis.healthy
     assert diagnosis.found == ()
-    text = "\n".join(lines(diagnosis, given))
-    assert "Possible: The accept queue overflows." in text
-    assert "  Would decide: " in text
-    assert "No problem found" not in text
+    assert headline(diagnosis).startswith("POSSIBLE: ")
+    assert {row.label for row in rows(diagnosis)} >= {"Why", "Open", "Confirm"}
 
 
-def test_the_text_of_a_healthy_host_promises_no_more_than_was_given() -> None:
-    """What was not given may be wrong."""
-    given = evidence(counters=[grown()])
-    text = list(lines(diagnose(given), given))
-    assert text[0] == "No problem found in these files; other evidence may still show one."
-    assert text[-1] == (
-        "Not assessed: no file given could show it: refused, event-loop stall, slow-reader buffering, backend slow, "
-        "client gone."
+def test_what_is_possible_is_sorted_by_how_much_it_could_explain() -> None:
+    """Nine repeated segments in a thousand come behind a late tenth of connects, and a fifth of all connections."""
+    late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
+    front = lossy(0.009, data_after_peer_fin_flows=40)
+    resets = replace(front["from_client"], resets=40)
+    given = evidence(access_logs=[late], captures=[capture(service(**front | {"from_client": resets}))])
+    diagnosis = diagnose(given)
+    assert [each.cause for each in diagnosis.possible] == [Cause.EVENT_LOOP_STALL, Cause.PATH_LOSS, Cause.CLIENT_GONE]
+    assert [round(each.touched, 3) for each in diagnosis.possible[:2]] == [0.2, 0.009]
+
+
+def test_the_screen_says_nothing_twice() -> None:
+    """Neither a figure that several causes share, nor a command that several ask for."""
+    given = evidence(
+        access_logs=[log(connect_time_s=spread(0.001, 0.25), client_closed_499=40, header_minus_connect_s=spread(0.3))],
+        captures=[capture(service(**repeated_syns()))],
     )
-    assert "Ruled out: accept-queue overflow. No accept queue overflowed (ListenOverflows + 0). (counters 1)" in text
+    texts = [row.text for row in rows(diagnose(given))]
+    assert len(texts) == len(set(texts))
+    assert sum("tcpdump -ni any -s 256 -w both.pcap" in text for text in texts) == 1
+    assert sum("40 of 200" in text and "abandoned" in text for text in texts) == 1
 
 
-def test_the_text_tells_the_primary_finding_first_and_what_follows_from_it() -> None:
+def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> None:
+    """What was not given may be wrong."""
+    diagnosis = diagnose(evidence(counters=[grown()]))
+    assert headline(diagnosis) == "No problem found in these files; other evidence may still show one."
+    unseen = "refused, event-loop stall, slow-reader buffering, backend slow, client gone"
+    assert [(row.label, row.text) for row in rows(diagnosis)] == [
+        ("Open", f"not checked: {unseen}"),
+        ("Not", "SYN-queue drop, accept-queue overflow, path loss"),
+    ]
+    assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
+
+
+def test_the_details_tell_the_primary_finding_first_and_what_follows_from_it() -> None:
     """With every figure and its file."""
     logs = evidence(access_logs=[log(client_closed_499=40)]).access_logs
-    given = replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs)
-    paragraph, *text = lines(diagnose(given), given)
-    assert "Clients leave, which follows from it." in paragraph
-    assert "Still possible" not in paragraph
+    text = list(details(diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs))))
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
     assert text[1].endswith("(captures 1)")
     assert "Clients leave: follows from event-loop stall. Clients leave when they have waited for too long." in text
-
-
-def test_foreign_words_do_not_reach_a_terminal_as_they_are() -> None:
-    """A load tool's words come from a file that a stranger may have written."""
-    given = evidence(load_runs=[load_run(notes=("\x1b[2J Connection refused",))])
-    assert not any("\x1b" in line for line in lines(diagnose(given), given))
 
 
 def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:

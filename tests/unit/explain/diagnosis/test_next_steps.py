@@ -7,7 +7,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.findings import Cause
-from tuneproof.explain.diagnosis.render import lines, summary, to_json
+from tuneproof.explain.diagnosis.render import rows, summary, to_json
 
 
 def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
@@ -18,34 +18,35 @@ def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
     assert all((CHECKOUT / page).is_file() for page in pages)
 
 
-def test_what_was_found_begins_with_a_paragraph_for_others_to_read() -> None:
-    """Cause and figure, what else it may be or is not, and what to do next; in JSON, too."""
-    given = both_legs(lossy(0.03))
-    diagnosis = diagnose(given)
-    paragraph, *others = lines(diagnosis, given)
-    assert paragraph.startswith("Packets are lost: 186 data segments of 10.0.0.2:8000 were sent again (3 %)")
-    assert "Ruled out: refused, " in paragraph
+def test_the_first_screen_is_a_paragraph_for_others_to_read_in_json() -> None:
+    """Cause and figure, what else it may be or is not, and what to do next."""
+    diagnosis = diagnose(both_legs(lossy(0.03)))
+    paragraph = summary(diagnosis)
+    assert paragraph.startswith(
+        "FOUND: Packets are lost. Why: 186 data segments of 10.0.0.2:8000 were sent again (3 %)"
+    )
+    assert "Not: refused, " in paragraph
     assert paragraph.endswith(f"Next: {CAUSE_TEXTS[Cause.PATH_LOSS].next_step}")
     assert "\n" not in paragraph
-    assert not any("Next:" in line for line in others)
-    assert to_json(diagnosis)["summary"] == summary(diagnosis) == paragraph
+    assert to_json(diagnosis)["summary"] == paragraph
 
 
 def test_each_further_cause_has_its_own_next_step() -> None:
-    """Behind its reasons; in JSON it is empty with what was not found."""
-    given = both_legs(lossy(0.03), request_s=spread(0.05, 0.4))
-    diagnosis = diagnose(given)
+    """In the order of the causes; in JSON it is empty with what was not found."""
+    diagnosis = diagnose(both_legs(lossy(0.03), request_s=spread(0.05, 0.4)))
     assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
-    told = list(lines(diagnosis, given))
-    assert "nginx's event loop stalls, too: " in told[0]
-    assert f"  Next: {CAUSE_TEXTS[Cause.EVENT_LOOP_STALL].next_step}" in told
+    told = list(rows(diagnosis))
+    assert next(row.text for row in told if row.label == "Also").startswith("nginx's event loop stalls: ")
+    assert [row.text for row in told if row.label == "Next"] == [
+        CAUSE_TEXTS[Cause.PATH_LOSS].next_step,
+        CAUSE_TEXTS[Cause.EVENT_LOOP_STALL].next_step,
+    ]
     steps = {each["cause"]: each["next"] for each in to_json(diagnosis)["assessments"]}
     assert [cause for cause, step in steps.items() if step] == ["path loss", "event-loop stall"]
 
 
 def test_what_is_only_possible_has_commands_that_decide_and_no_next_step() -> None:
     """Nobody should change anything yet."""
-    given = evidence(access_logs=[log(connect_time_s=spread(0.001, 0.25))])
-    told = list(lines(diagnose(given), given))
-    assert any("Would decide:" in line for line in told)
-    assert not any("Next:" in line for line in told)
+    labels = {row.label for row in rows(diagnose(evidence(access_logs=[log(connect_time_s=spread(0.001, 0.25))])))}
+    assert "Confirm" in labels
+    assert "Next" not in labels

@@ -12,7 +12,7 @@ def test_clients_that_leave_although_answers_are_fast_prove_it() -> None:
     """Nothing else makes them."""
     found = assess(evidence(access_logs=[log(**_LEFT)]))
     assert found.verdict is CauseVerdict.FOUND
-    assert found.for_[0].text == "Clients gave up 40 of 200 requests (499, 20 %)."
+    assert found.for_[0].text == "40 of 200 requests were abandoned (499, 20 %)."
     assert "Answers are not slow: requests take 30 ms (p90)" in found.for_[1].text
 
 
