@@ -86,7 +86,10 @@ def test_what_is_kept_names_no_folder_of_the_machine_that_measured(committed: Re
 def test_every_scenario_of_the_project_has_a_page() -> None:
     """A new piece of advice needs one, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
-    assert {advice.name for advice in every_advice()} == shown
+    assert {advice.name for advice in every_advice()} == shown, (
+        "fix: a page in docs/ with <!-- versions: SCENARIO --> and <!-- end --> around its table, "
+        "then .venv/bin/python -m tools.docs docs/results.json results/latest"
+    )
 
 
 def test_every_picture_is_shown_and_small() -> None:

@@ -74,6 +74,7 @@ ARMS: Final = arms_of(
         _log("log-buffered", f"{ACCESS_LOG_PATH} combined buffer=32k flush=1m"),
         _log("log-by-host", "/var/log/subject/$host.log"),
         _log("log-off", "off"),
+        Setting(name="gzip-html-only", config=written_config("gzip on;"), script=compressed),
         _gzip(1),
         _gzip(5),
         _gzip(9),

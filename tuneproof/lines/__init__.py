@@ -32,7 +32,7 @@ class Concern:
     value: str = ""  # bounds of one of them, such as "> 0, <= 30s"
     place: int = 0  # of that one among the arguments
     where: str = ""  # what must be so besides: a setting in effect there ("sendfile on"), or a name in audit's rules
-    unless: str = ""  # what must not, likewise
+    unless: str = ""  # what must not, likewise, and no block inside may set either
     patch: str | None = None  # what is put in the directive's place, or into the block; "" takes the directive away
     measured: str = ""  # the value with which the claim was measured, where others are meant as well
     trips: tuple[str, ...]

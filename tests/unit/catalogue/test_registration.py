@@ -14,9 +14,11 @@ NAME = "proxy_buffering/buffering_off_is_bounded"
 
 
 def test_every_claim_stands_as_it_is_registered() -> None:
-    """To do, after a look at what moved and why: python -m tools.register."""
+    """What moved, and why, is looked at before it is entered."""
     found = {name: hashed for advice in every_advice() for name, hashed in fingerprints(advice).items()}
-    assert found == {name: entry.hash for name, entry in registered().items()}
+    known = {name: entry.hash for name, entry in registered().items()}
+    moved = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
+    assert moved == [], "new, gone or decided otherwise; fix: .venv/bin/python -m tools.register"
 
 
 def test_every_claim_says_where_its_threshold_comes_from() -> None:

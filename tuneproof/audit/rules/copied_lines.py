@@ -94,17 +94,24 @@ def _is_meant(concern: Concern, at: Statement | Block, block: Block, facts: Fact
     """Tell whether all that a row asks of what is around a directive, or in a block, is so."""
     if block.path[:1] == ("stream",):
         return False
-    return all(
-        not name or _is_so(name, at, block, facts) == wanted
-        for name, wanted in ((concern.where, True), (concern.unless, False))
+    name, other = concern.where, concern.unless
+    return (not name or _is_so(name, at, block, facts)) and not (
+        other and (_is_so(other, at, block, facts) or _is_said_within(other, block))
     )
 
 
 def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> bool:
     if name in WHERE:
         return WHERE[name](at, block, facts)
-    said = block.setting(name.partition(" ")[0])
-    return said is not None and re.fullmatch(name, " ".join([said.name, *said.args])) is not None
+    return any(_matches(name, said) for said in block.in_effect(name.partition(" ")[0])[-1:])
+
+
+def _is_said_within(setting: str, block: Block) -> bool:
+    return any(_matches(setting, said) for said, _ in block.everything())
+
+
+def _matches(setting: str, said: Statement) -> bool:
+    return re.fullmatch(setting, " ".join([said.name, *said.args]), re.DOTALL) is not None
 
 
 def _is_tls_only(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
