@@ -71,7 +71,7 @@ def test_the_diagnosis_of_watch() -> None:
     """Found, the longest, what to do, what is ruled out; and nothing of a healthy one."""
     told = list(diagnosis(loops(SECOND, IDLE)))
     assert told[0].startswith("Found: Worker 4711 stalls")
-    assert told[-2].startswith("  Next: bound what one")
+    assert told[-2].startswith("  Next: separate large downloads")
     assert told[-1] == (
         "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
     )
