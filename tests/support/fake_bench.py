@@ -1,5 +1,6 @@
 """A lab that is not there: its trials are canned, and its clock goes on by what they are said to take."""
 
+import json
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.host_noise import Patience
 from tuneproof.proof.scenario.measurement import CellPlace, Measurement
+from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.run_file import ResultsWriter
 
 if TYPE_CHECKING:
@@ -175,6 +177,43 @@ def measuring(
         setup_s=setup_s,
         patience=Patience(),
     )
+
+
+class Deciding:
+    """Decides claims on canned benches, and reads what the cells leave behind."""
+
+    def __init__(self, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.writer = writer
+        self._monkeypatch = monkeypatch
+
+    def __call__(
+        self,
+        canned: "Canned | FakeBench",
+        *arms: str,
+        decided: Claim[StallObservation] | None = None,
+        network: NetworkProfile = BARE,
+        subject: Subject = SUBJECT,
+        **changes: Any,
+    ) -> Cell:
+        """Return the cell of a claim, which is called "stall" and about the arm "loaded" unless others are named."""
+        bench = canned if isinstance(canned, FakeBench) else FakeBench(canned)
+        asked = decided or claim("stall", *(arms or ("loaded",)), **changes)
+        return self.measuring(bench, asked, network=network, subject=subject).decide(asked)
+
+    def measuring(
+        self, bench: FakeBench, *claims: Claim[StallObservation], **options: Any
+    ) -> Measurement[StallObservation]:
+        """Return a measurement of several claims."""
+        return measuring(bench, self.writer, self._monkeypatch, *claims, **options)
+
+    def texts(self, cell: Cell) -> dict[str, str]:
+        """Return the files of a cell's own folder, by name."""
+        folder = (self.writer.folder / cell.evidence[0]).parent
+        return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+
+    def samples(self, cell: Cell) -> list[dict[str, Any]]:
+        """Return a cell's trials."""
+        return [json.loads(line) for line in self.texts(cell)["samples.jsonl"].splitlines()]
 
 
 def stalled(_arm: str, number: int) -> StallRecord:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.fake_bench import Deciding
 from tuneproof.report.results.run_file import ResultsWriter
 
 
 @pytest.fixture
-def writer(tmp_path: Path) -> ResultsWriter:
-    """Results below a temporary folder."""
-    return ResultsWriter.create(tmp_path, host={}, seed=1, options={})
+def decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deciding:
+    """What decides claims on a lab that is not there."""
+    return Deciding(ResultsWriter.create(tmp_path, host={}, seed=1, options={}), monkeypatch)

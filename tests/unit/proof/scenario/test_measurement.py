@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 
@@ -12,81 +13,87 @@ from tests.support.fake_bench import (
     SPOILT,
     TRIAL_SECONDS,
     Canned,
+    Deciding,
     FakeBench,
     FakeLinks,
     calm,
     claim,
-    measuring,
     stalled,
 )
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
 from tuneproof.proof.inference.effects import Scale, Tally
-from tuneproof.proof.inference.verdicts import Form, Verdict
-from tuneproof.report.results.run_file import ResultsWriter
+from tuneproof.proof.inference.verdicts import Form
+from tuneproof.report.results.cells import Cell
+
+WAN: Final = PROFILES["wan"]
+# Nine in ten are to be right, and every trial is.
+SURE: Final[dict[str, Any]] = {"effect": lambda _: Tally.yes(when=True), "scale": Scale.SHARE, "threshold": 0.9}
+NO_STALL: Final = "the positive control (there is a stall) is refuted: no such effect on this host"
 
 
-def test_a_clear_effect_holds_and_the_cell_says_everything(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Five blocks are enough; the cell stands in results.json before the method returns."""
-    stall = claim("stall", "loaded")
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall).decide(stall)
-    assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
-    assert cell.id == "stall/stall/nginx-1.22/bare"
-    assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
+def lagging(*lags_ms: float) -> Canned:
+    """Return trials whose loaded worker lags so much, one after the other and again; the idle one lags 1 ms."""
+    return lambda _, number: stall_record(lags_ms=([lags_ms[number % len(lags_ms)]], [1.0]))
+
+
+def written(decide: Deciding) -> list[dict[str, Any]]:
+    """Return the cells of results.json."""
+    cells: list[dict[str, Any]] = json.loads(decide.writer.path.read_text(encoding="utf-8"))["cells"]
+    return cells
+
+
+def effect_of(cell: Cell, *names: str) -> tuple[Any, ...]:
+    """Return some fields of a cell's effect, which it must have."""
     assert cell.effect is not None
-    assert (cell.effect.name, cell.effect.unit) == ("median lag, loaded ÷ idle", "ratio")
+    return tuple(getattr(cell.effect, name) for name in names)
+
+
+def test_a_clear_effect_holds_and_the_cell_says_everything(decide: Deciding) -> None:
+    """Five blocks are enough; the cell stands in results.json before the method returns."""
+    cell = decide(stalled)
+    assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
+    assert (cell.id, cell.lab) == ("stall/stall/nginx-1.22/bare", "stall/nginx-1.22/bare")
+    assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
     # Twenty to 22 times as much, block by block: their median, the smallest and the largest.
-    assert (cell.effect.value, cell.effect.ci_low, cell.effect.ci_high) == (21, 20, 22)
-    assert cell.effect.level == 1 - 2 / 2**5
-    assert cell.arms["loaded"]["trials"] == 5
-    assert cell.arms["loaded"]["worker1_lag_p50_ms"] == 21
-    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
+    assert effect_of(cell, "name", "unit", "value", "ci_low", "ci_high", "level") == (
+        *("median lag, loaded ÷ idle", "ratio", 21, 20, 22),
+        1 - 2 / 2**5,
+    )
+    assert (cell.arms["loaded"]["trials"], cell.arms["loaded"]["worker1_lag_p50_ms"]) == (5, 21)
+    assert written(decide) == [cell.to_json()]
 
 
-def test_no_effect_refutes(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_effect_refutes(decide: Deciding) -> None:
     """Five blocks below the threshold are an answer, too."""
-    stall = claim("stall", "loaded")
-    assert measuring(FakeBench(calm), writer, monkeypatch, stall).decide(stall).verdict == "refuted"
+    assert decide(calm).verdict == "refuted"
 
 
-def test_blocks_on_both_sides_of_the_threshold_are_inconclusive_after_the_last_look(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_on_both_sides_of_the_threshold_are_inconclusive_after_the_last_look(decide: Deciding) -> None:
     """The reason says how many blocks were not enough."""
-    bench = FakeBench(lambda _, number: stall_record(lags_ms=([2.0 if number in {2, 7} else 12.0], [1.0])))
-    stall = claim("stall", "loaded")
-    cell = measuring(bench, writer, monkeypatch, stall).decide(stall)
+    cell = decide(lagging(12.0, 12.0, 2.0, 12.0, 12.0))
     assert (cell.verdict, cell.blocks) == ("inconclusive", 9)
     assert cell.reason == "after 9 blocks too few of them agree"
     assert cell.effect is not None
 
 
-def test_a_control_that_fails_makes_the_claim_unsupported(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever the claim's own figures say: without the pathology they mean nothing."""
+@pytest.mark.parametrize("changes", [{}, {"expired_since": "1.18", "expired_reason": "it is the default"}], ids=str)
+def test_a_control_that_fails_makes_the_claim_unsupported(changes: dict[str, Any], decide: Deciding) -> None:
+    """Whatever the claim's own figures say: without the pathology they mean nothing, and show no expiry either."""
 
-    def only_remedied(arm_name: str, number: int) -> StallRecord:
-        return stalled(arm_name, number) if arm_name == "remedied" else calm(arm_name, number)
+    def canned(arm_name: str, number: int) -> StallRecord:
+        return stalled(arm_name, number) if arm_name == "remedied" and not changes else calm(arm_name, number)
 
     control = claim("pathology", "default", sentence="there is a stall")
-    relief = claim("relief", "remedied", control=control)
-    cell = measuring(FakeBench(only_remedied), writer, monkeypatch, relief).decide(relief)
-    assert cell.verdict == "unsupported"
-    assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
+    cell = decide(canned, "remedied", control=control, **changes)
+    assert (cell.verdict, cell.reason) == ("unsupported", NO_STALL)
     assert cell.effect is not None, "the claim's own figures are kept"
 
 
-def test_a_control_that_holds_leaves_the_claim_its_verdict(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_control_that_holds_leaves_the_claim_its_verdict(decide: Deciding) -> None:
     """The control is no claim of the scenario: it has no cell."""
-    relief = claim("relief", "remedied", control=claim("pathology", "default"))
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, relief).decide(relief)
-    assert cell.verdict == "holds"
-    assert len(json.loads(writer.path.read_text(encoding="utf-8"))["cells"]) == 1
+    assert decide(stalled, "remedied", control=claim("pathology", "default")).verdict == "holds"
+    assert len(written(decide)) == 1
 
 
 @pytest.mark.parametrize(
@@ -95,98 +102,64 @@ def test_a_control_that_holds_leaves_the_claim_its_verdict(
     ids=["within", "above", "below"],
 )
 def test_a_claim_that_two_arms_are_the_same_is_decided_by_its_margin_on_both_sides(
-    loaded_ms: tuple[float, ...], verdict: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+    loaded_ms: tuple[float, ...], verdict: str, decide: Deciding
 ) -> None:
     """The cell says of which form it is, for who draws or words it."""
-    bench = FakeBench(lambda _, number: stall_record(lags_ms=([loaded_ms[number % 3]], [1.0])))
-    alike = claim("alike", "loaded", form=Form.SAME, threshold=5.05)
-    cell = measuring(bench, writer, monkeypatch, alike).decide(alike)
+    cell = decide(lagging(*loaded_ms), form=Form.SAME, threshold=5.05)
     assert (cell.verdict, cell.threshold) == (verdict, 5.05)
-    assert cell.effect is not None
-    assert (cell.effect.form, cell.effect.count, cell.effect.of) == ("same", None, None)
+    assert effect_of(cell, "form", "count", "of") == ("same", None, None)
 
 
-def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide: Deciding) -> None:
     """Five yes of five are no 100 %: the looks that the claim declares for itself are taken, not the depth's."""
-    yes = Tally.yes(when=True)
-    sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9, own_looks=(29,))
     bench = FakeBench(stalled)
-    cell = measuring(bench, writer, monkeypatch, sure).decide(sure)
+    cell = decide(bench, own_looks=(29,), **SURE)
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
-    assert cell.effect is not None
-    assert (cell.effect.unit, cell.effect.count, cell.effect.of) == ("share", 29, 29)
-    assert (cell.effect.value, cell.effect.ci_high) == (1, 1)
+    assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
+    low, level = effect_of(cell, "ci_low", "level")
     # Exact for the chance of 29 of 29 where nine in ten are right, at which this look decides.
-    assert cell.effect.ci_low == pytest.approx(0.9)
-    assert cell.effect.level is not None
-    assert 0.9 < cell.effect.level < 1 - 0.9**29
+    assert low == pytest.approx(0.9)
+    assert 0.9 < level < 1 - 0.9**29
 
 
-def test_too_few_yes_of_as_many_leave_a_claim_of_nine_in_ten_undecided(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_few_yes_of_as_many_leave_a_claim_of_nine_in_ten_undecided(decide: Deciding) -> None:
     """What the depth's own looks would have made of it."""
-    yes = Tally.yes(when=True)
-    sure = claim("sure", "loaded", effect=lambda _: yes, scale=Scale.SHARE, threshold=0.9)
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, sure).decide(sure)
+    cell = decide(stalled, **SURE)
     assert (cell.verdict, cell.blocks) == ("inconclusive", 9)
 
 
-def test_a_difference_of_shares_has_no_units_of_its_own(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_of_shares_has_no_units_of_its_own(decide: Deciding) -> None:
     """So many of so many would be said of one arm only."""
-    differs = claim("differs", "loaded", effect=lambda _: 0.9 - 0.01, scale=Scale.SHARE, threshold=0.5)
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, differs).decide(differs)
-    assert cell.verdict == "holds"
-    assert cell.effect is not None
-    assert (cell.effect.value, cell.effect.count, cell.effect.of) == (0.89, None, None)
+    cell = decide(stalled, effect=lambda _: 0.9 - 0.01, scale=Scale.SHARE, threshold=0.5)
+    assert (cell.verdict, *effect_of(cell, "value", "count", "of")) == ("holds", 0.89, None, None)
 
 
-def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(decide: Deciding) -> None:
     """Honest hosts differ in it."""
-    open_question = claim("stall", "loaded", expected=None, everywhere=True)
-    cell = measuring(FakeBench(calm), writer, monkeypatch, open_question).decide(open_question)
+    cell = decide(calm, expected=None, everywhere=True)
     assert (cell.verdict, cell.expected) == ("refuted", None)
 
 
 @pytest.mark.parametrize(
     ("over", "everywhere", "expected"),
-    [
-        (BARE, False, "holds"),
-        (BARE, True, "holds"),
-        (PROFILES["wan"], False, None),
-        (PROFILES["wan"], True, "holds"),
-    ],
+    [(BARE, False, "holds"), (BARE, True, "holds"), (WAN, False, None), (WAN, True, "holds")],
     ids=["bare", "bare-everywhere", "shaped", "shaped-everywhere"],
 )
 def test_over_a_shaped_network_nothing_is_expected_unless_the_claim_says_everywhere(
-    over: NetworkProfile,
-    everywhere: bool,  # noqa: FBT001 - a parameter of the test
-    expected: str | None,
-    writer: ResultsWriter,
-    monkeypatch: pytest.MonkeyPatch,
+    over: NetworkProfile, *, everywhere: bool, expected: str | None, decide: Deciding
 ) -> None:
     """The articles speak about the bare network; the cell stands in its own network's place."""
-    stall = claim("stall", "loaded", everywhere=everywhere)
-    cell = measuring(FakeBench(stalled), writer, monkeypatch, stall, network=over).decide(stall)
+    cell = decide(stalled, network=over, everywhere=everywhere)
     assert (cell.verdict, cell.expected, cell.network) == ("holds", expected, over.name)
-    assert cell.id == f"stall/stall/nginx-1.22/{over.name}"
-    assert cell.links == ()
+    assert (cell.id, cell.links) == (f"stall/stall/nginx-1.22/{over.name}", ())
 
 
-def test_a_cell_says_what_its_links_were_like(writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
     """Set and measured figures stand beside the verdict, one record for each direction."""
-    wan = PROFILES["wan"]
-    bench = FakeBench(stalled, links=FakeLinks(default=wan))
-    stall = claim("stall", "loaded")
-    cell = measuring(bench, writer, monkeypatch, stall, network=wan).decide(stall)
+    cell = decide(FakeBench(stalled, links=FakeLinks(default=WAN)), network=WAN)
     assert [(link["network"], link["direction"]) for link in cell.links] == [("wan", "egress"), ("wan", "ingress")]
-    (log,) = [path for path in cell.evidence if path.endswith("wire-client.log")]
-    assert (writer.folder / log).read_text(encoding="utf-8") == "Linux version\n"
-    assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"] == [cell.to_json()]
+    assert decide.texts(cell)["wire-client.log"] == "Linux version\n"
+    assert written(decide) == [cell.to_json()]
 
 
 @pytest.mark.parametrize(
@@ -201,21 +174,18 @@ def test_a_cell_says_what_its_links_were_like(writer: ResultsWriter, monkeypatch
     ids=["always", "all-but-once", "all-but-twice", "twice-early", "never"],
 )
 def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
-    unmet: Collection[int], verdict: str, reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+    unmet: Collection[int], verdict: str, reason: str, decide: Deciding
 ) -> None:
     """It is asked of the valid blocks alone, and how many met it is a part of the reason."""
 
     def canned(_: str, number: int) -> StallRecord:
-        if number == 1:
-            return SPOILT
-        return stall_record(lags_ms=([20.0], [1.0]), measuring_s=float(number))
+        return SPOILT if number == 1 else stall_record(lags_ms=([20.0], [1.0]), measuring_s=float(number))
 
     def condition(block: Mapping[str, StallObservation]) -> bool:
         assert set(block) == {"loaded", "idle"}
         return int(block["loaded"].measuring_s) - 1 not in unmet
 
-    stall = claim("stall", "loaded", "idle", condition=condition, condition_name="it was so")
-    cell = measuring(FakeBench(canned), writer, monkeypatch, stall).decide(stall)
+    cell = decide(canned, "loaded", "idle", condition=condition, condition_name="it was so")
     assert (cell.verdict, cell.reason, cell.void_blocks) == (verdict, reason, 1)
 
 
@@ -230,31 +200,17 @@ def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
     ids=["expired", "just-expired", "older", "expired-and-holds"],
 )
 def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
-    version: str, canned: Canned, verdict: str, reason: str, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
+    version: str, canned: Canned, verdict: str, reason: str, decide: Deciding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On an older version it is just refuted, and one that holds has no reason to give."""
     monkeypatch.setattr(fake_bench, "PLACE", replace(fake_bench.PLACE, nginx=version))
-    advice = claim("stall", "loaded", expired_since="1.29.7", expired_reason="it is the default")
-    cell = measuring(FakeBench(canned), writer, monkeypatch, advice).decide(advice)
+    cell = decide(canned, expired_since="1.29.7", expired_reason="it is the default")
     assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
     assert cell.expected == ("holds" if version == "1.26" else "refuted")
     assert (cell.name, cell.expired_since) == ("stall", "" if version == "1.26" else "1.29.7")
 
 
-def test_an_expired_claim_whose_control_fails_is_unsupported_all_the_same(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its figures mean nothing, so they do not show that anything has expired."""
-    control = claim("pathology", "default", sentence="there is a stall")
-    advice = claim("stall", "loaded", control=control, expired_since="1.18", expired_reason="it is the default")
-    cell = measuring(FakeBench(calm), writer, monkeypatch, advice).decide(advice)
-    assert cell.verdict == "unsupported"
-    assert cell.reason == "the positive control (there is a stall) is refuted: no such effect on this host"
-
-
-def test_the_cells_pay_for_all_trials_and_the_set_up_together(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cells_pay_for_all_trials_and_the_set_up_together(decide: Deciding) -> None:
     """Claims share arms and are decided at different looks; the control's own arm is nobody's but paid for, too."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
@@ -269,9 +225,9 @@ def test_the_cells_pay_for_all_trials_and_the_set_up_together(
         claim("third", "wavering", "shared", control=control),
     )
     bench = FakeBench(canned)
-    measurement = measuring(bench, writer, monkeypatch, *claims, setup_s=6.0)
+    measurement = decide.measuring(bench, *claims, setup_s=6.0)
     cells = {item.name: measurement.decide(item) for item in claims}
-    assert cells["third"].verdict == Verdict.INCONCLUSIVE
+    assert cells["third"].verdict == "inconclusive"
     assert len(bench.trials) == 5 * 4 + 4 * 2
     assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
     assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
@@ -279,13 +235,10 @@ def test_the_cells_pay_for_all_trials_and_the_set_up_together(
     assert cells["first"].seconds == pytest.approx(5 * TRIAL_SECONDS / 3 + 2)
 
 
-def test_a_claim_is_measured_once_however_often_it_is_asked(
-    writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_is_measured_once_however_often_it_is_asked(decide: Deciding) -> None:
     """Nothing is rerun until it is green."""
     stall = claim("stall", "loaded")
     bench = FakeBench(stalled)
-    measurement = measuring(bench, writer, monkeypatch, stall)
-    first = measurement.decide(stall)
-    assert measurement.decide(stall) == first
+    measurement = decide.measuring(bench, stall)
+    assert measurement.decide(stall) == measurement.decide(stall)
     assert len(bench.trials) == 5
