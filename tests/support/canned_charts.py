@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.support.written_results import a_cell
 from tuneproof.report.charts import Chart, charts
 from tuneproof.report.results.cells import Cell, Dose, Effect
 
@@ -21,27 +22,8 @@ def cell(
     doses: Mapping[str, tuple[Dose, ...]] | None = None,
 ) -> Cell:
     """Return a decided cell with these figures."""
-    return Cell(
-        id="stall/claim/nginx-1.22/bare",
-        name="claim",
-        scenario="stall",
-        claim="A claim.",
-        source="an article",
-        nginx="1.22",
-        network="bare",
-        verdict="holds",
-        expected="holds",
-        threshold=threshold,
-        effect=Effect(name="lag, a ÷ b", unit=unit, value=value, ci_low=interval[0], ci_high=interval[1], form=form),
-        arms=arms or {},
-        blocks=3,
-        void_blocks=0,
-        seconds=10.0,
-        measuring_seconds=5.0,
-        evidence=(),
-        reason="",
-        doses=doses or {},
-    )
+    effect = Effect(name="lag, a ÷ b", unit=unit, value=value, ci_low=interval[0], ci_high=interval[1], form=form)
+    return a_cell("claim", threshold=threshold, effect=effect, arms=arms or {}, doses=doses or {})
 
 
 def dosed(of: str, unit: str, amounts: Mapping[str, float | None], *, series: Mapping[str, str] | None = None) -> Cell:
@@ -51,13 +33,6 @@ def dosed(of: str, unit: str, amounts: Mapping[str, float | None], *, series: Ma
         arm: (Dose(of=of, unit=unit, amount=amount, series=known.get(arm, "")),) for arm, amount in amounts.items()
     }
     return cell(doses=doses)
-
-
-def unsupported() -> Cell:
-    """Return a cell without an effect."""
-    return Cell.from_json(
-        cell().to_json() | {"verdict": "unsupported", "effect": None, "reason": "cannot be put here", "blocks": 0}
-    )
 
 
 def trial(arm: str, block: int, record: Mapping[str, Any], *void_reasons: str) -> Json:

@@ -25,6 +25,18 @@ OPTIONS: dict[str, Any] = {
 }
 
 
+LINK: dict[str, Any] = {
+    "network": "wan",
+    "link": "client",
+    "direction": "egress",
+    "shaper": "wire",
+    "set": {"rtt_ms": 40.0, "rate_mbit": None},
+    "measured": {"rtt_ms": 40.3, "loss_pct": 0},
+    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
+}
+"""What a cell says of one direction of a shaped link."""
+
+
 def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effect:
     """Return an effect."""
     return Effect(name="lag, loaded ÷ idle", unit="ratio", value=value, ci_low=low, ci_high=high)

@@ -111,12 +111,6 @@ def test_what_is_ours_exists(path: Path) -> None:
             assert place.is_file() or (place / "action.yml").is_file(), use
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=names_of)
-def test_a_workflow_has_no_rights_until_a_job_asks_for_them(path: Path) -> None:
-    """A job that is added without rights gets none."""
-    assert "\npermissions: {}\n" in path.read_text(encoding="utf-8")
-
-
 @each_job
 def test_a_job_may_read_the_checkout_and_nothing_else(job: Job) -> None:
     """No job publishes or comments: reading is all that any of them needs."""
@@ -152,13 +146,6 @@ def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> N
     assert needs[1].split(", ") == [job.name for job in others]
     assert "\n    if: always()" in gate.text
     assert "NEEDS: ${{ toJSON(needs) }}" in gate.text
-
-
-@each_file
-def test_no_script_has_an_expression_in_it(path: Path) -> None:
-    """Texts from outside reach a script as environment variables, which a shell does not run."""
-    scripts = re.findall(r"^ +(?:- )?run: (.*(?:\n(?: {10,}.*)?$)*)", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert [script for script in scripts if "${{" in script] == []
 
 
 def test_every_command_that_ci_calls_exists() -> None:

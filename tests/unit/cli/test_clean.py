@@ -1,5 +1,6 @@
 """``./lab clean``."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -10,32 +11,43 @@ from tuneproof.cli.main import main
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.sweep import Removed
 
+Cleaned = Callable[..., tuple[int, list[str]]]
+"""Cleans engines that remove so much, the default one unless others are named; returns status and lines."""
 
-def test_clean_tells_what_it_removed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each kind with its number, and the connection is closed."""
-    closed: list[bool] = []
-    client = SimpleNamespace(close=lambda: closed.append(True))
-    monkeypatch.setattr(
-        clean, "connect", lambda *, timeout_s, environment: client if timeout_s and environment else None
+
+@pytest.fixture
+def cleaned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cleaned:
+    """Engines that count what is closed; the one called boss manages their swarm."""
+    opened: list[bool] = []
+
+    def connect(*, timeout_s: int, environment: object) -> SimpleNamespace:
+        assert timeout_s == 60
+        assert environment
+        opened.append(True)
+        return SimpleNamespace(close=opened.pop)
+
+    def run(removed: Removed, *engines: str) -> tuple[int, list[str]]:
+        monkeypatch.setattr(clean, "remove_everything", lambda _: removed)
+        status = main(["clean", *[word for name in engines for word in ("--engine", name)]])
+        assert opened == []
+        return status, capsys.readouterr().out.splitlines()
+
+    monkeypatch.setattr(clean, "connect", connect)
+    monkeypatch.setattr(clean, "environment_of", lambda name: nullcontext({"ENGINE": name}))
+    monkeypatch.setattr(clean, "look", lambda name, _: SimpleNamespace(node=SimpleNamespace(is_manager=name == "boss")))
+    return run
+
+
+def test_clean_tells_what_it_removed_and_what_the_engine_did_not(cleaned: Cleaned) -> None:
+    """Each kind with its number; what is left does not end as if all were well."""
+    assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
+    assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (
+        1,
+        [
+            "removed: 3 containers, 0 networks, 0 volumes, 0 images",
+            "not removed: network lab has active endpoints",
+        ],
     )
-    monkeypatch.setattr(clean, "remove_everything", lambda _: Removed(containers=3, images=2))
-    assert main(["clean"]) == 0
-    assert capsys.readouterr().out == "removed: 3 containers, 0 networks, 0 volumes, 2 images\n"
-    assert closed == [True]
-
-
-def test_clean_says_what_the_engine_did_not_remove(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And does not end as if all were well."""
-    monkeypatch.setattr(clean, "connect", lambda **_: SimpleNamespace(close=lambda: None))
-    refused = ("network lab has active endpoints",)
-    monkeypatch.setattr(clean, "remove_everything", lambda _: Removed(containers=3, refused=refused))
-    assert main(["clean"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "removed: 3 containers, 0 networks, 0 volumes, 0 images",
-        "not removed: network lab has active endpoints",
-    ]
 
 
 def test_clean_without_an_engine_is_one_message(
@@ -43,22 +55,15 @@ def test_clean_without_an_engine_is_one_message(
 ) -> None:
     """Nothing is started only to be cleaned."""
 
-    def connect(*, timeout_s: int, environment: object) -> None:
-        del environment
-        raise EngineUnavailableError(f"No engine after {timeout_s} s.")
+    def connect(**_: object) -> None:
+        raise EngineUnavailableError("No engine after 60 s.")
 
     monkeypatch.setattr(clean, "connect", connect)
     assert main(["clean"]) == 3
     assert capsys.readouterr() == ("", "lab: No engine after 60 s.\n")
 
 
-def test_the_engine_that_manages_a_swarm_is_cleaned_last(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_engine_that_manages_a_swarm_is_cleaned_last(cleaned: Cleaned) -> None:
     """Its networks are in use until the other engines' containers are gone."""
-    monkeypatch.setattr(clean, "environment_of", nullcontext)
-    monkeypatch.setattr(clean, "look", lambda name, _: SimpleNamespace(node=SimpleNamespace(is_manager=name == "boss")))
-    monkeypatch.setattr(clean, "connect", lambda **_: SimpleNamespace(close=lambda: None))
-    monkeypatch.setattr(clean, "remove_everything", lambda _: Removed())
-    assert main(["clean", "--engine", "boss", "--engine", "gen2", "--engine", "gen1"]) == 0
-    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["gen2", "gen1", "boss"]
+    status, lines = cleaned(Removed(), "boss", "gen2", "gen1")
+    assert (status, [line.partition(":")[0] for line in lines]) == (0, ["gen2", "gen1", "boss"])

@@ -7,38 +7,17 @@ from typing import Any
 
 import pytest
 
+from tests.support.written_results import LINK, a_cell
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.run_file import load
 from tuneproof.report.results.schema import _schema, document_violation
 
-LINK: dict[str, Any] = {
-    "network": "wan",
-    "link": "client",
-    "direction": "egress",
-    "shaper": "wire",
-    "set": {"rtt_ms": 40, "rate_mbit": None},
-    "measured": {"rtt_ms": 40.3},
-    "tolerance": {"rtt_ms": None},
-}
+# As files from before links were shaped have it.
 CELL: dict[str, Any] = {
-    "id": "stall",
-    "scenario": "reuseport_stall",
-    "claim": "A loaded worker stalls.",
-    "source": "",
-    "nginx": "1.22.1",
-    "network": "bare",
-    "verdict": "holds",
-    "expected": "holds",
-    "threshold": None,
-    "effect": {"name": "lag", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0},
-    "arms": {"a/b~c": {"lag_p99_ms": 1}},
-    "blocks": 6,
-    "void_blocks": 0,
-    "seconds": 3,
-    "measuring_seconds": 2,
-    "evidence": [],
-    "reason": "",
-}
+    name: value
+    for name, value in a_cell("stall", arms={"a/b~c": {"lag_p99_ms": 1}}, threshold=None).to_json().items()
+    if name in _schema()["$defs"]["cell"]["required"]
+} | {"id": "stall"}
 
 
 def a_document(**changes: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.canned_charts import cell, unsupported
+from tests.support.canned_charts import cell
+from tests.support.written_results import unsupported
 from tuneproof.catalogue import every_advice
 from tuneproof.catalogue.advice import RunConditions
 from tuneproof.report.results.cells import Effect, Remedy

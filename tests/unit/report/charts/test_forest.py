@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from tests.support.canned_charts import cell, files, named, names, only, rows, traces, unsupported
+from tests.support.canned_charts import cell, files, named, names, only, rows, traces
+from tests.support.written_results import unsupported
 
 
 def test_every_block_and_the_estimate_stand_where_their_figures_are() -> None:

@@ -6,57 +6,31 @@ from typing import Any
 
 import pytest
 
+from tests.support.written_results import LINK, a_cell
 from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.schema import cell_violation
 
+EFFECT: dict[str, Any] = a_cell().to_json()["effect"]
 # As files from before the forms of claims have it.
-OLDER_EFFECT: dict[str, Any] = {"name": "lag_p99", "unit": "ratio", "value": 134.0, "ci_low": 98.0, "ci_high": 180.0}
-EFFECT: dict[str, Any] = {**OLDER_EFFECT, "form": "more", "count": None, "of": None, "level": None}
+OLDER_EFFECT = {name: EFFECT[name] for name in ("name", "unit", "value", "ci_low", "ci_high")}
 SHARE: dict[str, Any] = {
-    "name": "right diagnoses",
+    **EFFECT,
     "unit": "share",
     "value": 28 / 29,
     "ci_low": 0.85,
     "ci_high": 0.998,
-    "form": "more",
     "count": 28.0,
     "of": 29,
     "level": 0.955,
 }
-LINK: dict[str, Any] = {
-    "network": "wan",
-    "link": "client",
-    "direction": "egress",
-    "shaper": "wire",
-    "set": {"rtt_ms": 40.0, "rate_mbit": None},
-    "measured": {"rtt_ms": 40.3, "loss_pct": 0},
-    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
-}
-CELL: dict[str, Any] = {
-    "id": "stall[1.22]",
-    "name": "loaded_worker_stalls",
-    "scenario": "reuseport_stall",
-    "claim": "A loaded worker stalls.",
-    "source": "seed 000",
-    "nginx": "1.22.1",
-    "network": "bare",
-    "verdict": "holds",
-    "expected": "holds",
-    "threshold": 5.0,
-    "effect": EFFECT,
+CELL: dict[str, Any] = a_cell().to_json() | {
     "arms": {"idle": {"lag_p99_ms": 0.5, "requests": 100, "rss_bytes": None}},
-    "blocks": 6,
-    "void_blocks": 1,
-    "seconds": 31.5,
-    "measuring_seconds": 24.0,
     "evidence": ["evidence/stall/access.log"],
-    "reason": "",
     "links": [LINK, LINK | {"direction": "ingress", "shaper": "native"}],
     "expired_since": "1.29.7",
     "line": "keepalive 32;",
     "figure": "connects",
     "why": "the article's figure",
-    "exploratory": "",
     "remedy": {"what": "keep them", "patch": "+ it"},
     "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
@@ -68,7 +42,7 @@ def test_cell_is_the_same_after_json() -> None:
     cell = Cell.from_json(CELL)
     assert json.loads(json.dumps(cell.to_json())) == CELL
     assert Cell.from_json(cell.to_json()) == cell
-    assert cell.effect == Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0)
+    assert cell.effect == Effect(**OLDER_EFFECT)
     assert cell.evidence == ("evidence/stall/access.log",)
     assert [link["direction"] for link in cell.links] == ["egress", "ingress"]
 

@@ -10,54 +10,11 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.support.written_results import LINK, a_cell
 from tuneproof.errors import BadInputError, DiskFullError
-from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.run_file import ResultsWriter, load
 
 NOW = datetime(2026, 11, 20, 9, 36, 16, tzinfo=UTC)
-
-
-LINK: dict[str, Any] = {
-    "network": "wan",
-    "link": "backend",
-    "direction": "ingress",
-    "shaper": "native",
-    "set": {"rtt_ms": 40.0, "rate_mbit": None},
-    "measured": {"rtt_ms": 40.3, "rate_mbit": None},
-    "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
-}
-
-
-def a_cell(
-    cell_id: str = "stall[1.22]",
-    *,
-    seconds: float = 31.5,
-    evidence: tuple[str, ...] = (),
-    expected: str | None = "holds",
-    links: tuple[dict[str, Any], ...] = (),
-) -> Cell:
-    """Return a valid cell."""
-    return Cell(
-        id=cell_id,
-        name="loaded_worker_stalls",
-        scenario="reuseport_stall",
-        claim="A loaded worker stalls.",
-        source="seed 000",
-        nginx="1.22.1",
-        network="bare",
-        verdict="holds",
-        expected=expected,
-        threshold=5.0,
-        effect=Effect(name="lag_p99", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0),
-        arms={"idle": {"lag_p99_ms": 0.5}, "loaded": {"lag_p99_ms": None}},
-        blocks=6,
-        void_blocks=0,
-        seconds=seconds,
-        measuring_seconds=24.0,
-        evidence=evidence,
-        reason="",
-        links=links,
-    )
 
 
 def a_writer(root: Path) -> ResultsWriter:
@@ -118,7 +75,7 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
 
 def test_shaped_links_and_an_open_expectation_survive_the_disk(tmp_path: Path) -> None:
     """A cell on a network that nobody has claimed anything about is the same after writing and reading."""
-    cell = a_cell(expected=None, links=(LINK, LINK | {"link": "client", "shaper": "wire"}))
+    cell = a_cell(expected=None, links=(LINK, LINK | {"link": "backend", "shaper": "native"}))
     writer = a_writer(tmp_path)
     writer.append(cell)
     assert load(writer.path).cells == (cell,)
@@ -156,7 +113,7 @@ def test_caller_cannot_change_what_was_recorded(tmp_path: Path) -> None:
 def test_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
     """The schema is checked on write: evidence outside the folder, or a nameless network, is a fault of the program."""
     writer = a_writer(tmp_path)
-    with pytest.raises(ValueError, match=r"'stall.1.22.': /evidence/0: .*should not be valid"):
+    with pytest.raises(ValueError, match=r"'stall/stalls/nginx-1.22/bare': /evidence/0: .*should not be valid"):
         writer.append(a_cell(evidence=("evidence/../../../etc/passwd",)))
     with pytest.raises(ValueError, match=r"/links/0/network: .*non-empty"):
         writer.append(a_cell(links=(LINK | {"network": ""},)))

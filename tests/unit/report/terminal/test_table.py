@@ -1,40 +1,9 @@
 """The list of verdicts says everything, in colour and in plain ASCII, a line for each claim."""
 
-from typing import Any
-
 import pytest
 
-from tuneproof.report.results.cells import Cell, Effect
+from tests.support.written_results import a_cell
 from tuneproof.report.terminal.table import render_table
-
-CLAIM = "A worker that carries bulk downloads stalls, while the idle worker does not (lag, loaded ÷ idle)"
-RATIO = Effect(name="lag", unit="ratio", value=134.2, ci_low=98.0, ci_high=180.4)
-SHARE = Effect(name="slow", unit="share", value=0.125, ci_low=-0.02, ci_high=0.27)
-
-
-def a_cell(**changes: Any) -> Cell:
-    """Return a cell that holds, with ``changes``."""
-    values: dict[str, Any] = {
-        "id": "stall[1.22]",
-        "name": "stalls",
-        "scenario": "reuseport_stall",
-        "claim": CLAIM,
-        "source": "",
-        "nginx": "1.22.1",
-        "network": "bare",
-        "verdict": "holds",
-        "expected": "holds",
-        "threshold": 5.0,
-        "effect": RATIO,
-        "arms": {},
-        "blocks": 6,
-        "void_blocks": 0,
-        "seconds": 31.24,
-        "measuring_seconds": 24.0,
-        "evidence": (),
-        "reason": "",
-    }
-    return Cell(**(values | changes))
 
 
 def test_a_plain_list_is_ascii_whatever_the_cell_holds() -> None:
@@ -47,33 +16,28 @@ def test_a_plain_list_is_ascii_whatever_the_cell_holds() -> None:
     assert "a -> b >= 1 s" in text
 
 
-def test_colour_tells_whether_the_expectation_was_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Green is as expected, also when that is refuted; red contradicts; yellow is undecided."""
+@pytest.mark.parametrize(
+    ("verdict", "expected", "shown"),
+    [
+        ("refuted", "refuted", "\x1b[32mrefuted"),
+        ("holds", "refuted", "\x1b[31mholds, expected: refuted"),
+        ("inconclusive", "holds", "\x1b[33minconclusive"),
+        ("inconclusive", None, "\x1b[33minconclusive\x1b"),
+        ("holds", None, "  holds "),
+        ("refuted", None, "  refuted "),
+    ],
+)
+def test_colour_tells_whether_the_expectation_was_met(
+    verdict: str, expected: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Green is as expected, also when that is refuted; red contradicts; yellow is undecided; nobody expected others."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
-    expected_away = a_cell(verdict="refuted", expected="refuted")
-    contradicted = a_cell(verdict="holds", expected="refuted")
-    undecided = a_cell(verdict="inconclusive", reason="the interval holds the threshold")
-    assert "\x1b[32mrefuted" in render_table([expected_away], color=True)
-    assert "\x1b[31mholds, expected: refuted" in render_table([contradicted], color=True)
-    assert "\x1b[33minconclusive" in render_table([undecided], color=True)
-
-
-@pytest.mark.parametrize("verdict", ["holds", "refuted"])
-def test_verdict_without_an_expectation_stands_alone_and_has_no_colour(verdict: str) -> None:
-    """Where nobody has claimed anything, what was found is neither good nor bad."""
-    text = render_table([a_cell(verdict=verdict, expected=None)], color=True)
-    assert f"  {verdict} " in text
-    assert "expected" not in text
-    assert "\x1b[3" not in text
-
-
-def test_undecided_cell_without_an_expectation_is_yellow() -> None:
-    """That nothing was found out is worth a colour on any network."""
-    cell = a_cell(verdict="inconclusive", expected=None, reason="the interval holds the threshold")
-    text = render_table([cell], color=True)
-    assert "\x1b[33minconclusive\x1b" in text
-    assert "expected" not in text
+    reason = "the interval holds the threshold" if verdict == "inconclusive" else ""
+    text = render_table([a_cell(verdict=verdict, expected=expected, reason=reason)], color=True)
+    assert shown in text
+    assert expected is not None or "expected" not in text
+    assert "\x1b[3" in shown or "\x1b[3" not in text
 
 
 def test_foreign_text_cannot_command_the_terminal_or_the_layout() -> None:
@@ -94,27 +58,15 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
     lines = render_table(cells, color=False).splitlines()
     assert lines[lines.index("Not as expected:") :] == [
         "Not as expected:",
-        "  wrong (reuseport_stall, nginx 1.22.1): refuted, expected: holds: 3 of 5",
+        "  wrong (stall, nginx 1.22): refuted, expected: holds: 3 of 5",
         "  Next: its page in the report shows what was measured; to repeat it, add: -k wrong",
         "",
         "Not decided:",
-        f"  cure (reuseport_stall, nginx 1.22.1): inconclusive: {long.strip()}",
-        "  price (reuseport_stall, nginx 1.22.1, wan): unsupported: no netem: no module",
+        f"  cure (stall, nginx 1.22): inconclusive: {long.strip()}",
+        "  price (stall, nginx 1.22, wan): unsupported: no netem: no module",
         "  Next: more blocks, as a new experiment, decide most of them; for one, add: --depth full -k cure",
         "",
         "decided: 2 of 4",
-    ]
-
-
-def test_a_network_is_named_where_it_is_shaped() -> None:
-    """Two cells of one claim and one version differ by their network; the bare bridge goes without saying."""
-    name = "backend.rate=2gbit,client.ingress.rate=100mbit,delay=20ms,loss=1%"
-    text = render_table([a_cell(), a_cell(network="wan"), a_cell(network=name)], color=False)
-    places = [line for line in text.splitlines() if line.startswith("reuseport_stall")]
-    assert places == [
-        "reuseport_stall, nginx 1.22.1",
-        "reuseport_stall, nginx 1.22.1, wan",
-        f"reuseport_stall, nginx 1.22.1, {name}",
     ]
 
 
