@@ -1,0 +1,17 @@
+"""The command line, for the tests beside it."""
+
+import pytest
+
+from tests.support.command_line import Ended, Lab
+from tuneproof.cli.main import main
+
+
+@pytest.fixture
+def lab(capsys: pytest.CaptureFixture[str]) -> Lab:
+    """What runs ``./lab``."""
+
+    def run(*words: object) -> Ended:
+        status = main(list(map(str, words)))
+        return Ended(status, *capsys.readouterr())
+
+    return run
