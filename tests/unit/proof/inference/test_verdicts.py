@@ -8,6 +8,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
 
 from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
+from tuneproof.proof.inference.plan import side
 from tuneproof.proof.inference.verdicts import Assessment, Block, Form, Verdict, assess
 
 LOOKS = (5, 9)
@@ -63,6 +64,8 @@ def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expec
         ([1.0] * 2 + [0.4] * 7, "inconclusive"),
         ([0.4, 0.4, 3, 0.4, 0.4], None),
         ([0.4, 3, 0.4, 3, 0.4], "inconclusive"),
+        ([0.4, 0.9, 0.4, 0.9, 1.0], "inconclusive"),
+        ([3, 1.9, 3, 1.9, 1.0], "inconclusive"),
         ([1.0] * 4 + [3.0] + [1.0] * 4, "holds"),
         ([1.0] * 4 + [3.0] + [1.0] * 3 + [0.4], "holds"),
         ([1.0] * 4 + [3.0] + [1.0] * 3 + [3.0], "inconclusive"),
@@ -124,15 +127,20 @@ def test_independent_units_are_counted_against_the_threshold_as_their_chance(
         assert found.interval.value == right / blocks
 
 
-def test_the_limits_of_a_share_are_exact() -> None:
-    """Against scipy's binomtest, at the level at which this look decides: 13 of 13 must agree."""
-    found = decided([Tally.yes(when=True)] * 13, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
+@pytest.mark.parametrize(("right", "blocks", "look"), [(13, 13, 0), (6, 13, 0), (0, 13, 0), (24, 26, 1), (23, 26, 1)])
+def test_the_limits_of_a_share_are_exact(right: int, blocks: int, look: int) -> None:
+    """Against scipy's binomtest, each at the error with which this look decides on its side."""
+    tallies = [Tally.yes(when=number < right) for number in range(blocks)]
+    found = decided(tallies, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
     assert found is not None
-    tail = 0.75**13
-    exact = stats.binomtest(13, 13).proportion_ci(confidence_level=1 - 2 * tail, method="exact")
-    assert found.interval.low == pytest.approx(exact.low)
-    assert found.interval.high == 1
-    assert found.interval.low == pytest.approx(0.75)
+    needed = [side((13, 26), chance).looks[look].needed for chance in (0.75, 0.25)]
+    low_error, high_error = (
+        stats.binom.sf(number - 1, blocks, chance) for number, chance in zip(needed, (0.75, 0.25), strict=True)
+    )
+    test = stats.binomtest(right, blocks)
+    assert found.interval.low == pytest.approx(test.proportion_ci(1 - 2 * low_error, method="exact").low)
+    assert found.interval.high == pytest.approx(test.proportion_ci(1 - 2 * high_error, method="exact").high)
+    assert found.interval.level == pytest.approx(1 - low_error - high_error)
 
 
 def test_blocks_that_count_different_numbers_of_units_are_refused() -> None:
