@@ -14,7 +14,6 @@ from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_
 from tuneproof.proof.scenario.scenarios import Scenario
 
 REQUESTS: Final = 20
-MARGIN: Final = 1.05
 SMALL: Final = "/1000.bin"
 LARGE: Final = "/1000000.bin"
 

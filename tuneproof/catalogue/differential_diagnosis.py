@@ -37,17 +37,11 @@ SLOW_BACKEND: Final = Backend(name="slow", kind=ASYNCIO)
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What is demanded of a diagnosis, and in how many trials.
+    """What is demanded of a diagnosis, and in how many trials."""
 
-    Attributes:
-        right_share: The share of right ones that the exact limit must exceed.
-        looks: After how many trials it is looked for.
-        why: Where that share comes from.
-    """
-
-    right_share: float
-    looks: tuple[int, ...]
-    why: str
+    right_share: float  # of right ones, which the exact limit must exceed
+    looks: tuple[int, ...]  # after how many trials it is looked for
+    why: str  # where that share comes from
 
 
 NINE_IN_TEN: Final = Demand(
@@ -254,7 +248,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
             Claim(
                 name="log_lies_in_stall",
                 sentence="In a stall the log's upstream connect time is the event loop's lag, not the network's time",
-                source=f"{STALL_ARTICLE}: the clock is cached per loop turn",
+                source=f"{STALL_ARTICLE}: the clock is cached per loop iteration",
                 arms=(STALL.name,),
                 effect=lie,
                 effect_name="p90 of connects to the backend, by the log ÷ on the wire",

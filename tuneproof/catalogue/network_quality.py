@@ -56,12 +56,7 @@ TWIN: Final = "twin"
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Rates in Mbit/s, None for a link that is left alone. On two shared cores nginx itself passes on some Gbit/s.
-
-    Attributes:
-        upstream_mbit: Rates of the backend's link, the slowest last.
-        client_mbit: Rates of the client's link, the slowest last.
-    """
+    """Rates, the slowest last, None for a link that is left alone: on two shared cores nginx passes on some Gbit/s."""
 
     upstream_mbit: tuple[float | None, ...]
     client_mbit: tuple[float | None, ...]
@@ -79,16 +74,10 @@ WHOLE: Final = Grid(
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkQuality:
-    """The scenario over one network: its arms and claims.
+    """The scenario over one network: its arms and claims."""
 
-    Attributes:
-        network: What the links are like besides; a rate of it that is lower than an arm's stays.
-        grid: Which rates are combined: the corners in a quick run, the whole in a full one.
-        upstream: Host and port of the backend.
-    """
-
-    network: NetworkProfile
-    grid: Grid = WHOLE
+    network: NetworkProfile  # what the links are like besides; a rate of it that is lower than an arm's stays
+    grid: Grid = WHOLE  # of which a quick run takes the corners
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
@@ -151,7 +140,7 @@ class NetworkQuality:
             source=ARTICLE,
             arms=(UNLIMITED,),
             effect=lambda block: stall(block[UNLIMITED]),
-            effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
+            effect_name="CPU time of a loop iteration, loaded ÷ idle worker",
             scale=Scale.RATIO,
             threshold=CONTROL_THRESHOLD,
             why="as for the reuseport stall: an iteration five times as long as the idle worker's is seen by a user "
@@ -164,7 +153,7 @@ class NetworkQuality:
                 sentence="Behind an upstream slower than nginx, the stall disappears",
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
-                effect_name="CPU time of a turn of the event loop, unlimited ÷ 500 Mbit/s upstream",
+                effect_name="CPU time of a loop iteration, unlimited ÷ 500 Mbit/s upstream",
                 figure="worker1_turn_cpu_p50_ms",
                 threshold=RELIEF_THRESHOLD,
                 why="what took five times as long is back to normal: as for the cure of the stall itself",
@@ -175,7 +164,7 @@ class NetworkQuality:
                 sentence="A slow client in front of a fast backend makes the stall worse",
                 source=good_network,
                 arms=(SLOW_CLIENT, UNLIMITED),
-                effect_name="CPU time of a turn of the event loop, 100 Mbit/s client ÷ unlimited",
+                effect_name="CPU time of a loop iteration, 100 Mbit/s client ÷ unlimited",
                 figure="worker1_turn_cpu_p50_ms",
                 threshold=WORSE_THRESHOLD,
                 why="a quarter more lag is the least that somebody who has a stall would call worse",
@@ -191,7 +180,7 @@ class NetworkQuality:
                 source=good_network,
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),
-                effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
+                effect_name="CPU time of a loop iteration, loaded ÷ idle worker",
                 scale=Scale.RATIO,
                 threshold=CONTROL_THRESHOLD,
                 why="what the control calls a stall",
@@ -213,10 +202,10 @@ class NetworkQuality:
             ),
             aa_control(
                 "twins_are_alike",
-                "Event-loop turns of two identical arms take the same CPU time",
+                "Loop iterations of two identical arms take the same CPU time",
                 arms=(UNLIMITED, TWIN),
                 value=turn_cpu_ms,
-                what="CPU time of a turn of the event loop",
+                what="CPU time of a loop iteration",
                 figure="worker1_turn_cpu_p50_ms",
                 decides=WORSE_THRESHOLD,
             ),
@@ -224,20 +213,15 @@ class NetworkQuality:
 
 
 def relieved_share(block: Mapping[str, StallObservation], grid: Grid) -> float:
-    """Return in how many cells with a limited upstream a turn takes at most a fifth of the CPU time without a limit."""
+    """Return in how many cells with a limited upstream iterations take a fifth of the CPU time without one at most."""
     calm_ms = turn_cpu_ms(block[UNLIMITED]) / RELIEF_THRESHOLD
     limited = [grid_arm(upstream, client) for upstream in grid.upstream_mbit if upstream for client in grid.client_mbit]
     return sum(turn_cpu_ms(block[arm]) <= calm_ms for arm in limited) / len(limited)
 
 
 def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str]:
-    """Return the grid of the CPU time that a turn of the loaded worker takes, as lines of text.
-
-    Args:
-        arms: Metrics by arm, as in a cell.
-        grid: The grid.
-    """
-    corner = "CPU of a turn, ms"
+    """Return the grid of the CPU time that a loop iteration of the loaded worker takes, as lines of text."""
+    corner = "CPU per iteration, ms"
     heads = [f"client {client:g} Mbit/s" if client else "client unlimited" for client in grid.client_mbit]
     lines = ["".join([f"{corner:<24}", *[f"{head:>22}" for head in heads]])]
     for upstream in grid.upstream_mbit:
@@ -249,7 +233,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str
 
 
 def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[StallObservation]:
-    """Return a claim on the ratio of what a turn takes in two arms, the first one's over the second one's."""
+    """Return a claim on the ratio of what a loop iteration takes in two arms, the first one's over the second one's."""
     first, second = arms
     return Claim(
         arms=arms,

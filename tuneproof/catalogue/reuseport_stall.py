@@ -41,8 +41,8 @@ RELIEF_THRESHOLD: Final = 5.0
 CONTROL_THRESHOLD: Final = 5.0
 CONCORDANCE_THRESHOLD: Final = 0.75
 FED_THRESHOLD: Final = 0.1
-# What one turn may read from all bulk downloads of a worker whose receive buffers are the smallest: each is emptied at
-# every visit, and may be filled once more while it is.
+# What one loop iteration may read from all bulk downloads of a worker whose receive buffers are the smallest: each is
+# emptied at every visit, and may be filled once more while it is.
 TURN_BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * SMALLEST_RMEM_BYTES
 CURE_THRESHOLD: Final = 0.25
 BULK_PRICE_THRESHOLD: Final = 2.0
@@ -81,14 +81,9 @@ def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class ReuseportStall:
-    """The scenario for one host: its subjects, arms and claims.
+    """The scenario for one host: its subjects, arms and claims."""
 
-    Attributes:
-        default_rmem: tcp_rmem of a new network namespace on this host: minimum, default, maximum in bytes.
-        upstream: Host and port of the backend.
-    """
-
-    default_rmem: tuple[int, int, int]
+    default_rmem: tuple[int, int, int]  # tcp_rmem of a new network namespace: minimum, default, maximum in bytes
     upstream: str = "backend:8000"
 
     @property
@@ -125,7 +120,7 @@ class ReuseportStall:
         """Return all arms."""
         doses = self.dose_arms()
         reuseport = doses[0].subject
-        # Its turns are read by no claim; but it is compared with subjects that record theirs.
+        # Its loop iterations are read by no claim; but it is compared with subjects that record theirs.
         shared = Subject(
             name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False), records_turns=True
         )
@@ -155,7 +150,7 @@ class ReuseportStall:
             source=f"{ARTICLE}: fast requests jump between 38 ms and 1010 ms",
             arms=(default,),
             effect=lambda block: stall(block[default]),
-            effect_name="CPU time of a turn of the event loop, loaded ÷ idle worker",
+            effect_name="CPU time of a loop iteration, loaded ÷ idle worker",
             scale=Scale.RATIO,
             threshold=STALL_THRESHOLD,
             why="the article's fast request takes 1010 ms instead of 38, 27 times as long; ten times is what a user "
@@ -177,7 +172,7 @@ class ReuseportStall:
                 source=f"{ARTICLE}: no more stalls of 1 s",
                 arms=(default, smallest),
                 effect=lambda block: turn_bytes(block[default]) / turn_bytes(block[smallest]),
-                effect_name="bytes that a turn of the event loop reads, default ÷ small tcp_rmem",
+                effect_name="bytes that a loop iteration reads, default ÷ small tcp_rmem",
                 figure="worker1_turn_bytes_p50",
                 scale=Scale.RATIO,
                 threshold=RELIEF_THRESHOLD,
@@ -186,11 +181,11 @@ class ReuseportStall:
             ),
             Claim(
                 name="small_rmem_bounds_a_turn",
-                sentence="With tcp_rmem = 40960 no turn of the event loop reads more than two buffers per connection",
+                sentence="With tcp_rmem = 40960 no loop iteration reads more than two buffers per connection",
                 source="nginx: ngx_event_pipe_read_upstream() reads until the socket is empty",
                 arms=(smallest,),
                 effect=lambda block: TURN_BOUND_BYTES / largest_turn_bytes(block[smallest]),
-                effect_name="two receive buffers of all connections ÷ what the largest turn reads",
+                effect_name="two receive buffers of all connections ÷ what the largest loop iteration reads",
                 scale=Scale.RATIO,
                 threshold=1.0,
                 why="the bound follows from the buffers' size: each is emptied once, and may fill once more meanwhile",
@@ -198,7 +193,7 @@ class ReuseportStall:
             ),
             Claim(
                 name="lag_follows_rmem",
-                sentence="The smaller the maximum of tcp_rmem, the less one turn of the event loop reads",
+                sentence="The smaller the maximum of tcp_rmem, the less one loop iteration reads",
                 source=f"{ARTICLE}: the receive buffer is never drained",
                 arms=tuple(doses),
                 effect=lambda block: Ordered(responses=tuple(turn_bytes(block[dose]) for dose in doses)),
@@ -271,10 +266,10 @@ class ReuseportStall:
             ),
             aa_control(
                 "twins_are_alike",
-                "Event-loop turns of two identical subjects read the same number of bytes",
+                "Loop iterations of two identical subjects read the same number of bytes",
                 arms=(default, "twin"),
                 value=turn_bytes,
-                what="bytes that a turn of the event loop reads",
+                what="bytes that a loop iteration reads",
                 figure="worker1_turn_bytes_p50",
                 decides=RELIEF_THRESHOLD,
             ),

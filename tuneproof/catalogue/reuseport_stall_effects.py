@@ -48,34 +48,34 @@ def median_total_ms(requests: Sequence[FastRequest]) -> float:
 
 
 def loaded_turns(observation: StallObservation) -> WorkerTurns:
-    """Return what the turns of worker 1 did, which carries the bulk downloads of "one worker".
+    """Return what the loop iterations of worker 1 did, which carries the bulk downloads of "one worker".
 
     Raises:
-        ValueError: Its turns were not recorded.
+        ValueError: Its loop iterations were not recorded.
     """
     return _recorded(observation.workers[0])
 
 
 def turn_bytes(observation: StallObservation) -> float:
-    """Return how much a turn of worker 1 reads: half of all bytes are read in turns that read as much or more.
+    """Return how much a loop iteration of worker 1 reads: half of all bytes, in those that read as much or more.
 
     Raises:
-        ValueError: Its turns were not recorded, or it has read nothing.
+        ValueError: Its loop iterations were not recorded, or it has read nothing.
     """
     return _known(loaded_turns(observation).turn_bytes_p50, "worker 1 has read nothing")
 
 
 def turn_cpu_ms(observation: StallObservation) -> float:
-    """Return the CPU time of a turn of worker 1 in ms: half of all its CPU time is in turns that took as much or more.
+    """Return the CPU time of a loop iteration of worker 1 in ms: half of it, in those that took as much or more.
 
     Raises:
-        ValueError: Its turns were not recorded, or it had no CPU time.
+        ValueError: Its loop iterations were not recorded, or it had no CPU time.
     """
     return _known(loaded_turns(observation).turn_cpu_p50_ms, "worker 1 had no CPU time")
 
 
 def stall(observation: StallObservation) -> float:
-    """Return the CPU time of a turn of worker 1 ÷ that of the idle worker beside it.
+    """Return the CPU time of a loop iteration of worker 1 ÷ that of the idle worker beside it.
 
     Raises:
         ValueError: Turns were not recorded, or a worker had no CPU time.
@@ -97,10 +97,10 @@ def _known(figure: float | None, otherwise: str) -> float:
 
 
 def largest_turn_bytes(observation: StallObservation) -> float:
-    """Return what the largest turn of worker 1 read at most.
+    """Return what the largest loop iteration of worker 1 read at most.
 
     Raises:
-        ValueError: Its turns were not recorded, or there were none.
+        ValueError: Its loop iterations were not recorded, or there were none.
     """
     largest = loaded_turns(observation).largest_turn_bytes
     if not largest:

@@ -76,11 +76,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class League:
-    """The scenario.
-
-    Attributes:
-        upstream: Host and port of the backend.
-    """
+    """The scenario."""
 
     upstream: str = "backend:8000"
 
@@ -108,12 +104,12 @@ class League:
         """Return the claims."""
         control = Claim[StallObservation](
             name="stall_is_there",
-            sentence="a turn of the default arm's loaded worker reads more than small receive buffers could hold",
+            sentence="a loop iteration of the default arm's loaded worker reads more than small buffers could hold",
             source=ARTICLE,
             arms=(DEFAULT,),
             # The other worker is no measure here: it serves the small requests.
             effect=lambda block: turn_bytes(block[DEFAULT]) / TURN_BOUND_BYTES,
-            effect_name="bytes that a turn of the event loop reads, default ÷ two small buffers of each connection",
+            effect_name="bytes that a loop iteration reads, default ÷ two small buffers of each connection",
             scale=Scale.RATIO,
             threshold=HALVED_THRESHOLD,
             why="an iteration that reads twice what small buffers could hold has something to be cured of",
@@ -133,7 +129,7 @@ class League:
                 source=ARTICLE,
                 arms=(DEFAULT, arm),
                 effect=lambda block: turn_cpu_ms(block[DEFAULT]) / turn_cpu_ms(block[arm]),
-                effect_name=f"CPU time of a turn of the event loop, default ÷ {arm}",
+                effect_name=f"CPU time of a loop iteration, default ÷ {arm}",
                 figure="worker1_turn_cpu_p50_ms",
                 scale=Scale.RATIO,
                 threshold=HALVED_THRESHOLD,
@@ -177,10 +173,10 @@ class League:
             ),
             aa_control(
                 "twins_are_alike",
-                "Event-loop turns of two identical subjects take the same CPU time",
+                "Loop iterations of two identical subjects take the same CPU time",
                 arms=(DEFAULT, TWIN),
                 value=turn_cpu_ms,
-                what="CPU time of a turn of the event loop",
+                what="CPU time of a loop iteration",
                 figure="worker1_turn_cpu_p50_ms",
                 decides=HALVED_THRESHOLD,
             ),
@@ -191,7 +187,7 @@ class League:
                 # The factorial needs four of them; the league is shown as a whole.
                 arms=tuple(arm.name for arm in self.arms() if arm.name != TWIN),
                 effect=factors,
-                effect_name="main effect on the CPU time of a turn, tcp_rmem ÷ temporary file",
+                effect_name="main effect on the CPU time of a loop iteration, tcp_rmem ÷ temporary file",
                 scale=Scale.RATIO,
                 threshold=FACTOR_THRESHOLD,
                 why="the larger of two factors: more than equal",
@@ -216,7 +212,7 @@ def spilled(arms: Arms) -> str:
     """Return how much of what the default arm's loaded worker reads goes to its temporary file.
 
     That decides what a remedy against the file can gain: on a host where the client keeps up with the backend hardly
-    anything is written, and turns are as long without the file.
+    anything is written, and iterations are as long without the file.
     """
     metrics = arms[DEFAULT]
     read, written = metrics.get("worker1_read_bytes"), metrics.get("worker1_file_write_bytes")
@@ -228,11 +224,7 @@ def spilled(arms: Arms) -> str:
 
 
 def league_lines(arms: Arms) -> Sequence[str]:
-    """Return a table of the arms' figures.
-
-    Args:
-        arms: Metrics by arm, as in a cell.
-    """
+    """Return a table of the arms' figures."""
     lines = ["".join([f"{'mitigation':<30}", *[f"{head:>17}" for head, _, _ in COLUMNS]])]
     for name, metrics in arms.items():
         figures = [(metrics.get(key), scale) for _, key, scale in COLUMNS]

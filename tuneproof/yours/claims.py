@@ -97,11 +97,11 @@ def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
     """Return the claim that large responses make iterations of an event loop long."""
     return _claim(
         f"{name}_bulk_stalls_the_loop",
-        f"Large responses of {way.shown} keep an event loop busy: a turn reads more than 1 MiB before anyone "
+        f"Large responses of {way.shown} keep an event loop busy: one iteration reads more than 1 MiB before anyone "
         "else has theirs",
         (arm,),
         effect=lambda block: _turn_bytes(block[arm], way) / MIB,
-        effect_name="bytes that a turn of the event loop reads ÷ 1 MiB",
+        effect_name="bytes that a loop iteration reads ÷ 1 MiB",
         threshold=1.0,
         why="1 MiB read in one go keeps a worker for milliseconds, in which nobody else is served",
         way=way,
@@ -112,10 +112,10 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -
     """Return the claim that small receive buffers make iterations short."""
     return _claim(
         f"{name}_small_rmem_restores_the_loop",
-        f"With small receive buffers, a turn reads less of the large responses of {way.shown}",
+        f"With small receive buffers, a loop iteration reads less of the large responses of {way.shown}",
         arms,
         effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, way)),
-        effect_name="bytes that a turn of the event loop reads, yours ÷ patched",
+        effect_name="bytes that a loop iteration reads, yours ÷ patched",
         threshold=_TIMES,
         why="half of what an iteration reads halves what everybody else waits for",
         way=way,

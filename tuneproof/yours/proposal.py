@@ -43,7 +43,7 @@ _SMALL_RMEM: Final = "40960 40960 40960"
 # A newer nginx, or a module, may know better; and what a copy lacks is made empty, and told.
 _FOR_NGINX_TO_SAY: Final = ("unknown directive", "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
-    what="read less of large responses in a turn",
+    what="read less of large responses in a loop iteration",
     patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
 )
 _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(

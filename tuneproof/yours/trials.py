@@ -92,7 +92,7 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
 
 
 def bulk(way: Way) -> Script:
-    """Return the trial of large responses, with what the turns of the event loops read meanwhile.
+    """Return the trial of large responses, with what the loop iterations read meanwhile.
 
     Counted is ``turn_bytes``: half of what the busiest worker read was read in turns of at least so much.
     """
@@ -101,7 +101,7 @@ def bulk(way: Way) -> Script:
         flow = _flow(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
         turns = rig.during(flow, read=lambda: rig.turns(_TURNS_S), port=way.port)
         found = [worker.turn_bytes_p50 for worker in turns.workers if worker.turn_bytes_p50]
-        rig.must(bool(found), "no worker has read anything while its turns were recorded")
+        rig.must(bool(found), "no worker has read anything while its loop iterations were recorded")
         return {"turn_bytes": max(found), "turns": sum(worker.turns for worker in turns.workers)}
 
     return script

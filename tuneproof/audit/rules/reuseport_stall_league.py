@@ -18,9 +18,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
         aio, write, limit = (block.setting(name) for name in ("aio", "aio_write", "proxy_limit_rate"))
         if aio and write and aio.value.startswith("threads") and write.value == "on" and id(write) not in told:
             told.add(id(write))
-            why = "writing a proxied response to its file by a thread does not shorten the turns of the event loop"
+            why = "writing a proxied response to its file by a thread does not shorten the loop iterations"
             yield Advised(name=NAME, claim="aio_threads_halve_lag", state=State.WITHOUT_EFFECT, at=write, why=why)
         if limit and limit.value != "0" and proxied.is_buffered and id(limit) not in told:
             told.add(id(limit))
-            why = f"no connection takes more than {limit.value} bytes a second, so no turn of the event loop is long"
+            why = f"no connection takes more than {limit.value} bytes a second, so no loop iteration is long"
             yield Advised(name=NAME, claim="limit_rate_halves_lag", state=State.IN_EFFECT, at=limit, why=why)
