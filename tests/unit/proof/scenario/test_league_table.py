@@ -119,7 +119,7 @@ def test_the_article_says_something_of_every_arm_of_its_protocol() -> None:
 def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> None:
     """The slowest last, in both directions."""
     assert grid_lines(metrics(CORNERS), CORNERS) == [
-        "CPU of a turn, ms             client unlimited     client 100 Mbit/s",
+        "CPU per iteration, ms         client unlimited     client 100 Mbit/s",
         "upstream unlimited                        1.00                  2.00",
         "upstream 500 Mbit/s                       3.00                  4.00",
     ]
