@@ -63,7 +63,7 @@ HALVED_THRESHOLD: Final = 2.0
 FACTOR_THRESHOLD: Final = 1.0
 
 COLUMNS: Final = (
-    ("iteration ms", "worker1_turn_cpu_p50_ms", 1.0),
+    ("iteration CPU ms", "worker1_turn_cpu_p50_ms", 1.0),
     ("iteration KiB", "worker1_turn_bytes_p50", 1 / 1024),
     ("loop lag p50 ms", "worker1_lag_p50_ms", 1.0),
     ("loop lag p99 ms", "worker1_lag_p99_ms", 1.0),

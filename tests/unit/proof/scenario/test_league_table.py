@@ -76,7 +76,7 @@ def test_a_mitigations_line_has_the_figures_of_its_arm() -> None:
     figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
     head, line = league_lines({"default": figures})
     assert line.split() == ["default", "3.1", "64.0", "21.3", "21.3", "5.0", "5.0", "2.0", "7.3"]
-    assert head.split()[1:7] == ["turn", "CPU", "ms", "turn", "reads", "KiB"]
+    assert head.split()[1:6] == ["iteration", "CPU", "ms", "iteration", "KiB"]
 
 
 def test_a_figure_that_nobody_measured_is_a_dash_in_the_league() -> None:
