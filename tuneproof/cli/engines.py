@@ -21,6 +21,7 @@ from tuneproof.cli import suite
 from tuneproof.cli.engine_images import images_for, provide_images
 from tuneproof.cli.engine_parts import Plan, choose, folder_of, run_part, runs_in
 from tuneproof.cli.output import say, show
+from tuneproof.cli.report import write_pages
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
@@ -225,7 +226,7 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     say(f"results: {folder / 'results.json'}")
     if missing:
         say(f"{missing} files of evidence are missing")
-    _write_pages(merged)
+    write_pages(merged)
     if open_parts:
         interrupted = _INTERRUPTED in statuses
         why = "the run was interrupted before" if interrupted else "no engine was left for"
@@ -266,13 +267,3 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
 def _second_start(cell: Cell) -> Cell:
     why = "an engine was lost after the first look at it, and this second start would be a second chance to err"
     return replace(cell, verdict=Verdict.UNSUPPORTED.value, reason="; ".join(filter(None, (why, cell.reason))))
-
-
-def _write_pages(results: Results) -> None:
-    # Here, since only this needs the templates and the plotting library.
-    from tuneproof.report.html import write_report  # noqa: PLC0415 - see above
-
-    try:
-        say(f"report: {write_report(results, results.path.parent)}")
-    except TuneproofError as error:
-        say(f"no pages were written: {error}")

@@ -8,8 +8,7 @@ import pytest
 from tests.support.written_results import HOST, a_cell, written
 from tuneproof.errors import ResultsFolderError
 from tuneproof.report.results.machine import machine_line
-from tuneproof.report.terminal.markdown import escape, render_markdown
-from tuneproof.report.terminal.step_summary import append_summary, where_hint
+from tuneproof.report.terminal.markdown import append_summary, escape, render_markdown, where_hint
 
 MACHINE = "A processor x 2, 8 GiB, kernel 6.1.0-18, engine 27.1, cubic, tcp_rmem 4096 131072 6291456"
 
