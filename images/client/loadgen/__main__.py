@@ -7,11 +7,11 @@ import resource
 import sys
 
 from tuneproof.lab.protocol import loadgen as protocol
-from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
 from tuneproof.lab.protocol.stall import Trial, Went
 
-from . import crowds, gaps, one_by_one, tls, tools, trial
+from . import crowds, gaps, one_by_one, streams, tls, tools, trial
 from . import flows as flow_clients
 
 
@@ -24,6 +24,7 @@ class Loadgen(protocol.Loadgen):
         self._holder = crowds.Holder()
         self._tls = tls.Client()
         self._standing: flow_clients.Standing | None = None
+        self._streams = streams.OpenStreams()
 
     def prepare(self, trial: Trial) -> float:
         """Prepare a trial; see trial.py."""
@@ -101,10 +102,23 @@ class Loadgen(protocol.Loadgen):
 
         return http2.run((address, port), streams, path=path, timeout_s=timeout_s)
 
+    def open_streams(self, address: str, port: int, asked: Streams) -> None:
+        """Ask for responses that stay open; see streams.py."""
+        self._streams.open((address, port), asked)
+
+    def arrived(self) -> tuple[Arrived, ...]:
+        """Read what is there."""
+        return self._streams.arrived()
+
+    def leave_streams(self) -> None:
+        """Leave them."""
+        self._streams.leave()
+
     def close(self) -> None:
         """Let go of all that is held."""
         self._readers.close()
         self._holder.release()
+        self._streams.leave()
         if self._standing is not None:
             self._standing.end()
 

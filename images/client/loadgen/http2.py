@@ -1,7 +1,8 @@
 """Requests at once on one connection of HTTP/2 without TLS, "with prior knowledge" (RFC 9113, section 3.3)."""
 
 import socket
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Self
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -38,3 +39,37 @@ def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -
                     open_streams.clear()
             connection.sendall(http2.data_to_send())
     return tuple(statuses.values())
+
+
+class Http2:
+    """One response, on a connection of HTTP/2 of its own; compression is not looked into."""
+
+    def __init__(self, http2: H2Connection) -> None:
+        self._http2 = http2
+        self.status = 0
+        self.body_bytes = 0
+        self.end = ""
+
+    @classmethod
+    def ask(cls, path: str, headers: Mapping[str, str], *, scheme: str) -> tuple[Self, bytes]:
+        """Return what takes the response in, and what asks for it."""
+        http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+        http2.initiate_connection()
+        head = [(":method", "GET"), (":path", path), (":scheme", scheme), (":authority", "lab")]
+        fields = [(name.lower(), value) for name, value in headers.items()]
+        http2.send_headers(http2.get_next_available_stream_id(), [*head, *fields], end_stream=True)
+        return cls(http2), http2.data_to_send()
+
+    def add(self, data: bytes) -> bytes:
+        """Take in the next bytes; return what must be sent for them."""
+        for event in self._http2.receive_data(data):
+            if isinstance(event, ResponseReceived):
+                self.status = int(dict(event.headers)[":status"])
+            elif isinstance(event, DataReceived):
+                self.body_bytes += len(event.data)
+                self._http2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            elif isinstance(event, StreamEnded):
+                self.end = "whole"
+            elif isinstance(event, StreamReset):
+                self.end = "reset"
+        return bytes(self._http2.data_to_send())

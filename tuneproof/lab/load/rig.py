@@ -19,7 +19,7 @@ from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError, wait_until
-from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Call, call
 from tuneproof.lab.protocol.observer import Calls
@@ -220,6 +220,22 @@ class Rig:
     def http2(self, streams: int, *, port: int, path: str = "/") -> Sequence[int]:
         """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
         return self._ask(call(Loadgen.http2, self._stage.address, port, streams, path))
+
+    def backend(self, asked: Call[A], *, name: str = "backend") -> A:
+        """Let a scripted backend do something (:mod:`tuneproof.lab.protocol.scripted`); return its answer."""
+        return self._stage.programs.backend(name).ask(asked)
+
+    def open_streams(self, asked: Streams, *, port: int = 0) -> None:
+        """Ask for responses that stay open, beside those that do already."""
+        self._ask(call(Loadgen.open_streams, self._stage.address, port or self._stage.port, asked))
+
+    def arrived(self) -> tuple[Arrived, ...]:
+        """Return what has arrived of each of them by now."""
+        return self._ask(call(Loadgen.arrived))
+
+    def leave_streams(self) -> None:
+        """Close their connections, and forget them."""
+        self._ask(call(Loadgen.leave_streams))
 
     def counters(self) -> Mapping[str, int]:
         """Return the kernel's counters of the subject's network namespace."""

@@ -64,3 +64,27 @@ class TlsConnection:
     largest_record_bytes: int
     body_bytes: int  # with the answer's head
     resumed: bool  # whether an earlier connection's session was gone on with
+
+
+@dataclass(frozen=True, kw_only=True)
+class Streams:
+    """Requests whose responses stay open."""
+
+    count: int = 1  # each on a connection of its own
+    path: str = "/"
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    tls: bool = False  # certificates are not checked
+    http2: bool = False  # without TLS: "with prior knowledge" (RFC 9113, section 3.3)
+    receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own
+    timeout_s: float = 10.0  # the longest that a connection and its handshake may take
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrived:
+    """What has arrived of a response."""
+
+    status: int  # 0 for none
+    body_bytes: int  # without what chunks, frames and compression add
+    end: str
+    """"whole" where the response has come to its end, "closed" or "reset" where its connection or stream did so before;
+    empty while it is open."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from tuneproof.lab.protocol.exchanges import Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.stall import FastRequest, Trial, Went
 
 
@@ -190,3 +190,12 @@ class Loadgen(Protocol):
 
     def http2(self, address: str, port: int, streams: int, path: str = "/", timeout_s: float = 10.0) -> tuple[int, ...]:
         """Ask several times at once on one connection of HTTP/2; return the statuses in that order, 0 for none."""
+
+    def open_streams(self, address: str, port: int, asked: Streams) -> None:
+        """Ask for responses that stay open, each on a connection of its own; none of them is waited for."""
+
+    def arrived(self) -> tuple[Arrived, ...]:
+        """Read all that is there of each open stream, and wait for nothing; in the order in which they were opened."""
+
+    def leave_streams(self) -> None:
+        """Close the connections of all streams, and forget them."""

@@ -123,7 +123,7 @@ def test_a_missing_tool_is_an_error_in_the_answer(
     [
         ("nonsense\n", "JSONDecodeError: Expecting value"),
         ('{"number": 1, "with": {}}\n', "KeyError: 'call'"),
-        ('{"number": 1, "call": "dance", "with": {}}\n', "there is no 'dance' here, only end_flows, "),
+        ('{"number": 1, "call": "dance", "with": {}}\n', "there is no 'dance' here, only arrived, end_flows, "),
         (
             '{"number": 1, "call": "storm", "with": {"address": "127.0.0.1"}}\n',
             "storm lacks port, connections, wait_s",

@@ -19,10 +19,11 @@ from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.exchanges import Answer, Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls, ListenerFigures
+from tuneproof.lab.protocol.scripted import Scripted, Seen
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.supervisor import Said
 
@@ -41,6 +42,16 @@ EXCHANGED = ((CONNECTION,),)
 NEW, RESUMED = (
     TlsConnection(hellos=1, records=4, largest_record_bytes=4096, body_bytes=5, resumed=resumed)
     for resumed in (False, True)
+)
+
+ARRIVED = Arrived(status=200, body_bytes=5, end="")
+SEEN = Seen(
+    connections=2,
+    open_connections=1,
+    left_connections=1,
+    open_streams=1,
+    unacknowledged_bytes=0,
+    requests=("GET / HTTP/1.1",),
 )
 
 
@@ -64,6 +75,9 @@ class Around:
             "stand": None,
             "end_flows": EXCHANGED,
             "http2": (200, 503),
+            "open_streams": None,
+            "arrived": (ARRIVED,),
+            "leave_streams": None,
             "tls_connect": (NEW, NEW),
             "tls_resume": (RESUMED,),
         }
@@ -100,6 +114,7 @@ class Around:
             port=8000,
             timed=self._timed,
             clients=self.clients,
+            programs=types.SimpleNamespace(backend=self._backend),
         )
         return cast("Stage", stage)
 
@@ -107,6 +122,13 @@ class Around:
         if port in self.left:
             return self.left[port]
         return sockets(queued=0 if "continue workers" in self.did else 2)
+
+    def _backend(self, name: str) -> types.SimpleNamespace:
+        def ask(asked: Call[Any]) -> Seen:
+            self.did.append((name, asked.function))
+            return SEEN
+
+        return types.SimpleNamespace(ask=ask)
 
     def _workers(self) -> object:
         return self.workers.pop(0) if len(self.workers) > 1 else self.workers[0]
@@ -189,6 +211,24 @@ def test_flows_come_back_as_values() -> None:
     assert around.asked == [(call(Loadgen.flows, "172.18.0.4", 8443, (Flow(),)), 30.0)]
     assert list(rig(around).http2(2, port=8002)) == [200, 503]
     assert around.asked[1:] == [(call(Loadgen.http2, "172.18.0.4", 8002, 2), 0.0)]
+
+
+def test_streams_are_opened_read_and_left() -> None:
+    """At the subject's own port, unless another is named; and the backend is asked by its name."""
+    around = Around()
+    rig(around).open_streams(Streams())
+    rig(around).open_streams(Streams(http2=True), port=8443)
+    assert rig(around).arrived() == (ARRIVED,)
+    rig(around).leave_streams()
+    assert [asked for asked, _ in around.asked] == [
+        call(Loadgen.open_streams, "172.18.0.4", 8000, Streams()),
+        call(Loadgen.open_streams, "172.18.0.4", 8443, Streams(http2=True)),
+        call(Loadgen.arrived),
+        call(Loadgen.leave_streams),
+    ]
+    rig(around).backend(call(Scripted.send, "a", 3))
+    assert rig(around).backend(call(Scripted.seen), name="other") == SEEN
+    assert around.did[-2:] == [("backend", "send"), ("other", "seen")]
 
 
 def test_the_client_has_the_time_of_all_flows() -> None:

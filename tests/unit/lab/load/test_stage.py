@@ -66,7 +66,10 @@ class StandInLab:
             self.conversations.append(Conversation(self._answer))
             return self.conversations[-1]
 
-        return types.SimpleNamespace(name=name, converse=converse)
+        def attach() -> Conversation:
+            return converse(["its own program"])
+
+        return types.SimpleNamespace(name=name, converse=converse, attach=attach)
 
     def programs(self, *, prober: bool = True) -> Programs:
         """Return its programs."""
@@ -97,6 +100,17 @@ def test_a_program_starts_once_when_it_is_first_asked_for() -> None:
     assert programs.prober is programs.prober
     assert stand_in.started == [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
     assert programs.loadgen is not programs.prober
+
+
+def test_a_backend_is_attached_to_once_and_stays_when_programs_start_anew() -> None:
+    """It is its container's own program: another conversation with it would hear answers to the one before."""
+    stand_in = StandInLab()
+    programs = stand_in.programs()
+    backend = programs.backend("backend")
+    programs.restart()
+    assert programs.backend("backend") is backend
+    assert stand_in.started == [("backend", ["its own program"], "")]
+    assert stand_in.conversations[0].closed == 0
 
 
 def test_a_lab_without_a_prober_has_no_program_of_one() -> None:

@@ -1,0 +1,62 @@
+"""``python3 -m scripted`` serves on port 8000 until SIGINT, and does meanwhile what it is asked on standard input."""
+
+import asyncio
+import contextlib
+import sys
+import threading
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
+
+from tuneproof.lab.protocol import scripted as protocol
+from tuneproof.lab.protocol.serving import Answers
+
+from .player import Player
+
+PORT: Final = 8000
+_BACKLOG: Final = 4096
+
+A = TypeVar("A")
+
+
+class Scripted(protocol.Scripted):
+    """The backend as it is asked, from another thread than that of its event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, player: Player) -> None:
+        self._loop = loop
+        self._player = player
+
+    def play(self, replies: tuple[protocol.Reply, ...]) -> None:
+        """Begin anew; see player.py."""
+        self._run(self._player.play(replies))
+
+    def send(self, text: str, times: int) -> int:
+        """Write to each open stream."""
+        return self._run(self._player.send(text, times))
+
+    def end_streams(self) -> None:
+        """End them."""
+        self._run(self._player.end_streams())
+
+    def seen(self) -> protocol.Seen:
+        """Tell what was seen."""
+        return self._run(self._player.seen())
+
+    def _run(self, what: Coroutine[Any, Any, A]) -> A:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+
+
+def main() -> None:
+    """Serve, and say so; then answer standard input's calls."""
+    loop, player = asyncio.new_event_loop(), Player()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    serving = asyncio.start_server(player.converse, "0.0.0.0", PORT, backlog=_BACKLOG)  # noqa: S104 - the lab's network
+    server = asyncio.run_coroutine_threadsafe(serving, loop).result()
+    sys.stdout.write(f"Serving HTTP on port {PORT} as it is told\n")
+    sys.stdout.flush()
+    with contextlib.suppress(KeyboardInterrupt):
+        Answers(protocol.Scripted, Scripted(loop, player)).serve(sys.stdin, sys.stdout)
+    server.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Connections of HTTP/1.0 and 1.1 that are answered by replies."""
+
+import asyncio
+import fcntl
+import socket
+import struct
+import sys
+import termios
+from typing import Final, NoReturn
+
+from tuneproof.lab.protocol.scripted import Reply, Seen
+
+_HEAD_END: Final = b"\r\n\r\n"
+_READ_BYTES: Final = 65536
+# On, for no time: what is closed is reset (SO_LINGER, socket(7)).
+_RESETS: Final = struct.pack("ii", 1, 0)
+
+
+class Player:
+    """Answers by the replies that it was given last, and counts. Everything happens on one event loop."""
+
+    def __init__(self) -> None:
+        self._replies: tuple[Reply, ...] = ()
+        # Whether a stream is sent in chunks, by its connection.
+        self._streams: dict[asyncio.StreamWriter, bool] = {}
+        self._open: set[asyncio.StreamWriter] = set()
+        self._connections = 0
+        self._left = 0
+        self._requests: list[str] = []
+
+    async def play(self, replies: tuple[Reply, ...]) -> None:
+        """Begin anew."""
+        for writer in self._open:
+            _reset(writer)
+        self._open, self._streams = set(), {}
+        self._connections = self._left = 0
+        self._requests = []
+        self._replies = replies
+
+    async def send(self, text: str, times: int) -> int:
+        """Write to each open stream, and wait until the kernel has it."""
+        data = text.encode()
+        streams = dict(self._streams)
+        for writer, in_chunks in streams.items():
+            for _ in range(times):
+                writer.write(b"%x\r\n%s\r\n" % (len(data), data) if in_chunks else data)
+                await writer.drain()
+        return len(streams)
+
+    async def end_streams(self) -> None:
+        """End each open stream's body."""
+        for writer, in_chunks in self._streams.items():
+            if in_chunks:
+                writer.write(b"0" + 2 * b"\r\n")
+            else:
+                writer.write_eof()
+        self._streams = {}
+
+    async def seen(self) -> Seen:
+        """Tell what was seen."""
+        return Seen(
+            connections=self._connections,
+            open_connections=len(self._open),
+            left_connections=self._left,
+            open_streams=len(self._streams),
+            unacknowledged_bytes=sum(map(_unacknowledged, self._open)),
+            requests=tuple(self._requests),
+        )
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer what is asked on a connection."""
+        # What is written has been taken by the kernel when the buffer here is empty.
+        writer.transport.set_write_buffer_limits(high=0)
+        self._connections += 1
+        self._open.add(writer)
+        try:
+            while await self._answer(reader, writer):
+                pass
+        except (OSError, EOFError):
+            # A connection that this side has reset is no longer among those that are open.
+            self._left += writer in self._open
+        finally:
+            self._open.discard(writer)
+            self._streams.pop(writer, None)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; return whether another may follow."""
+        request_line, *lines = (await reader.readuntil(_HEAD_END)).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip().lower() for name, _, value in (line.partition(":") for line in lines)}
+        await reader.readexactly(int(headers.get("content-length", "0")))
+        self._requests.append(request_line)
+        _method, target, version = request_line.split(" ")
+        reply = next(reply for reply in self._replies if target.startswith(reply.path))
+        is_old = version == "HTTP/1.0"
+        connection = headers.get("connection", "")
+        stays = "keep-alive" in connection if is_old else "close" not in connection
+        if reply.streams:
+            writer.write(_head(reply, "" if is_old else "Transfer-Encoding: chunked", stays=stays and not is_old))
+            self._streams[writer] = not is_old
+            await self._hear_the_end(reader)
+        body = reply.body.encode()
+        writer.write(_head(reply, f"Content-Length: {len(body)}", stays=stays) + body)
+        await writer.drain()
+        return stays
+
+    async def _hear_the_end(self, reader: asyncio.StreamReader) -> NoReturn:
+        """Wait for the other side to leave while a stream goes on, or has ended: nothing is asked after it."""
+        while await reader.read(_READ_BYTES):
+            pass
+        raise EOFError
+
+
+def _unacknowledged(writer: asyncio.StreamWriter) -> int:
+    """Return what is left in a connection's send queue (SIOCOUTQ, tcp(7))."""
+    held = fcntl.ioctl(writer.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(held, sys.byteorder) + writer.transport.get_write_buffer_size()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
+    writer.transport.abort()
+
+
+def _head(reply: Reply, framing: str, *, stays: bool) -> bytes:
+    lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{name}: {value}" for name, value in reply.headers.items())]
+    lines += [framing] if framing else []
+    lines.append(f"Connection: {'keep-alive' if stays else 'close'}")
+    return "\r\n".join(lines).encode("latin-1") + _HEAD_END

@@ -1,0 +1,172 @@
+"""Responses that stay open: how much of each has arrived, over HTTP/1.1, TLS and HTTP/2.
+
+Nothing is read but when that is asked, and then all that the kernel has: so what is counted does not depend on when.
+"""
+
+import socket
+import ssl
+import zlib
+from typing import Final, Protocol
+
+from tuneproof.lab.protocol.exchanges import Arrived, Streams
+
+from . import http1
+from .tls import unchecked
+
+_HEAD_END: Final = b"\r\n\r\n"
+_READ_BYTES: Final = 65536
+_HOST: Final = "lab"
+_GZIP: Final = 31  # wbits of zlib for a gzip header
+
+
+class Chunks:
+    """Takes chunks apart (RFC 9112, section 7.1), whatever pieces they come in."""
+
+    def __init__(self) -> None:
+        self._unread = b""
+        self._left = 0
+        self.complete = False
+
+    def add(self, data: bytes) -> bytes:
+        """Take in the next bytes; return what they add to the body."""
+        self._unread += data
+        body = b""
+        while self._unread and not self.complete:
+            if self._left:
+                body += self._unread[: self._left]
+                taken = min(self._left, len(self._unread))
+                self._unread, self._left = self._unread[taken:], self._left - taken
+                continue
+            size, found, rest = self._unread.lstrip(b"\r\n").partition(b"\r\n")
+            if not found:
+                break
+            self._unread, self._left = rest, int(size.split(b";")[0], 16)
+            self.complete = self._left == 0
+        return body
+
+
+class Message(Protocol):
+    """What comes on a connection, as far as it has come."""
+
+    status: int
+    body_bytes: int
+    end: str
+
+    def add(self, data: bytes) -> bytes:
+        """Take in the next bytes; return what must be sent for them."""
+
+
+class Http1:
+    """One response of HTTP/1.1."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.body_bytes = 0
+        self.end = ""
+        self._unread = b""
+        self._chunks: Chunks | None = None
+        self._unzip: Unzip | None = None
+
+    def add(self, data: bytes) -> bytes:
+        """Take in the next bytes; nothing has to be sent for them."""
+        if not self.status:
+            self._unread += data
+            raw, found, data = self._unread.partition(_HEAD_END)
+            if not found:
+                return b""
+            head = http1.parse_head(raw)
+            self.status = head.status
+            self._chunks = Chunks() if head.headers.get("transfer-encoding") == "chunked" else None
+            self._unzip = Unzip() if head.headers.get("content-encoding") == "gzip" else None
+        body = self._chunks.add(data) if self._chunks else data
+        self.body_bytes += self._unzip.size(body) if self._unzip else len(body)
+        if self._chunks and self._chunks.complete:
+            self.end = "whole"
+        return b""
+
+
+class Unzip:
+    """Tells how much compressed data would be."""
+
+    def __init__(self) -> None:
+        self._decompress = zlib.decompressobj(_GZIP)
+
+    def size(self, data: bytes) -> int:
+        """Take in the next bytes; return how many come out of them."""
+        return len(self._decompress.decompress(data))
+
+
+class Stream:
+    """One response and its connection."""
+
+    def __init__(self, server: tuple[str, int], asked: Streams) -> None:
+        plain = socket.socket()
+        plain.settimeout(asked.timeout_s)
+        if asked.receive_buffer_bytes:
+            # Before the connection stands: the window's scale is told in the SYN.
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked.receive_buffer_bytes)
+        self._connection = plain
+        try:
+            plain.connect(server)
+            if asked.tls:
+                context = unchecked()
+                context.set_alpn_protocols(["h2"] if asked.http2 else ["http/1.1"])
+                self._connection = context.wrap_socket(plain, server_hostname=_HOST)
+            self._message, request = _begin(asked)
+            self._connection.sendall(request)
+        except BaseException:
+            self._connection.close()
+            raise
+        self._connection.setblocking(False)
+
+    def read(self) -> Arrived:
+        """Read all that is there."""
+        message = self._message
+        while not message.end:
+            try:
+                data = self._connection.recv(_READ_BYTES)
+            except (BlockingIOError, ssl.SSLWantReadError):
+                break
+            except ConnectionError:
+                message.end = "reset"
+            else:
+                if answer := message.add(data) if data else b"":
+                    self._connection.sendall(answer)
+                message.end = message.end or ("" if data else "closed")
+        return Arrived(status=message.status, body_bytes=message.body_bytes, end=message.end)
+
+    def leave(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _begin(asked: Streams) -> tuple[Message, bytes]:
+    """Return what takes the response in, and the request."""
+    if asked.http2:
+        from .http2 import Http2  # noqa: PLC0415 - only the image has its library
+
+        return Http2.ask(asked.path, asked.headers, scheme="https" if asked.tls else "http")
+    lines = [f"GET {asked.path} HTTP/1.1", f"Host: {_HOST}", *(f"{name}: {it}" for name, it in asked.headers.items())]
+    return Http1(), "\r\n".join(lines).encode("latin-1") + _HEAD_END
+
+
+class OpenStreams:
+    """All that are open."""
+
+    def __init__(self) -> None:
+        self._streams: list[Stream] = []
+
+    def open(self, server: tuple[str, int], asked: Streams) -> None:
+        """Open further ones."""
+        for _ in range(asked.count):
+            self._streams.append(Stream(server, asked))
+
+    def arrived(self) -> tuple[Arrived, ...]:
+        """Read what is there of each."""
+        return tuple(stream.read() for stream in self._streams)
+
+    def leave(self) -> None:
+        """Close the connections of all."""
+        streams, self._streams = self._streams, []
+        for stream in streams:
+            stream.leave()

@@ -1,0 +1,141 @@
+"""The backend that answers as it is told: replies, streams, and what it has seen."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from images.backend.scripted.__main__ import Scripted
+from images.backend.scripted.player import Player
+from images.client.loadgen.streams import OpenStreams
+from tuneproof.lab.load.waiting import wait_until
+from tuneproof.lab.protocol.exchanges import Arrived, Streams
+from tuneproof.lab.protocol.scripted import Reply
+
+EVENTS = Reply(path="/events", headers={"Content-Type": "text/event-stream"}, streams=True)
+EVENT = "data: hello\n\n"
+
+
+@contextmanager
+def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
+    """Serve on an event loop of its own; give what is asked of the backend, and where it listens."""
+    loop, player = asyncio.new_event_loop(), Player()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    serving = asyncio.start_server(player.converse, "127.0.0.1", 0)
+    server = asyncio.run_coroutine_threadsafe(serving, loop).result()
+    backend = Scripted(loop, player)
+    backend.play(replies)
+    try:
+        yield backend, server.sockets[0].getsockname()
+    finally:
+        backend.play(())
+        loop.call_soon_threadsafe(server.close)
+        wait_until(lambda: backend.seen().open_connections == 0, "kept connections")
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def heard(address: tuple[str, int], request: str) -> bytes:
+    """Return all that is answered to the connection's end."""
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(request.encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def until(streams: OpenStreams, done: Callable[[Arrived], bool]) -> Arrived:
+    """Read one stream until something is so, and return what has arrived."""
+    wait_until(lambda: done(streams.arrived()[0]), "nothing arrived")
+    return streams.arrived()[0]
+
+
+def test_the_first_reply_whose_path_fits_is_given() -> None:
+    """And whoever asks for the connection's end gets it."""
+    with playing(Reply(path="/a", status=503, body="no"), Reply(body="yes")) as (backend, address):
+        refused = heard(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
+        answered = heard(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
+        seen = backend.seen()
+    assert refused.startswith(b"HTTP/1.1 503 ")
+    assert refused.endswith(b"\r\n\r\nno")
+    assert answered.count(b"HTTP/1.1 200 ") == 2
+    assert answered.count(b"Connection: keep-alive") == 1
+    assert seen.requests == ("GET /a/b HTTP/1.1", "POST / HTTP/1.1", "GET / HTTP/1.0")
+    assert (seen.connections, seen.open_connections, seen.left_connections) == (2, 0, 0)
+
+
+def test_a_stream_goes_on_as_it_is_told_and_ends() -> None:
+    """In chunks, which the client takes apart."""
+    with playing(EVENTS) as (backend, address):
+        streams = OpenStreams()
+        streams.open(address, Streams(path="/events"))
+        assert until(streams, lambda it: it.status == 200) == Arrived(status=200, body_bytes=0, end="")
+        assert backend.send(EVENT, 3) == 1
+        assert until(streams, lambda it: it.body_bytes == 3 * len(EVENT)).end == ""
+        backend.end_streams()
+        assert until(streams, lambda it: it.end != "").end == "whole"
+        streams.leave()
+        wait_until(lambda: backend.seen().left_connections == 1, "did not hear of it")
+        assert backend.seen().unacknowledged_bytes == 0
+        assert backend.seen().open_streams == 0
+
+
+def test_a_stream_of_http_1_0_has_no_chunks_and_ends_with_its_connection() -> None:
+    """Whatever the request says of keeping it."""
+    with playing(EVENTS) as (backend, address):
+        with socket.create_connection(address, timeout=10) as connection:
+            connection.sendall(b"GET /events HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            wait_until(lambda: backend.seen().open_streams == 1, "no stream")
+            backend.send(EVENT, 1)
+            backend.end_streams()
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert b"Connection: close" in head
+        assert b"chunked" not in head
+        assert body == EVENT.encode()
+
+
+def test_a_connection_that_the_backend_resets_was_not_left() -> None:
+    """The client sees the reset; what was counted begins anew."""
+    with playing(EVENTS) as (backend, address):
+        streams = OpenStreams()
+        streams.open(address, Streams(path="/events"))
+        until(streams, lambda it: it.status == 200)
+        backend.play((EVENTS,))
+        assert until(streams, lambda it: it.end != "").end == "reset"
+        streams.leave()
+        assert (backend.seen().connections, backend.seen().left_connections) == (0, 0)
+
+
+def test_what_ends_early_was_closed() -> None:
+    """Not whole, and no reset."""
+    with playing(Reply(path="/", body="hello")) as (_, address):
+        streams = OpenStreams()
+        streams.open(address, Streams(headers={"Connection": "close"}))
+        arrived = until(streams, lambda it: it.end != "")
+        streams.leave()
+    assert arrived == Arrived(status=200, body_bytes=5, end="closed")
+
+
+def test_a_stream_that_nobody_serves_is_an_error() -> None:
+    """And leaves no socket behind."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionRefusedError):
+            OpenStreams().open(nobody.getsockname(), Streams())
+
+
+def test_what_the_other_side_has_not_got_is_told() -> None:
+    """Its kernel takes no more than the receive buffer holds, until it is read."""
+    with playing(EVENTS) as (backend, address):
+        streams = OpenStreams()
+        streams.open(address, Streams(path="/events", receive_buffer_bytes=4096))
+        until(streams, lambda it: it.status == 200)
+        backend.send("x" * 100_000, 1)
+        assert backend.seen().unacknowledged_bytes > 0
+        until(streams, lambda it: it.body_bytes == 100_000)
+        wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "was not acknowledged")
+        streams.leave()

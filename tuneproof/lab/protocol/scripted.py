@@ -1,0 +1,49 @@
+"""A backend that answers as a trial tells it, and tells what it has seen. images/backend/scripted does it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """How requests for a path are answered.
+
+    Connections stay as RFC 9112, section 9.3 says.
+    """
+
+    path: str = "/"  # the target of such requests begins so; the first reply that fits is given
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    body: str = ""
+    streams: bool = False
+    """Whether the body goes on by :meth:`Scripted.send`: in chunks to HTTP/1.1, up to the connection's end to 1.0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a backend has seen since it was told how to answer."""
+
+    connections: int  # accepted
+    open_connections: int  # now
+    left_connections: int  # ended by the other side, in order or by a reset
+    open_streams: int  # now
+    unacknowledged_bytes: int  # what the other side's kernel has not got yet of what was written
+    requests: tuple[str, ...]  # their first lines, such as "GET /events HTTP/1.1", in the order in which they came
+
+
+class Scripted(Protocol):
+    """``python3 -m scripted``."""
+
+    def play(self, replies: tuple[Reply, ...]) -> None:
+        """Reset all connections, forget what was seen, and answer so from now on."""
+
+    def send(self, text: str, times: int) -> int:
+        """Write a text so many times to each open stream; return how many streams there are once the kernel has it."""
+
+    def end_streams(self) -> None:
+        """End the body of each open stream in order."""
+
+    def seen(self) -> Seen:
+        """Tell what was seen."""
