@@ -3,7 +3,9 @@
 # an earlier one left in memory, in a cache or in a log. One line on standard input asks, one line of JSON answers:
 #   version               what nginx -v says
 #   test NAME             what nginx -t says of /etc/subject/NAME.conf
-#   start NAME [LIBRARY]  start it, with LIBRARY preloaded; answered once its sockets listen
+#   start NAME [LIBRARY]  start it, with LIBRARY preloaded; answered once its sockets listen. Lines that end in
+#                         "# where known" are left out if nginx refuses the configuration with them.
+#   edit EXPRESSION       change the configuration that it was started with by sed(1), for a reload
 #   stop                  fast shutdown (https://nginx.org/en/docs/control.html); answered once its master is gone
 #   write NAME BYTES      a file of so many bytes in the folder of files that change, written in place
 # Each question has a number in front. The answer is {"number": the same, "answer": {"status": exit status, "said": what it
@@ -15,13 +17,22 @@ answer() {
     printf '{"number": %d, "answer": {"status": %d, "said": "%s"}}\n' "$1" "$2" "$(base64 -w0 <"$said")"
 }
 end() {
-    # A test leaves the file empty.
-    [ -s "$state/nginx.pid" ] || return 0
-    master=$(cat "$state/nginx.pid")
-    kill -TERM "$master"
-    # The master takes its file away last; one that was killed never does.
-    while [ -e "$state/nginx.pid" ] && kill -0 "$master"; do sleep 0.01; done
-    rm -f "$state/nginx.pid"
+    # A master that has upgraded its binary ends first: it would take the other's place again.
+    for file in "$state/nginx.pid.oldbin" "$state/nginx.pid"; do
+        # A test leaves the file empty.
+        [ -s "$file" ] || continue
+        master=$(cat "$file")
+        kill -TERM "$master"
+        # The master takes its file away last; one that was killed never does.
+        while [ -e "$file" ] && kill -0 "$master"; do sleep 0.01; done
+        rm -f "$file"
+    done
+}
+place() {
+    cp "/etc/subject/$1.conf" "$state/nginx.conf" || return
+    if grep -q '# where known$' "$state/nginx.conf" && ! nginx -t -q -c "$state/nginx.conf" >"$said" 2>&1; then
+        sed -i '/# where known$/d' "$state/nginx.conf"
+    fi
 }
 fresh() {
     # One is left by a trial that failed.
@@ -35,7 +46,12 @@ while read -r line; do
     case "$word" in
     version) nginx -v >"$said" 2>&1 ;;
     test) fresh && nginx -t -q -c "/etc/subject/$name.conf" >"$said" 2>&1 ;;
-    start) fresh && LD_PRELOAD=$argument nginx -c "/etc/subject/$name.conf" >"$said" 2>&1 ;;
+    # A binary is upgraded by the path that it was started by.
+    start)
+        fresh && place "$name" 2>"$said" &&
+            LD_PRELOAD=$argument "$(command -v nginx)" -c "$state/nginx.conf" >"$said" 2>&1
+        ;;
+    edit) sed -i "$name" "$state/nginx.conf" >"$said" 2>&1 ;;
     stop) end >"$said" 2>&1 ;;
     write) head -c "$argument" /dev/zero >"$state/changing/$name" 2>"$said" ;;
     *) echo "no such word: $word" >"$said"; false ;;

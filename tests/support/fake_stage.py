@@ -199,6 +199,7 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
         "run_s": 0.0,
         "wait_s": 0.0,
         "write_bytes": 0,
+        "is_leaving": False,
         "is_asleep": True,
         "at_s": 0.0,
     }

@@ -15,7 +15,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 # An ordinary host, as far as a scenario asks: what Linux has where nobody set anything.
 _ORDINARY: Final = Snapshot(
-    sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456"}),
+    sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_migrate_req": "0"}),
     listener_backlogs=MappingProxyType({}),
     cpu_model="",
     cpus=Cpus(allowed="0-1"),

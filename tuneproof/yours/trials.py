@@ -99,7 +99,7 @@ def bulk(way: Way) -> Script:
 
     def script(rig: Rig) -> Figures:
         flow = _flow(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
-        turns = rig.during(flow, read=lambda: rig.turns(_TURNS_S), port=way.port)
+        turns = rig.during(flow, lambda: rig.turns(_TURNS_S), port=way.port)[0]
         found = [worker.turn_bytes_p50 for worker in turns.workers if worker.turn_bytes_p50]
         rig.must(bool(found), "no worker has read anything while its loop iterations were recorded")
         return {"turn_bytes": max(found), "turns": sum(worker.turns for worker in turns.workers)}

@@ -33,6 +33,7 @@ class _Answer:
     numbered: str = ""
     body_bytes: int = 0
     complete: bool = False
+    says_close: bool = False
     first_byte_s: float = 0.0
     total_s: float = 0.0
 
@@ -82,7 +83,7 @@ class Standing:
         asyncio.run_coroutine_threadsafe(self._crowd.others_ended.wait(), self._loop).result()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
-        """Reset the connections that stay; return what became of each flow's connections."""
+        """Reset the connections that stay, or let them go on; return what became of each flow's connections."""
         self._loop.call_soon_threadsafe(self._ended.set)
         try:
             return self._running.result()
@@ -148,6 +149,8 @@ class _Crowd:
                     self._one_stands()
             if flow.stays:
                 await talk.stay(self._ended)
+                if flow.goes_on:
+                    await asyncio.wait_for(talk.go_on(), flow.timeout_s)
         except TimeoutError:
             talk.report.error = "TIMEOUT"
         except (OSError, EOFError, ValueError) as error:
@@ -188,6 +191,7 @@ class _Talk:
         self._number = number
         self._writer: asyncio.StreamWriter | None = None
         self._rest: Coroutine[Any, Any, None] | None = None
+        self._body_length = 0
         self.report = _Connection()
 
     async def run(self) -> None:
@@ -204,6 +208,7 @@ class _Talk:
                 self._writer.write(request(flow, server.host, connection=self._number, number=count))
                 if flow.stays and flow.read_bytes_per_s:
                     head = await _receive_head(reader, answer)
+                    self._body_length = head.content_length
                     self._rest = _receive_bytes(reader, answer, head.content_length, flow.read_bytes_per_s)
                 else:
                     await _receive(reader, answer, flow)
@@ -222,6 +227,18 @@ class _Talk:
         meanwhile.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await meanwhile
+
+    async def go_on(self) -> None:
+        """Hear the rest of the answer, or send the rest of the request, or another one, and hear its answer."""
+        flow, writer = self._flow, self._writer
+        if self._rest is not None:
+            await _receive_bytes(self._reader, self.report.answers[-1], self._body_length, 0)
+        elif writer is not None:
+            answer = _Answer()
+            self.report.answers.append(answer)
+            number = 0 if flow.head_bytes else flow.requests
+            writer.write(request(flow, self._server.host, connection=self._number, number=number)[flow.head_bytes :])
+            await _receive(self._reader, answer, flow)
 
     def close(self) -> None:
         """Reset the connection, wherever it is."""
@@ -286,6 +303,7 @@ async def _receive_head(reader: asyncio.StreamReader, answer: _Answer) -> http1.
     answer.first_byte_s = time.monotonic() - began_s
     head = http1.parse_head(raw[: -len(_HEAD_END)])
     answer.status, answer.worker = head.status, int(head.headers.get("x-worker", "0"))
+    answer.says_close = head.headers.get("connection", "").lower() == "close"
     answer.numbered = head.headers.get("x-tuneproof-answer", "")
     return head
 

@@ -4,6 +4,7 @@ It does what tuneproof/lab/protocol/observer.py says. It runs as nginx's own use
 not read /proc/PID/io (proc_pid_io(5)). Times are CLOCK_MONOTONIC seconds (clock_gettime(2)).
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -152,6 +153,13 @@ class Observer(protocol.Observer):
         # A binary upgrade has two masters: the eldest is meant.
         for pid in pids[:1] if to == "master" else pids:
             os.kill(pid, signal.Signals[f"SIG{name}"])
+
+    def masters_wait(self) -> bool:
+        """Tell whether each master has handled its signals; one that ends meanwhile does no more."""
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            pids = processes.pids(processes.MASTER, proc=self._proc)
+            return all(processes.waits_for_signals(_text(self._proc / str(pid) / "status")) for pid in pids)
+        return False
 
     def _net(self, *names: str) -> str:
         return "".join(_text(self._proc / "net" / name) for name in names)

@@ -31,11 +31,22 @@ def rss_bytes(title: str, *, proc: Path = PROC) -> list[int]:
     return [count * resource.getpagesize() for count in pages if count]
 
 
+def waits_for_signals(status: str) -> bool:
+    """Tell whether a master has nothing left to do: it blocks its signals except while it waits for one.
+
+    status: its /proc/PID/status (proc_pid_status(5)); ngx_master_process_cycle() in src/os/unix/ngx_process_cycle.c.
+    """
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    return not any(int(fields[mask], 16) for mask in ("SigBlk", "SigPnd", "ShdPnd"))
+
+
 def _texts(pid: int, folder: Path) -> ProcessTexts | None:
+    # The title first: a worker that sleeps after it has said that it leaves has done what it does for that.
+    title = _command_line(folder)
     status, schedstat, io = (_read(folder, name) for name in ("status", "schedstat", "io"))
     if status is None or schedstat is None or io is None:
         return None
-    return ProcessTexts(pid=pid, status=status, schedstat=schedstat, io=io)
+    return ProcessTexts(pid=pid, title=title, status=status, schedstat=schedstat, io=io)
 
 
 def _command_line(folder: Path) -> str:

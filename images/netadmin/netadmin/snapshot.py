@@ -11,6 +11,7 @@ _SYSCTLS = (
     "net.ipv4.ip_local_port_range",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_migrate_req",
     "net.ipv4.tcp_fastopen",
     "net.ipv4.tcp_fin_timeout",
     "net.ipv4.tcp_rmem",

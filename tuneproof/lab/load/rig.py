@@ -7,7 +7,7 @@ limit that strikes first, or a precondition that fails, raises :class:`VoidTrial
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -102,16 +102,15 @@ class Rig:
             became.extend(self._in_time(flows, self._ask(call(Loadgen.end_flows))))
             self.measured_s += time.monotonic() - began_s
 
-    def during(self, *flows: Flow, read: Callable[[], Read], port: int = 0) -> Read:
-        """Run flows at once, and return what is read while they run.
+    def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
+        """Run a flow; return what is read while it runs, and what became of its connections.
 
-        ``read`` must not ask the client, whose answer comes with the flows' end.
+        ``read`` must not ask the client, whose answer comes with the flow's end.
         """
         with ThreadPoolExecutor(max_workers=1) as pool:
-            running = pool.submit(self.flows, *flows, port=port)
+            running = pool.submit(self.flow, flow, port=port)
             found = read()
-            running.result()
-        return found
+            return found, running.result()
 
     def _sources(self, flows: Sequence[Flow]) -> tuple[str, ...]:
         # Each job's connections come from other addresses than the job's before: limits of nginx's are for each client.
@@ -287,6 +286,36 @@ class Rig:
     def fresh_workers(self) -> None:
         """Replace all workers by new ones."""
         start_fresh_workers(self._stage)
+
+    def signal(self, name: str) -> None:
+        """Send nginx's master a signal (of two, the elder one), and wait until it has done what it does for it."""
+        self._stage.observer.signal_master(name)
+        self.wait_until(self._stage.observer.masters_wait, f"did not handle {name}")
+
+    def until_they_leave(self, pids: Collection[int]) -> None:
+        """Wait until these workers have left, or will as soon as their connections let them."""
+
+        def leave() -> bool:
+            # What it closes at once, it closes in the iteration of its event loop in which it says so.
+            return all(worker.is_leaving and worker.is_asleep for worker in self.workers() if worker.pid in pids)
+
+        self.wait_until(leave, "did not let its old workers go")
+
+    def until_they_are_gone(self, pids: Collection[int]) -> None:
+        """Wait until none of these workers is left."""
+        self.wait_until(lambda: not {worker.pid for worker in self.workers()} & set(pids), "keeps its old workers")
+
+    def stop_workers(self) -> None:
+        """Let the workers stand still, as if they were busy with something else."""
+        self._stage.observer.stop_workers()
+
+    def continue_workers(self) -> None:
+        """Let stopped workers go on."""
+        self._stage.observer.continue_workers()
+
+    def edit(self, expression: str) -> None:
+        """Change nginx's configuration by sed(1), for the next reload; the expression has no space in it."""
+        self._stage.supervisor.edit(expression)
 
     def turns(self, seconds: float) -> Turns:
         """Return what the workers do in the turns of their event loops in the time that follows."""

@@ -22,6 +22,10 @@ class Flow:
     """Whether each connection, once it has been answered, stays until all flows have come to their end, even if the
     server has closed it; then it is reset. With ``head_bytes`` it stays once it has sent them; with
     ``read_bytes_per_s``, once its answer has begun. Other flows begin when all that stay do so, or have failed."""
+    goes_on: bool = False
+    """Whether a connection that stays goes on with what it was in the middle of when all flows have come to their end,
+    instead of being reset: it sends the rest of its request and hears the answer, or hears the rest of its answer, or
+    asks once more, whether or not the server has closed it: the request may cross the close on its way."""
     awaits_end: bool = False  # whether a connection waits after its last answer until the server ends it
     read_bytes_per_s: int = 0  # 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own
@@ -41,6 +45,7 @@ class Answer:
     where none has answered."""
     body_bytes: int
     complete: bool
+    says_close: bool  # whether it says that the server will close the connection (Connection: close)
     first_byte_s: float  # from the request until its head was there
     total_s: float
 

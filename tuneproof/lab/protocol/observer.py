@@ -41,6 +41,7 @@ class ProcessTexts:
     """One process as the kernel shows it: files of /proc/PID (proc(5))."""
 
     pid: int  # in nginx's PID namespace
+    title: str  # what nginx calls it
     status: str
     schedstat: str  # of its main thread
     io: str
@@ -153,5 +154,8 @@ class Observer(Protocol):
     def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx; its own user may, without any capability (kill(2)).
 
-        ``name``: STOP, CONT or HUP (https://nginx.org/en/docs/control.html); ``to``: "workers" or "master".
+        ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers" or "master".
         """
+
+    def masters_wait(self) -> bool:
+        """Tell whether every master has handled all signals that it was sent."""

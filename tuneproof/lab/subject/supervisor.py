@@ -63,6 +63,15 @@ class Supervisor:
         if said.status:
             raise LabError(f"nginx does not start with {configuration}", where=f"subject {self._name}", tail=said.text)
 
+    def edit(self, expression: str) -> None:
+        """Change the configuration that nginx was started with, which a reload reads, by sed(1).
+
+        Raises LabError: sed refuses, in its words.
+        """
+        said = self._ask("edit", expression)
+        if said.status:
+            raise LabError(f"cannot edit by {expression}", where=f"subject {self._name}", tail=said.text)
+
     def stop(self) -> None:
         """End nginx at once, and wait until it has."""
         self._ask("stop")

@@ -183,6 +183,37 @@ def test_others_come_when_all_that_stay_have_been_answered() -> None:
     assert (late.error, [one.error for one in readers]) == ("TIMEOUT", [""] * 3)
 
 
+def test_a_connection_that_goes_on_asks_once_more_and_hears_what_closes() -> None:
+    """Where the server has closed it meanwhile, there is no answer."""
+    closing = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker")
+    with standing(answering(OK, closing), Flow(stays=True, goes_on=True)) as end:
+        ((connection,),) = end()
+    assert [(answer.status, answer.says_close) for answer in connection.answers] == [(200, False), (200, True)]
+    (closed,) = run(answering(OK), stays=True, goes_on=True)
+    assert [answer.status for answer in closed.answers] == [200, 0]
+    assert closed.closed_by_server
+
+
+def test_the_rest_of_a_request_follows_when_its_connection_goes_on() -> None:
+    """And its answer is heard."""
+    with standing(answering(OK, then_close=False), Flow(head_bytes=9, stays=True, goes_on=True)) as end:
+        ((connection,),) = end()
+    assert [answer.status for answer in connection.answers] == [200]
+
+
+def test_the_rest_of_an_answer_is_heard_when_its_connection_goes_on() -> None:
+    """At once, however slowly it was read before; where the server has cut it, it is not whole."""
+    body = bytes(200_000)
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body
+    slow = Flow(read_bytes_per_s=1000, stays=True, goes_on=True)
+    with standing(answering(whole), slow) as end:
+        ((connection,),) = end()
+    assert [(answer.complete, answer.body_bytes) for answer in connection.answers] == [(True, 200_000)]
+    with standing(answering(whole[:-1]), slow) as end:
+        ((cut,),) = end()
+    assert [(answer.complete, answer.body_bytes) for answer in cut.answers] == [(False, 199_999)]
+
+
 def test_a_connection_that_fails_keeps_nobody_waiting() -> None:
     """Nor does one that is never answered, after its time; it is told apart from those that were ended here."""
     (connection,) = run(answering(b""), stays=True)

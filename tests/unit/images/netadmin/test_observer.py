@@ -35,7 +35,9 @@ def test_workers_are_answered(proc: Proc) -> None:
     before_s = time.monotonic()
     answer = asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.workers))
     assert before_s <= answer.at_s <= time.monotonic()
-    assert answer.workers == tuple(ProcessTexts(pid=pid, status=STATUS, schedstat=SCHEDSTAT, io=IO) for pid in (9, 12))
+    assert answer.workers == tuple(
+        ProcessTexts(pid=pid, title=WORKER, status=STATUS, schedstat=SCHEDSTAT, io=IO) for pid in (9, 12)
+    )
 
 
 def test_a_process_table_without_nginx_is_an_error(proc: Proc) -> None:
@@ -158,3 +160,14 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(line: str, erro
     assert "answer" not in failed
     assert failed["error"].startswith(error)
     assert [worker["pid"] for worker in answered["answer"]["workers"]] == [9, 12]
+
+
+def test_masters_wait_when_each_of_them_does(proc: Proc) -> None:
+    """Before a binary upgrade there is one, and where all have ended, none has anything left to do."""
+    observer = Observer(FakeDiag().open, proc=proc.folder)
+    assert asked(observer, call(Program.masters_wait))
+    masks = "SigPnd:\t0\nShdPnd:\t0\nSigBlk:\t{}\n"
+    proc.add(1, MASTER_LINE, status=masks.format(0))
+    assert asked(observer, call(Program.masters_wait))
+    proc.add(3, MASTER_LINE, status=masks.format(1))
+    assert not asked(observer, call(Program.masters_wait))

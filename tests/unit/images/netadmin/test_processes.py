@@ -81,3 +81,11 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
     assert size_bytes > found.rss_anon_bytes
     assert 0 <= found.run_s < 1
     assert found.write_bytes == 0
+
+
+@pytest.mark.parametrize(("mask", "waits"), [("SigBlk", False), ("SigPnd", False), ("ShdPnd", False), ("SigIgn", True)])
+def test_a_master_waits_while_it_blocks_no_signal_and_none_is_on_its_way(mask: str, *, waits: bool) -> None:
+    """What it ignores or catches says nothing."""
+    masks = dict.fromkeys(("SigPnd", "ShdPnd", "SigBlk", "SigIgn"), "0000000000000000") | {mask: "0000000000000001"}
+    text = "Name:\tnginx\n" + "".join(f"{name}:\t{value}\n" for name, value in masks.items())
+    assert processes.waits_for_signals(text) is waits

@@ -31,8 +31,26 @@ A = TypeVar("A")
 
 CONNECTION = Connection(
     answers=(
-        Answer(status=200, worker=7, numbered="1.1", body_bytes=5, complete=True, first_byte_s=0.1, total_s=0.2),
-        Answer(status=0, worker=0, numbered="", body_bytes=0, complete=False, first_byte_s=0.0, total_s=0.1),
+        Answer(
+            status=200,
+            worker=7,
+            numbered="1.1",
+            body_bytes=5,
+            complete=True,
+            says_close=False,
+            first_byte_s=0.1,
+            total_s=0.2,
+        ),
+        Answer(
+            status=0,
+            worker=0,
+            numbered="",
+            body_bytes=0,
+            complete=False,
+            says_close=False,
+            first_byte_s=0.0,
+            total_s=0.1,
+        ),
     ),
     error="",
     closed_by_server=True,
@@ -93,10 +111,13 @@ class Around:
             start=lambda name, library: self.did.append(("start", name, library)),
             stop=lambda: self.did.append("stop"),
             test=lambda name: Said(status={"arm": 0}[name], said=""),
+            edit=lambda expression: self.did.append(("edit", expression)),
         )
         observer = types.SimpleNamespace(
             workers=self._workers,
             sockets=self._sockets,
+            signal_master=lambda name: self.did.append(("signal", name)),
+            masters_wait=iter([False, True]).__next__,
             stop_workers=lambda: self.did.append("stop workers"),
             continue_workers=lambda: self.did.append("continue workers"),
             calls=iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]).__next__,
@@ -251,7 +272,9 @@ def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
 
 def test_what_must_be_answered_is_a_precondition() -> None:
     """A trial with other answers counts something else."""
-    whole = Answer(status=200, worker=7, numbered="", body_bytes=5, complete=True, first_byte_s=0.1, total_s=0.2)
+    whole = Answer(
+        status=200, worker=7, numbered="", body_bytes=5, complete=True, says_close=False, first_byte_s=0.1, total_s=0.2
+    )
     half, failed = replace(whole, complete=False), replace(whole, status=503)
     assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
     for answers in ((whole,), (whole, half), (whole, failed)):
@@ -389,10 +412,10 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
     assert "continue workers" in around.did
 
 
-def test_what_is_read_during_flows_comes_back() -> None:
-    """And the flows are waited for."""
+def test_what_is_read_during_a_flow_comes_back() -> None:
+    """With what became of the flow."""
     around = Around()
-    assert rig(around).during(Flow(), read=lambda: 5) == 5
+    assert rig(around).during(Flow(), lambda: 5) == (5, (CONNECTION,))
     assert around.did == [("flows", 8000)]
 
 
@@ -403,3 +426,27 @@ def test_logs_and_settings_are_read() -> None:
     assert rig(around).error_log() == "failed"
     assert rig(around).kernel_has("some")
     assert not rig(around).kernel_has("none")
+
+
+def test_a_signal_is_handled_before_anything_else_is_done() -> None:
+    """The master is asked until it waits again."""
+    around = Around()
+    trial = rig(around)
+    trial.edit("s/4/2/")
+    trial.signal("HUP")
+    assert around.did == [("edit", "s/4/2/"), ("signal", "HUP")]
+
+
+def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:
+    """One that says so and still works is not done with it; new ones do not matter."""
+    working, leaving, new = (
+        (types.SimpleNamespace(pid=pid, is_leaving=is_leaving, is_asleep=is_asleep),)
+        for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
+    )
+    around = Around()
+    around.workers = [working, leaving, new]
+    rig(around).until_they_leave({7})
+    assert around.workers == [new]
+    around.workers = [working, leaving, new]
+    rig(around).until_they_are_gone({7})
+    assert around.workers == [new]

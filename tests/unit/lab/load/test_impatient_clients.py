@@ -13,6 +13,7 @@ def connection(*, complete: bool) -> Connection:
         worker=7,
         numbered="",
         body_bytes=612,
+        says_close=False,
         complete=complete,
         first_byte_s=0.04,
         total_s=0.04,

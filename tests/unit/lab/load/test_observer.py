@@ -47,6 +47,7 @@ FIGURES: dict[str, Any] = {
     "run_s": 1.5,
     "wait_s": 0.25,
     "write_bytes": 8192,
+    "is_leaving": False,
     "is_asleep": True,
 }
 SOFTNET = "{:08x} {:08x} {:08x}" + " 00000000" * 9 + " {:08x} 00000000 00000000\n"
@@ -57,9 +58,16 @@ COUNTERS = CounterTexts(
 )
 
 
-def texts(pid: int, *, status: str = STATUS, schedstat: str = SCHEDSTAT, io: str = IO) -> ProcessTexts:
+def texts(
+    pid: int,
+    *,
+    title: str = "nginx: worker process",
+    status: str = STATUS,
+    schedstat: str = SCHEDSTAT,
+    io: str = IO,
+) -> ProcessTexts:
     """Return what the kernel shows of a process."""
-    return ProcessTexts(pid=pid, status=status.format(pid=pid), schedstat=schedstat, io=io)
+    return ProcessTexts(pid=pid, title=title, status=status.format(pid=pid), schedstat=schedstat, io=io)
 
 
 SAMPLES = (
@@ -123,6 +131,9 @@ class Canned:
     def signal(self, name: str, to: str) -> None:  # noqa: D102
         self.signals.append((name, to))
 
+    def masters_wait(self) -> bool:  # noqa: D102
+        return bool(self.signals)
+
 
 @pytest.fixture
 def program() -> Canned:
@@ -158,6 +169,20 @@ def test_signals_go_to_workers_or_to_the_master(observer: Observer, program: Can
     observer.continue_workers()
     observer.reload()
     assert program.signals == [("STOP", "workers"), ("CONT", "workers"), ("HUP", "master")]
+
+
+def test_whether_a_master_is_done_with_its_signals_is_asked(observer: Observer) -> None:
+    """Any of its own signals can be sent."""
+    assert not observer.masters_wait()
+    observer.signal_master("USR2")
+    assert observer.masters_wait()
+
+
+def test_a_worker_that_shuts_down_is_about_to_leave(observer: Observer, program: Canned) -> None:
+    """It says so in its title."""
+    leaving = texts(9, title="nginx: worker process is shutting down")
+    program.read_workers = WorkerTexts(workers=(leaving, texts(12)), at_s=12.5)
+    assert [worker.is_leaving for worker in observer.workers()] == [True, False]
 
 
 def test_counters_are_read_with_those_of_each_cpu(observer: Observer) -> None:

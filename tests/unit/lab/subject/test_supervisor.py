@@ -23,8 +23,11 @@ SCRIPT = CHECKOUT / "images/subject/supervise.sh"
 # Writes its id where nginx does, takes it away when it is ended, and fails for one configuration.
 NGINX = """\
 #!/bin/sh
+for file; do :; done
 case "$*" in
-*broken*) echo 'nginx: [emerg] unknown directive "x"'; exit 1 ;;
+*-c*) grep -q broken "$file" && { echo 'nginx: [emerg] unknown directive "x"'; exit 1; } ;;
+esac
+case "$*" in
 *-v*) echo "nginx version: nginx/1.22.1" >&2 ;;
 *-t*) echo "nginx: [warn] something" >&2 ;;
 *)
@@ -48,7 +51,13 @@ class Program:
         binary.write_text(NGINX, encoding="utf-8")
         binary.chmod(0o755)
         text = SCRIPT.read_text(encoding="utf-8")
+        configurations = folder / "etc"
+        configurations.mkdir()
+        for name in ("fine", "broken"):
+            (configurations / f"{name}.conf").write_text(f"{name};\n", encoding="ascii")
+        (configurations / "newer.conf").write_text("fine;\nbroken; # where known\n", encoding="ascii")
         for place, own in (
+            ("/etc/subject", configurations),
             ("/var/lib/subject", self.state),
             ("/var/log/subject", folder / "log"),
             ("/dev/shm", folder / "shm"),  # noqa: S108 - the path in the script, which is replaced
@@ -155,6 +164,41 @@ def test_a_failed_start_is_told_in_nginxs_own_words(supervisor: Supervisor) -> N
     with pytest.raises(LabError, match="nginx does not start with broken") as caught:
         supervisor.start("broken")
     assert "unknown directive" in str(caught.value)
+
+
+def test_what_an_nginx_does_not_know_is_left_out_where_the_configuration_says_so(
+    supervisor: Supervisor, program: Program
+) -> None:
+    """And only that."""
+    supervisor.start("newer")
+    assert (program.state / "nginx.conf").read_text(encoding="ascii") == "fine;\n"
+    supervisor.stop()
+
+
+def test_what_a_reload_finds_can_be_another_configuration(supervisor: Supervisor, program: Program) -> None:
+    """Until the next start; what sed refuses is told in its words."""
+    supervisor.start("fine")
+    supervisor.edit("s/fine/better/")
+    assert (program.state / "nginx.conf").read_text(encoding="ascii") == "better;\n"
+    with pytest.raises(LabError, match="cannot edit by s/4") as caught:
+        supervisor.edit("s/4")
+    assert "unterminated" in str(caught.value)
+    supervisor.start("fine")
+    assert (program.state / "nginx.conf").read_text(encoding="ascii") == "fine;\n"
+    supervisor.stop()
+
+
+def test_a_binary_upgrade_that_was_left_unfinished_ends_with_both_masters(
+    supervisor: Supervisor, program: Program
+) -> None:
+    """The old one's file is beside the new one's."""
+    supervisor.start("fine")
+    (program.state / "nginx.pid").rename(program.state / "nginx.pid.oldbin")
+    old = int((program.state / "nginx.pid.oldbin").read_text(encoding="ascii"))
+    os.kill(old, signal.SIGKILL)
+    (program.state / "nginx.pid").write_text("", encoding="ascii")
+    supervisor.stop()
+    assert not (program.state / "nginx.pid.oldbin").exists()
 
 
 def test_a_file_is_written_in_its_size(supervisor: Supervisor, program: Program) -> None:
