@@ -16,7 +16,7 @@ from tuneproof.errors import LabError
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Cell
 
-JOBS_PER_CPU: Final = 2
+JOBS_PER_CPU: Final = 4
 """Scenarios at once for each CPU of the engine's, as far as there is memory for them."""
 JOB_BYTES: Final = 512 << 20
 """More than the containers of any of these scenarios take together."""

@@ -123,7 +123,7 @@ def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> No
 
 
 @pytest.mark.parametrize(
-    ("cpus", "gib", "jobs"), [(2, 24, 4), (16, 8, 8), (2, 0.5, 1)], ids=["cpus", "memory", "at-least-one"]
+    ("cpus", "gib", "jobs"), [(2, 24, 8), (16, 8, 8), (2, 0.5, 1)], ids=["cpus", "memory", "at-least-one"]
 )
 def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(cpus: int, gib: float, jobs: int) -> None:
     """Half of the memory is left for others."""
