@@ -56,7 +56,8 @@ def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> N
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"
         "Why      9 connections met a full accept queue (ListenOverflows grew).       [1]\n"
-        "Open     not checked: refused, event-loop stall, slow-reader buffering,\n"
+        "Open     not checked: refused, no local port, kept connection closed,\n"
+        "         reload, no live upstream, event-loop stall, slow-reader buffering,\n"
         "         backend slow, client gone\n"
         "Not      SYN-queue drop, path loss\n"
         "Next     raise backlog= of that listen and net.core.somaxconn with it, and\n"

@@ -26,6 +26,25 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
         next_step="start what should listen there (ss -ltnp on that host), or correct the address; nginx's error log "
         "names it.",
     ),
+    Cause.NO_PORT: CauseText(
+        name="nginx runs out of local ports",
+        next_step="keep upstream connections (keepalive), or widen net.ipv4.ip_local_port_range; further addresses of "
+        "the upstream, or proxy_bind, give a range each: docs/upstream-keepalive.md.",
+    ),
+    Cause.KEPT_CONNECTION_CLOSED: CauseText(
+        name="Backends close kept connections under a request",
+        next_step="let nginx close them first (keepalive_timeout in the upstream block below the backend's idle "
+        "time-out), and have a second server to ask again: docs/upstream-keepalive.md.",
+    ),
+    Cause.RELOAD: CauseText(
+        name="A reload closes clients' connections",
+        next_step="reload less often, and see keepalive_min_timeout (since 1.27.4) and worker_shutdown_timeout.",
+    ),
+    Cause.NO_LIVE_UPSTREAM: CauseText(
+        name="nginx has left out every server of an upstream",
+        next_step="see in the error log which failures came before; max_fails and fail_timeout decide when a server is "
+        "left out: docs/upstream-peers.md.",
+    ),
     Cause.SYN_QUEUE_DROP: CauseText(
         name="The kernel drops SYNs (SYN-queue drop)",
         next_step="switch net.ipv4.tcp_syncookies on, and raise tcp_max_syn_backlog and the listener's "

@@ -13,14 +13,12 @@ from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
-from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.error_log import Event
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.wording import count, seconds, share
 
-# At least one request in a hundred, by the exact lower limit: what somebody complains of.
-TOUCHED_SHARE: Final = 0.01
 # People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
 # A slow answer where the network is fast: so many times the handshake.
@@ -34,6 +32,7 @@ _TROUBLE: Final = (
     Event.ANSWER_TIMED_OUT,
     Event.HUNG_UP,
     Event.NONE_LEFT,
+    Event.NO_PORT,
     Event.UNRESOLVED,
     Event.LIMITED,
     Event.NO_CONNECTIONS,

@@ -10,6 +10,8 @@ ENOUGH_HANDSHAKES: Final = 20
 a seventh would spare twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
 """Of an error log, which may span years and tells no number of requests: three are no single event."""
+TOUCHED_SHARE: Final = 0.01
+"""At least one request in a hundred, by the exact lower limit: what somebody complains of."""
 SLOW_MEDIAN_S: Final = 0.1
 """Where people begin to notice (Nielsen, "Response times: the three important limits", 1993)."""
 WAITING_SHARE: Final = 0.3

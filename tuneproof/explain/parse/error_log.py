@@ -25,6 +25,7 @@ LINE: Final = (
 _BEGINNING: Final = 160
 # Of each event; a name may come from a request.
 _MOST_UPSTREAMS: Final = 64
+_MOST_TIMES: Final = 1_000
 _LINE: Final = re.compile(LINE)
 _CONNECTION: Final = re.compile(r"^\*\d+ ")
 _TIME: Final = "%Y/%m/%d %H:%M:%S"
@@ -39,6 +40,7 @@ class Event(StrEnum):
     ANSWER_TIMED_OUT = "answers of upstreams that timed out"
     HUNG_UP = "upstreams that hung up before the end of an answer"
     NONE_LEFT = "requests for which no live upstream was left"
+    NO_PORT = "connections to upstreams for which no local port was free"
     UNRESOLVED = "names that could not be resolved"
     TO_FILE = "answers of upstreams that went to temporary files"
     CLIENT_LEFT = "clients that left before their answer"
@@ -46,6 +48,7 @@ class Event(StrEnum):
     LIMITED = "requests beyond limit_req or limit_conn"
     NO_CONNECTIONS = "times that worker_connections were used up"
     NO_DESCRIPTORS = "times that file descriptors were used up"
+    WORKER_LEFT = "notices of workers that leave, as at a reload"
 
 
 # nginx's own words, and the C library's for an errno; its number differs between systems. The first one that fits.
@@ -57,6 +60,7 @@ _WORDS: Final[Mapping[Event, re.Pattern[str]]] = {
         Event.ANSWER_TIMED_OUT: r"^upstream timed out",
         Event.HUNG_UP: r"^upstream prematurely closed|reset by peer\) while reading [\w ]*upstream",
         Event.NONE_LEFT: r"^no live upstreams",
+        Event.NO_PORT: r"annot assign requested address\) while connecting to upstream",
         Event.UNRESOLVED: r" could not be resolved",
         Event.TO_FILE: r"^an upstream response is buffered to a temporary file",
         Event.CLIENT_LEFT: r"client prematurely closed connection",
@@ -64,6 +68,8 @@ _WORDS: Final[Mapping[Event, re.Pattern[str]]] = {
         Event.LIMITED: r"^limiting (?:requests|connections)",
         Event.NO_CONNECTIONS: r"worker_connections are not enough",
         Event.NO_DESCRIPTORS: r"oo many open files",
+        # Of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
+        Event.WORKER_LEFT: r"^(?:gracefully shutting down|worker process \d+ exited with code 0)",
     }.items()
 }
 
@@ -76,6 +82,7 @@ class ErrorLog:
     levels: Mapping[str, int]  # how many messages there are of each level
     events: Mapping[Event, int]  # how often each event happened; those that did not are not in it
     upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often each upstream's address was named in it
+    workers_left: tuple[datetime, ...]  # when workers left, the first 1000 times, in the log's own time zone
     first: datetime  # time of the first message, in the log's own time zone
     last: datetime  # time of the last one
 
@@ -96,6 +103,7 @@ class Collector:
         self._levels: Counter[str] = Counter()
         self._events: Counter[Event] = Counter()
         self._upstreams: dict[Event, Counter[str]] = {}
+        self._workers_left: list[datetime] = []
         self._first = datetime.max.replace(tzinfo=UTC)
         self._last = datetime.min.replace(tzinfo=UTC)
 
@@ -116,6 +124,8 @@ class Collector:
         event = next((event for event, words in _WORDS.items() if words.search(message)), None)
         if event is not None:
             self._events[event] += 1
+            if event is Event.WORKER_LEFT and len(self._workers_left) < _MOST_TIMES:
+                self._workers_left.append(at)
             if (upstream := _UPSTREAM.search(message)) is not None:
                 named = self._upstreams.setdefault(event, Counter())
                 if upstream[1] in named or len(named) < _MOST_UPSTREAMS:
@@ -131,6 +141,7 @@ class Collector:
             levels=dict(self._levels.most_common()),
             events={event: self._events[event] for event in Event if event in self._events},
             upstreams={event: dict(named.most_common()) for event, named in self._upstreams.items()},
+            workers_left=tuple(self._workers_left),
             first=self._first,
             last=self._last,
         )

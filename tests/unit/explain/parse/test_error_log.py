@@ -26,6 +26,10 @@ WORDS = {
         f"upstream prematurely closed connection while reading response header from upstream{BEHIND}",
     ),
     Event.NONE_LEFT: ("error", f"no live upstreams while connecting to upstream{BEHIND}"),
+    Event.NO_PORT: (
+        "crit",
+        f"connect() to 10.0.0.5:8080 failed (99: Cannot assign requested address) while connecting to upstream{BEHIND}",
+    ),
     Event.UNRESOLVED: ("error", f"app.internal could not be resolved (3: Host not found){BEHIND}"),
     Event.TO_FILE: (
         "warn",
@@ -45,6 +49,7 @@ WORDS = {
     Event.LIMITED: ("error", 'limiting requests, excess: 5.112 by zone "each", client: 10.0.0.9, server: shop'),
     Event.NO_CONNECTIONS: ("alert", "1024 worker_connections are not enough while connecting to upstream"),
     Event.NO_DESCRIPTORS: ("crit", "accept4() failed (24: Too many open files)"),
+    Event.WORKER_LEFT: ("notice", "gracefully shutting down"),
 }
 LOG = "".join(
     f"{AT.format(number % 10, level, number)}{words}\n" for number, (level, words) in enumerate(WORDS.values())

@@ -208,6 +208,7 @@ class Conversation:
     response_times: Durations = field(default_factory=Durations)  # from a request to its response's first byte
     left_before: bool = False  # whether the client went before a response
     left_in: bool = False  # or in one
+    hung_up_ns: int | None = None  # when the server went before the end of a response
     _request: str = ""
     _start_ns: int = 0
     _end_seq: int = UNKNOWN
@@ -220,6 +221,9 @@ class Conversation:
         self.awaiting = True
         self._request = asked
         self._start_ns = time_ns
+        if client.peer.fin_end != UNKNOWN or client.peer.resets:
+            # Both crossed, or the client did not look.
+            self.hung_up_ns = time_ns
         client.watch &= ~WATCH_HTTP
         client.peer.watch |= WATCH_HTTP
         if self.observer is not None:
@@ -252,14 +256,23 @@ class Conversation:
 
     def client_leaves(self, server: SideState) -> None:
         """Take in the client's FIN or RST."""
-        if self.left_before or self.left_in:
+        if self.left_before or self.left_in or self.hung_up_ns is not None:
             return
         if self.awaiting:
             self.left_before = True
         elif self._end_seq == UNKNOWN:
             self._unfinished = True
-        elif 0 < (self._end_seq - server.next_seq) & MASK < HALF and server.fin_end == UNKNOWN:
+        elif self._is_cut_short(server) and server.fin_end == UNKNOWN:
             self.left_in = True
+
+    def server_leaves(self, server: SideState) -> None:
+        """Take in the server's FIN or RST."""
+        has_left = self.left_before or self.left_in or self._unfinished or self.hung_up_ns is not None
+        if not has_left and (self.awaiting or self._is_cut_short(server)):
+            self.hung_up_ns = server.last_ns
+
+    def _is_cut_short(self, server: SideState) -> bool:
+        return self._end_seq != UNKNOWN and 0 < (self._end_seq - server.next_seq) & MASK < HALF
 
     def server_goes_on(self) -> None:
         """Take in new data of the server's after the client's FIN or RST."""
@@ -382,6 +395,8 @@ class FlowState:
                 "response_times": conversation.response_times,
                 "client_left_before_response": conversation.left_before or conversation.left_in,
                 "client_left_in_response": conversation.left_in,
+                "hung_up_ns": conversation.hung_up_ns,
+                "hung_up_reused": conversation.awaiting and conversation.exchanges > 1,
             }
         return FlowRecord(
             client=endpoint(self.client.raw),
@@ -405,3 +420,5 @@ class FlowState:
     def _leaves(self, side: SideState) -> None:
         if self._conversation is not None and side is self.client:
             self._conversation.client_leaves(self.server)
+        elif self._conversation is not None:
+            self._conversation.server_leaves(self.server)

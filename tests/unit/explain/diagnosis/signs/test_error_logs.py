@@ -30,6 +30,7 @@ def said(event: Event, number: int, *upstreams: str) -> ErrorLog:
         levels={"error": number},
         events={event: number},
         upstreams={event: dict.fromkeys(upstreams, number)},
+        workers_left=(at,) if event is Event.WORKER_LEFT else (),
         first=at,
         last=at,
     )
@@ -58,7 +59,7 @@ def test_refused_connections_that_nginx_names_prove_it() -> None:
     """Five, and one in a hundred of the requests where a log tells these; each of them is one that failed."""
     found = refused.assess(evidence(error_logs=[said(Event.REFUSED, 5, "10.0.0.5:8080")]))
     assert found.verdict is CauseVerdict.FOUND
-    assert found.for_[0].text == "nginx's error log has 5 connections that 10.0.0.5:8080 refused."
+    assert found.for_[0].text == "By the error log 10.0.0.5:8080 refused 5 connections."
     assert refused.assess(evidence(error_logs=[said(Event.REFUSED, 4)])).verdict is CauseVerdict.RARE
     for requests, verdict in ((100, CauseVerdict.FOUND), (100_000, CauseVerdict.RARE), (3, CauseVerdict.FOUND)):
         both = evidence(error_logs=[said(Event.REFUSED, 5)], access_logs=[log(requests=requests)])

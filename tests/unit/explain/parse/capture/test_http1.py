@@ -127,6 +127,36 @@ def test_client_that_goes_before_the_promised_end_left_in_the_response() -> None
         assert (flow.client_left_before_response, flow.client_left_in_response) == (left, left)
 
 
+@pytest.mark.parametrize("flags", [FIN | ACK, RST])
+def test_server_that_goes_under_a_request_hung_up(flags: int) -> None:
+    """On a connection that it had answered on, or on a new one; whoever sends a request behind the FIN crossed it."""
+    new = asked()
+    new.send(SERVER, flags=flags)
+    kept, crossed = asked(), asked()
+    for talk in (kept, crossed):
+        talk.send(SERVER, ok(b"hello", length=5))
+    kept.send(CLIENT, get())
+    kept.send(SERVER, flags=flags)
+    crossed.send(SERVER, flags=FIN | ACK)
+    crossed.send(CLIENT, get())
+    crossed.send(CLIENT, flags=FIN | ACK)
+    flows = [talk.record() for talk in (new, kept, crossed)]
+    assert all(flow.hung_up_ns is not None for flow in flows)
+    assert [flow.hung_up_reused for flow in flows] == [False, True, True]
+    assert not any(flow.client_left_before_response for flow in flows)
+
+
+def test_server_that_goes_before_the_promised_end_hung_up() -> None:
+    """One that has sent everything, or goes after its client, did not."""
+    for length, gone, hung_up in ((1000, False, True), (5, False, False), (1000, True, False)):
+        talk = asked()
+        talk.send(SERVER, ok(b"hello", length=length))
+        if gone:
+            talk.send(CLIENT, flags=FIN | ACK)
+        talk.send(SERVER, flags=FIN | ACK)
+        assert (talk.record().hung_up_ns is not None) == hung_up
+
+
 def test_response_that_goes_on_after_the_client_was_left() -> None:
     """Where no length is known, only that tells."""
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"

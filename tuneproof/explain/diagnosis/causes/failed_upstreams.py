@@ -1,0 +1,107 @@
+"""Requests that fail at once, for reasons that nginx's error log names: one function for each cause.
+
+Before nginx 1.29.7 connections to upstreams are kept only where an upstream block says so (keepalive). A backend that
+closes one while a request is on its way leaves nginx with "upstream prematurely closed connection": it asks again only
+what is idempotent (ngx_http_upstream_test_next). A kept connection and a new one look alike in the logs.
+"""
+
+from collections import Counter
+from typing import Final
+
+from tuneproof.explain.diagnosis.case import Case
+from tuneproof.explain.diagnosis.cause_texts import BOTH_LEGS
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause, CauseAssessment
+from tuneproof.explain.diagnosis.shares import lower_limit
+from tuneproof.explain.diagnosis.signs.error_logs import weigh
+from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
+from tuneproof.explain.parse.error_log import Event
+
+BAD_GATEWAY: Final = 502
+# Nine in ten of Linux' default ip_local_port_range, 32768 to 60999.
+MANY_PORTS: Final = 25_000
+# The error log has local time without a zone, and zones differ by whole quarters of an hour.
+QUARTER_S: Final = 900
+# Both clocks are cut to seconds, and a worker's is that of its loop's iteration.
+_AROUND_S: Final = range(-1, 3)
+
+_ERROR_LOG: Final = "tail -F /var/log/nginx/error.log | grep -E 'upstream|assign requested'"
+_NOTICES: Final = "error_log /var/log/nginx/error.log notice; (in nginx.conf, to see when workers leave)"
+_PORTS: Final = "nsenter -t PID -n sh -c 'ss -tan | wc -l; cat /proc/sys/net/ipv4/ip_local_port_range'"
+
+
+def no_port(evidence: EvidenceSet) -> CauseAssessment:
+    """Look for connections that nginx could not open for want of a local port (EADDRNOTAVAIL of connect(2))."""
+    case = Case(Cause.NO_PORT)
+    weigh(evidence, case, Event.NO_PORT, "{number} connections to {whose} found no free local port")
+    for named in evidence.sockets:
+        peers = Counter(entry.peer for entry in named.content.entries if entry.state != "LISTEN")
+        for peer, number in peers.most_common(1):
+            if number >= MANY_PORTS:
+                case.suggests(f"{number} sockets to {peer}: most of the default ip_local_port_range.", named.name)
+    _no_502(evidence, case)
+    return case.assessment(_PORTS, _ERROR_LOG)
+
+
+def no_live_upstream(evidence: EvidenceSet) -> CauseAssessment:
+    """Look for requests for which every server of an upstream block was left out."""
+    case = Case(Cause.NO_LIVE_UPSTREAM)
+    weigh(evidence, case, Event.NONE_LEFT, "{number} requests found no live server in {whose}")
+    _no_502(evidence, case)
+    return case.assessment(_ERROR_LOG)
+
+
+def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
+    """Look for backends that close a kept connection while a request is on its way."""
+    case = Case(Cause.KEPT_CONNECTION_CLOSED)
+    for where in captured_services(evidence, Leg.BACK, Leg.UNKNOWN):
+        service = where.service
+        reused = service.hung_up_reused_flows
+        text = f"{where.label} closed {reused} of {service.flows} connections on which it had answered before, while "
+        text += "another request was on its way"
+        if reused >= ENOUGH_EVENTS and lower_limit(reused, service.requests) >= TOUCHED_SHARE:
+            new = service.hung_up_flows - reused
+            if where.leg is Leg.BACK and new < reused:
+                case.proves(f"{text}.", where.file)
+            else:
+                case.suggests(f"{text}, and {new} new ones.", where.file, touched=reused / service.requests)
+        elif reused and where.leg is Leg.BACK:
+            case.tells_of_few(f"{text}, in {service.requests} requests.", where.file)
+        elif service.requests >= ENOUGH_REQUESTS and where.leg is Leg.BACK and not service.hung_up_flows:
+            case.refutes(f"{where.label} answered all {service.requests} requests before it closed.", where.file)
+    weigh(evidence, case, Event.HUNG_UP, "{whose} hung up before the end of {number} responses", proves=False)
+    return case.assessment(BOTH_LEGS, _ERROR_LOG)
+
+
+def reload(evidence: EvidenceSet) -> CauseAssessment:
+    """Look for clients whose connection nginx closed under a request, when its workers left."""
+    case = Case(Cause.RELOAD)
+    left = {int(at.timestamp()) for log in evidence.error_logs for at in log.content.workers_left}
+    around = {(second + offset_s) % QUARTER_S for second in left for offset_s in _AROUND_S}
+    for where in captured_services(evidence, Leg.FRONT, Leg.UNKNOWN):
+        service = where.service
+        near = sum(number for second, number in service.hung_up_seconds.items() if second % QUARTER_S in around)
+        text = f"{where.label} closed {service.hung_up_flows} of {service.flows} connections under a request"
+        if (
+            service.hung_up_flows < ENOUGH_EVENTS
+            or lower_limit(service.hung_up_flows, service.requests) < TOUCHED_SHARE
+        ):
+            if service.requests >= ENOUGH_REQUESTS:
+                case.refutes(f"{text}, in {service.requests} requests.", where.file)
+        # More of them than would be by chance.
+        elif lower_limit(near, service.hung_up_flows) > len(around) / QUARTER_S:
+            names = [log.name for log in evidence.error_logs if log.content.workers_left]
+            case.proves(
+                f"{text}, {near} of them within 2 s of a worker's leaving by the error log.", where.file, *names
+            )
+        else:
+            touched = service.hung_up_flows / service.requests
+            case.suggests(f"{text}, as at a reload.", where.file, touched=touched)
+    return case.assessment(_NOTICES)
+
+
+def _no_502(evidence: EvidenceSet, case: Case) -> None:
+    for log in evidence.access_logs:
+        if log.content.requests >= ENOUGH_REQUESTS and not log.content.status_counts.get(BAD_GATEWAY):
+            case.refutes(f"None of {log.content.requests} requests was answered 502.", log.name)
