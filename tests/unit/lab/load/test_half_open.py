@@ -16,7 +16,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     fake.sockets = [sockets(), sockets(SYN_RECV=160, ESTAB=9)]
     fake.counters = [
         counters(),
-        counters(TcpExt__ListenDrops=500, TcpExt__ListenOverflows=300, TcpExt__SyncookiesSent=180),
+        counters(Tcp__InSegs=900, TcpExt__ListenDrops=500, TcpExt__ListenOverflows=300, TcpExt__SyncookiesSent=180),
     ]
     return fake
 
@@ -39,6 +39,7 @@ def test_every_figure_of_a_burst_is_computed(fake: FakeStage) -> None:
         dropped_share=0.5,
         overflowed_share=0.25,
         cookies_share=0.1,
+        arrived_share=1.0,
         half_open=160,
     )
 
@@ -58,22 +59,10 @@ def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
     assert fake.bursts == []
 
 
-def burst(*, half_open: int, dropped_share: float, cookies_share: float) -> HalfOpenObservation:
-    """Return the observation of 800 SYNs."""
-    return HalfOpenObservation(
-        steal_pct=0.0,
-        measuring_s=0.25,
-        syns=800,
-        dropped_share=dropped_share,
-        overflowed_share=0.9,
-        cookies_share=cookies_share,
-        half_open=half_open,
-    )
-
-
-def test_a_burst_of_which_the_listener_has_seen_half_counts() -> None:
-    """Each SYN waits, was dropped, or was answered with a cookie; one that overflowed was dropped, and counts once."""
-    assert burst(half_open=200, dropped_share=0.125, cookies_share=0.125).faults == ()
-    assert burst(half_open=199, dropped_share=0.125, cookies_share=0.125).faults == (
-        "the listener has seen 399 of 800 SYNs",
-    )
+@pytest.mark.parametrize(("arrived", "faults"), [(400, ()), (399, ("399 of 800 SYNs arrived",))])
+def test_a_burst_of_which_half_arrived_counts(arrived: int, faults: tuple[str, ...], fake: FakeStage) -> None:
+    """Whatever became of the SYNs, and whether or not the listener still remembers them."""
+    fake.sockets = [sockets()]
+    fake.counters[1] = counters(Tcp__InSegs=100 + arrived)
+    load = HalfOpen(syns=800)
+    assert load.observe(load.run(fake.stage, label="a-b1")).faults == faults
