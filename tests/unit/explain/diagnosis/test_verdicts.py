@@ -1,0 +1,801 @@
+"""What each cause makes of evidence, at the edges of its thresholds: a row for each case."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import ModuleType
+from typing import Any, Final
+
+import pytest
+
+from tests.support.canned_evidence import (
+    BACK,
+    FRONT,
+    both_legs,
+    capture,
+    established,
+    evidence,
+    grown,
+    half_open,
+    listening,
+    load_run,
+    log,
+    lossy,
+    memory,
+    pidstat,
+    readings,
+    repeated_syns,
+    scheduled,
+    service,
+    softnet,
+    spread,
+    table,
+    worker,
+)
+from tuneproof.explain.diagnosis.causes import (
+    accept_queue_overflow,
+    backend_slow,
+    client_gone,
+    event_loop_stall,
+    path_loss,
+    refused,
+    slow_reader_buffering,
+    syn_queue_drop,
+)
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.diagnosis.symptoms import symptoms
+from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.records import Endpoint, Side
+from tuneproof.explain.parse.capture.services import ServiceSummary
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.error_log import ErrorLog, Event
+from tuneproof.explain.parse.figures import distribution
+from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.processes.pidstat import PidstatSample
+from tuneproof.explain.parse.processes.schedstat import Schedstat
+from tuneproof.explain.parse.processes.status import ProcessStatus
+from tuneproof.explain.parse.sockets.table import SocketAddress, SocketTable
+
+FOUND, POSSIBLE, RARE = CauseVerdict.FOUND, CauseVerdict.POSSIBLE, CauseVerdict.RARE
+RULED_OUT, NOT_SEEN = CauseVerdict.RULED_OUT, CauseVerdict.NOT_SEEN
+KINDS: Final = {
+    CaptureSummary: "captures",
+    LogSummary: "access_logs",
+    ErrorLog: "error_logs",
+    CounterSnapshot: "counters",
+    SocketTable: "sockets",
+    ProcessStatus: "processes",
+    Schedstat: "processes",
+    PidstatSample: "pidstat",
+    LoadRun: "load_runs",
+}
+
+
+def row(name: str, verdict: CauseVerdict, *parts: Any) -> Any:
+    """Return one case: pieces of evidence, and what is said of them, such as "against 1: short of CPU"."""
+    kinds: dict[str, list[Any]] = {}
+    for part in parts:
+        if isinstance(part, ServiceSummary):
+            kinds.setdefault("captures", []).append(capture(part))
+        elif not isinstance(part, str):
+            first = part[0] if isinstance(part, tuple) else part
+            kind = "softnet" if getattr(first, "source", "") == "softnet" else KINDS[type(first)]
+            kinds.setdefault(kind, []).append(part)
+    said = tuple(part for part in parts if isinstance(part, str))
+    return pytest.param(evidence(**kinds), verdict, said, id=name)
+
+
+def legs(front: Any = None, back: Any = None, **times: Any) -> CaptureSummary:
+    """Return a capture inside nginx's namespace."""
+    return both_legs(front, back, **times).captures[0].content
+
+
+def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
+    """Return an error log that says one thing so often, of each upstream."""
+    at = datetime(2026, 11, 22, tzinfo=UTC)
+    return ErrorLog(
+        messages=number,
+        levels={"error": number},
+        events={event: number},
+        upstreams={event: dict.fromkeys(upstreams, number)},
+        workers_left=(),
+        first=at,
+        last=at,
+    )
+
+
+def check(cause: ModuleType, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Hold an assessment against a row: its verdict, and words of its numbered reasons, with their files behind."""
+    found = cause.assess(given)
+    assert found.verdict is verdict
+    told = [
+        *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
+        *(f"against {at}: {each.text} [{each.file}]" for at, each in enumerate(found.against, start=1)),
+        *(f"decides {at}: {each}" for at, each in enumerate(found.would_decide, start=1)),
+    ]
+    for each in said:
+        place, _, words = each.partition(": ")
+        assert any(line.startswith(f"{place}: ") and words in line for line in told), told
+
+
+AT_THE_CLIENT: Final[dict[str, Any]] = {"syn_to_synack_s": spread(0.0005), "synack_to_ack_s": spread(0.00001)}
+AT_THE_SERVER: Final[dict[str, Any]] = {"synack_to_ack_s": spread(0.02)}
+SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
+# They arrived, so that no path lost them; which queue dropped them, counters tell.
+SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
+# A server without room drops the last ACK of the handshake with the request behind it, and sends its SYN/ACK again.
+UNHEARD: Final = capture(
+    service(
+        **lossy(
+            from_client=Side(packets=500, data_segments=240, retransmitted_segments=40),
+            from_server=Side(packets=500, data_segments=300),
+        ),
+        **repeated_syns(synack_retransmitted_flows=40),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
+        row(
+            "two files with a reading each",
+            FOUND,
+            "for 1: [counters 1, counters 2]",
+            *((each,) for each in readings({}, {"TcpExt.ListenOverflows": 12})),
+        ),
+        row("one reading", POSSIBLE, "decides 1: nstat", readings({"TcpExt.ListenOverflows": 12})),
+        row("increments", FOUND, readings({"TcpExt.ListenOverflows": 12}, relative=True)),
+        row("above its backlog", FOUND, table(listening(queued=129, backlog=128), listening(backlog=128))),
+        row("at its backlog", NOT_SEEN, table(listening(queued=128, backlog=128), listening(backlog=128))),
+        # Some kernels do not tell it.
+        row("no backlog", NOT_SEEN, table(listening(queued=1, backlog=0))),
+        row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
+        row("in nginx's namespace", POSSIBLE, legs(repeated_syns())),
+        # Counters of another namespace do not rule it out, nor do nginx's those of a backend.
+        row("front", POSSIBLE, "against 2: namespace", legs(repeated_syns()), grown()),
+        row("back", POSSIBLE, legs(back=repeated_syns()), grown()),
+        row("backend's timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
+        row("no overflows beside SYNs again", RULED_OUT, SYNS_AGAIN_AT_CLIENT, grown()),
+        row(
+            "loss hits data and SYNs alike",
+            NOT_SEEN,
+            "against 1: data was lost as well",
+            service(**lossy(), **repeated_syns()),
+        ),
+        row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
+        row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
+        # No timer is that short.
+        row("every packet twice", NOT_SEEN, service(**repeated_syns(200, syn_retransmission_delay_s=spread(0.00001)))),
+        # As in a recorded stall: 72 ms for a tenth, and 1.04 s for one in a hundred.
+        row(
+            "a second in a stall", NOT_SEEN, log(connect_time_s=distribution([0.0] * 170 + [0.072] * 20 + [1.04] * 10))
+        ),
+        row("handshakes at once", RULED_OUT, "against 1: 200 handshakes", service(FRONT)),
+        row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
+    ],
+)
+def test_accept_queue_overflow(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Only its own counter and a listener above its backlog prove it; a client sees three causes alike."""
+    check(accept_queue_overflow, given, verdict, said)
+
+
+@pytest.mark.parametrize("cause", [accept_queue_overflow, syn_queue_drop, path_loss])
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row(
+            "SYNs again at the client",
+            POSSIBLE,
+            "for 1: 40 of 200 connections to 10.0.0.2:8000 had to send their SYN again after 1.0 s",
+            "decides 1: ",
+            SYNS_AGAIN_AT_CLIENT,
+        ),
+        # The timer of a SYN runs for 1 s, then for 2 s (RFC 6298).
+        row("connects of 300 ms", NOT_SEEN, log(connect_time_s=spread(0.001, 0.3))),
+        row("connects of 1 s", POSSIBLE, log(connect_time_s=spread(0.001, 1.02))),
+        row("connects of 3 s", POSSIBLE, log(connect_time_s=spread(0.001, 3.05))),
+        row("connects of 2 s", POSSIBLE, log(connect_time_s=spread(0.001, 2.05))),
+        row("connects of 5 s", POSSIBLE, log(connect_time_s=spread(0.001, 5.05))),
+        row("connects of 1.5 s", NOT_SEEN, log(connect_time_s=spread(0.001, 1.5))),
+    ],
+)
+def test_what_three_causes_look_alike_in(
+    cause: ModuleType, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
+) -> None:
+    """A SYN that has no answer was dropped by a queue or lost, and a client cannot tell which."""
+    check(cause, given, verdict, said)
+
+
+MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "half-open": 100})
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
+        row(
+            "cookies had to do",
+            FOUND,
+            "for 1: dropped 20 SYNs",
+            grown(ListenDrops=30, ListenOverflows=10, SyncookiesSent=5),
+        ),
+        row(
+            "drops alone may be memory",
+            POSSIBLE,
+            "for 1: without memory",
+            "decides 4: page allocation failure",
+            grown(ListenDrops=703),
+        ),
+        row(
+            "cookies did", POSSIBLE, "against 1: no SYN was dropped", grown(TCPReqQFullDoCookies=50, SyncookiesSent=50)
+        ),
+        row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
+        row("half-open", POSSIBLE, MANY_HALF_OPEN),
+        row("half-open without a drop", RULED_OUT, MANY_HALF_OPEN, grown()),
+        row("few half-open", NOT_SEEN, service(half_open=19, handshakes={"complete": 10})),
+        row("sockets at the backlog", POSSIBLE, table(listening(backlog=128), *half_open(128))),
+        row("sockets below the backlog", NOT_SEEN, table(listening(backlog=128), *half_open(127))),
+        row(
+            "each socket has its own backlog",
+            POSSIBLE,
+            table(listening(backlog=128), listening(backlog=128), *half_open(128)),
+        ),
+        row(
+            "a locked socket", POSSIBLE, "for 2: 7 packets met a locked socket", grown(TCPBacklogDrop=7, ListenDrops=7)
+        ),
+        row(
+            "SYN/ACK again",
+            POSSIBLE,
+            "against 1: sent its SYN/ACK again in 5",
+            service(**repeated_syns(synack_retransmitted_flows=5)),
+        ),
+        row(
+            "drops beside a flood",
+            FOUND,
+            "for 1: 20 connections were half-open",
+            grown(ListenDrops=303),
+            table(listening(backlog=4096), *half_open(20)),
+        ),
+        row("drops beside nineteen", POSSIBLE, grown(ListenDrops=303), table(listening(backlog=4096), *half_open(19))),
+        row("drops beside a captured flood", FOUND, grown(ListenDrops=303), MANY_HALF_OPEN),
+        row(
+            "no answer",
+            POSSIBLE,
+            "for 1: 20 of 200 connections",
+            service(flows=200, unanswered=20, handshakes={"unanswered": 20}),
+        ),
+        row("few without an answer", NOT_SEEN, service(flows=200, unanswered=19, handshakes={"unanswered": 19})),
+        row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
+        row("timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
+        row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
+    ],
+)
+def test_syn_queue_drop(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Its own counter proves it, and drops that no accept queue explains while the queue was full."""
+    check(syn_queue_drop, given, verdict, said)
+
+
+LOST: Final = grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)
+ALONE: Final = table(listening())
+
+
+def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary:
+    """Return a service whose server sent so many of its segments again."""
+    return service(
+        from_client=Side(data_segments=segments, duplicate_acks=acks),
+        from_server=Side(data_segments=segments, retransmitted_segments=server),
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row(
+            "2 % sent again",
+            FOUND,
+            "for 1: 124 data segments of 10.0.0.2:8000 were sent again (2 %)",
+            service(**lossy(0.02)),
+        ),
+        # One in a hundred by its lower limit explains; less slows long transfers.
+        *(
+            row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
+            for share, verdict in (
+                (0.014, FOUND),
+                (0.01, POSSIBLE),
+                (0.005, POSSIBLE),
+                (0.004, NOT_SEEN),
+                (0.0005, RULED_OUT),
+            )
+        ),
+        row("SYNs as well", FOUND, "for 2: SYN again", service(**lossy(), **repeated_syns())),
+        row(
+            "no hole",
+            POSSIBLE,
+            "for 1: noticed few holes (0)",
+            service(**lossy(from_client=Side(packets=4000, data_segments=200))),
+        ),
+        row("an echo for four segments", FOUND, again(40, acks=10)),
+        row("fewer echoes", POSSIBLE, again(40, acks=9)),
+        row("none of 1000", RULED_OUT, again(0, segments=500)),
+        row("none of 998", NOT_SEEN, again(0, segments=499)),
+        row("none of 999", NOT_SEEN, service(from_client=Side(data_segments=999), from_server=Side())),
+        row("below 0.1 %", RULED_OUT, again(1, segments=501)),
+        row("above 0.1 %", NOT_SEEN, again(2, segments=999)),
+        # A reader that does not read loses nothing.
+        row(
+            "probes of a closed window",
+            RULED_OUT,
+            service(**lossy(from_client=Side(packets=4000, data_segments=200, duplicate_acks=400, zero_windows=124))),
+        ),
+        row(
+            "every packet twice",
+            NOT_SEEN,
+            "against 1: twice in the capture",
+            service(
+                from_server=Side(packets=8000, data_segments=6000, retransmitted_segments=3000, suspected_copies=2990)
+            ),
+        ),
+        row(
+            "nothing else is served",
+            FOUND,
+            "for 1: 300 segments of 20000 were sent again, SYNs aside (1.5 %",
+            LOST,
+            ALONE,
+        ),
+        row(
+            "what is served is not known",
+            POSSIBLE,
+            "against 1: whether it serves anything else, ss -ltn would tell",
+            LOST,
+        ),
+        row(
+            "a database",
+            POSSIBLE,
+            "against 1: ports 5432 and 8000 are served on it",
+            LOST,
+            table(listening(), listening(5432)),
+        ),
+        row(
+            "a capture without loss",
+            POSSIBLE,
+            "against 2: nothing that was captured of this service is lost",
+            LOST,
+            ALONE,
+            service(),
+        ),
+        # In every container, on a loopback address.
+        row(
+            "an engine's resolver",
+            FOUND,
+            LOST,
+            table(listening(), replace(listening(40_841), local=SocketAddress(host="127.0.0.11", port=40_841))),
+        ),
+        row("SYNs alone", RULED_OUT, grown(RetransSegs=400, TCPSynRetrans=400)),
+        # RFC 2883.
+        row(
+            "arrived the first time",
+            POSSIBLE,
+            "against 1: late, not lost",
+            grown(RetransSegs=300, TCPSackRecovery=9, TCPDSACKRecv=200),
+        ),
+        row("no reported hole", POSSIBLE, grown(RetransSegs=300)),
+        row(
+            "a CPU's backlog, twice",
+            FOUND,
+            "for 1: This host itself dropped 500 packets",
+            "for 1: [softnet 1]",
+            softnet(5, 505),
+        ),
+        row("a CPU's backlog, once", POSSIBLE, softnet(500)),
+        row("a bad moment", NOT_SEEN, softnet(0, 9)),
+        row("long ago", NOT_SEEN, softnet(500), softnet(500)),
+        row("backwards", NOT_SEEN, softnet(905), softnet(900)),
+        row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
+        row("requests to a server without room", POSSIBLE, UNHEARD),
+    ],
+)
+def test_path_loss(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Data that is sent again to receivers with holes; a host's counters prove it where it serves nothing else."""
+    check(path_loss, given, verdict, said)
+
+
+def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:
+    """The counters have no more than that."""
+    database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
+    given = replace(evidence(counters=[LOST], sockets=[ALONE]), other_services=(database,))
+    check(path_loss, given, NOT_SEEN, ("against 1: the captures have 310 of other services",))
+
+
+SLOW: Final = spread(0.2, 0.8)
+
+
+def slow_log(*workers: Any) -> Any:
+    """Return a log of a slow backend by these workers."""
+    return log(header_minus_connect_s=SLOW, workers=workers)
+
+
+PROMPT: Final = worker(11, spread(0.0, 0.004), SLOW)
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
+        # Above a fifth of the backend's time, both are to blame.
+        row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
+        row("nginx holds a little", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
+        row("far away", POSSIBLE, legs(back={"handshake_s": spread(0.06)}, backend_s=SLOW)),
+        row("nearer", FOUND, legs(back={"handshake_s": spread(0.04)}, backend_s=SLOW)),
+        # The log's times are those of a late worker.
+        row("fast, and late by the log", RULED_OUT, legs(), slow_log()),
+        *(
+            row(name, verdict, log(header_minus_connect_s=times))
+            for name, times, verdict in (
+                ("median 100 ms", spread(0.1), POSSIBLE),
+                ("median 90 ms", spread(0.09), RULED_OUT),
+                ("p90 500 ms", spread(0.01, 0.5), POSSIBLE),
+                ("p90 400 ms", spread(0.01, 0.4), RULED_OUT),
+                ("p99 600 ms", spread(0.01, 0.6, slow_share=0.02), NOT_SEEN),
+                ("20 requests", spread(3.0, count=20), POSSIBLE),
+                ("19 requests", spread(3.0, count=19), NOT_SEEN),
+            )
+        ),
+        # They notice new connections at once, so their loops come round.
+        row(
+            "prompt workers",
+            FOUND,
+            slow_log(worker(11, spread(0.0, 0.01), SLOW), worker(12, spread(0.0, 0.004), spread(0.5))),
+        ),
+        row("late connects", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.011), SLOW))),
+        row("another time", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.004), spread(0.7)))),
+        row(
+            "few requests of a worker",
+            POSSIBLE,
+            slow_log(PROMPT, worker(12, spread(0.001, count=10), spread(0.2, count=10))),
+        ),
+        # Their connect time is 0.000, whatever the loop does.
+        row("open already", POSSIBLE, slow_log(*(worker(pid, spread(0.0), SLOW) for pid in (11, 12)))),
+        row("on the wire", POSSIBLE, service(BACK, response_s=SLOW)),
+        row("nginx's host listens elsewhere", FOUND, service(BACK, response_s=SLOW), ALONE),
+        row("nginx's host listens there", NOT_SEEN, service(BACK, response_s=SLOW), table(listening(BACK.port))),
+        row("timeouts in the error log", POSSIBLE, said_so(Event.ANSWER_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
+    ],
+)
+def test_backend_slow(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Both legs on one clock prove it; a log alone does where its workers look in time."""
+    check(backend_slow, given, verdict, said)
+
+
+LATE: Final = spread(0.001, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row(
+            "a request is held",
+            FOUND,
+            "for 1: holds a request for 33 ms (median), 400 ms (p90) and 400 ms (p99)",
+            legs(request_s=spread(0.033, 0.4)),
+        ),
+        row("a response is held", FOUND, legs(response_held_s=spread(0.001, 0.2))),
+        # The kernel has finished the handshake, and nginx does not look: this is the log's long uct.
+        row(
+            "a connection stands unused",
+            FOUND,
+            "for 1: a request whose connection to the backend stands for 1 ms (median), 300 ms (p90)",
+            legs(connected_held_s=spread(0.001, 0.3)),
+        ),
+        # As in the article.
+        row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
+        row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
+        row("21 ms each", FOUND, legs(request_s=spread(0.021))),
+        row("19 ms each", RULED_OUT, legs(request_s=spread(0.019))),
+        row("a scheduler's gaps", RULED_OUT, "against 1: within 30 ms (p99)", legs(request_s=spread(0.001, 0.03))),
+        row("19 requests", NOT_SEEN, legs(request_s=spread(0.4), matched=19)),
+        row("20 requests", FOUND, legs(request_s=spread(0.4), matched=20)),
+        row(
+            "no CPU by schedstat",
+            POSSIBLE,
+            "against 1: nginx waits for a CPU 50 % of the time",
+            scheduled((1.0, 0.0), (2.0, 1.0)),
+            legs(request_s=spread(0.1)),
+        ),
+        row(
+            "no CPU by pidstat",
+            POSSIBLE,
+            "against 1: nginx waits for a CPU 50 % of the time",
+            pidstat("%wait", 40.0, 60.0),
+            legs(request_s=spread(0.1)),
+        ),
+        row(
+            "with its CPU",
+            FOUND,
+            "for 2: nginx waits for a CPU only 2 % of the time",
+            scheduled((98.0, 2.0)),
+            legs(request_s=spread(0.1)),
+        ),
+        # The backend's kernel answers all workers alike: more than a scheduler's gaps, and five times the fastest.
+        row(
+            "one worker connects late",
+            FOUND,
+            "for 1: Worker 12 takes 300 ms (p90) to connect to the backend, worker 11 1 ms",
+            log(workers=(worker(11, spread(0.001)), worker(12, LATE))),
+        ),
+        *(
+            row(name, verdict, log(workers=(worker(11, spread(fast_s)), worker(12, spread(slow_s)))))
+            for name, slow_s, fast_s, verdict in (
+                ("32 and 1 ms", 0.032, 0.001, FOUND),
+                ("30 and 1 ms", 0.03, 0.001, NOT_SEEN),
+                ("90 and 20 ms", 0.09, 0.02, NOT_SEEN),
+            )
+        ),
+        row(
+            "all workers connect late",
+            POSSIBLE,
+            "decides 1: tcpdump",
+            "decides 2: $pid $connection",
+            log(connect_time_s=LATE, workers=(worker(11, LATE), worker(12, LATE))),
+        ),
+        # The log's times lie: the kernel answered at once, and nginx looked late.
+        row(
+            "fast on the wire",
+            FOUND,
+            "for 1: 300 ms (p90), but on the wire the backend answers within 20 ms (p90)",
+            "for 1: [access_logs 1, captures 1]",
+            log(connect_time_s=LATE),
+            legs(matched=0),
+        ),
+        row(
+            "late on the wire",
+            POSSIBLE,
+            log(connect_time_s=LATE),
+            legs(back=repeated_syns(handshake_s=spread(0.0001, 1.0)), matched=0),
+        ),
+        *(
+            row(name, NOT_SEEN, log(connect_time_s=times))
+            for name, times in (
+                ("connects of 40 ms", spread(0.0, 0.04)),
+                ("a SYN timer", spread(0.0, 1.02)),
+                ("a far backend", spread(0.1, 0.12)),
+                ("few connects", spread(0.0, 0.3, count=15)),
+            )
+        ),
+        # The worker finds the request and the client's goodbye in one iteration.
+        row("three 499s without time", POSSIBLE, log(closed_499_without_time=3)),
+        row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
+        row("499s of unknown time", NOT_SEEN, log(closed_499_without_time=None)),
+        # Clients answer with RST; without one they had only closed their half.
+        row(
+            "data after a FIN",
+            POSSIBLE,
+            service(data_after_peer_fin_flows=5, from_client=Side(packets=400, data_segments=200, resets=5)),
+        ),
+        row("a half-closed connection", NOT_SEEN, service(data_after_peer_fin_flows=5, from_client=Side(packets=400))),
+        row(
+            "nginx closes its window",
+            POSSIBLE,
+            "for 1: nginx closed its own receive window to 10.0.1.3:9000 2 times",
+            legs(back={"from_client": Side(zero_windows=9, zero_window_episodes=2)}, matched=0),
+        ),
+        row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
+        row("fast answers", NOT_SEEN, service(BACK)),
+        # A tenth of the requests was held for 70 ms, and all of them waited for the backend for 200 ms.
+        row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
+        row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
+    ],
+)
+def test_event_loop_stall(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """What nginx holds, and connects that are late in its log alone, are its own; unless it has no CPU."""
+    check(event_loop_stall, given, verdict, said)
+
+
+LEFT: Final = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row(
+            "fast answers",
+            FOUND,
+            "for 1: 40 of 200 requests were abandoned (499, 20 %).",
+            "for 2: Answers are not slow: requests take 30 ms (p90)",
+            log(**LEFT),
+        ),
+        row("slow answers", POSSIBLE, log(**LEFT, request_time_s=spread(1.0))),
+        row("answers of unknown time", POSSIBLE, log(**LEFT, request_time_s=None)),
+        row(
+            "captured",
+            FOUND,
+            "for 1: left before the end of 40 of 200 responses",
+            service(client_left_before_response=30, client_left_in_response=10),
+        ),
+        # On that leg nginx is the client.
+        row("nginx leaves", RULED_OUT, legs(back={"client_left_before_response": 40})),
+        row("below one in a hundred", NOT_SEEN, log(client_closed_499=19, requests=2000)),
+        row("less than three", NOT_SEEN, log(client_closed_499=2, requests=10)),
+        row("none of 200", RULED_OUT, log()),
+        row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
+        row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
+    ],
+)
+def test_client_gone(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """It is a cause of its own only where answers are known to be fast."""
+    check(client_gone, given, verdict, said)
+
+
+def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
+    """Clients leave for a reason."""
+    given = evidence(access_logs=[log(**LEFT)], counters=[grown(ListenOverflows=50, ListenDrops=50)])
+    found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
+    assert found.verdict is POSSIBLE
+    assert found.against[0].text.endswith("accept-queue overflow was found.")
+    assert found.against[0].file == "counters 1"
+
+
+FAILED: Final = log(status_counts={200: 100, 502: 100}, connect_time_s=None)
+SCANNED: Final = service(Endpoint(address="10.0.0.2", port=23), flows=2, refused=2, handshakes={"refused": 2})
+REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(): Connection refused (111)",))
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row(
+            "RST",
+            FOUND,
+            "for 1: 50 of 200 connections to 10.0.1.3:9000",
+            "for 1: [captures 1]",
+            service(BACK, refused=50, handshakes={"complete": 150, "refused": 50}),
+        ),
+        row("1 of 5000", RARE, "for 1: 1 of 5000 connections to ", service(refused=1, flows=5000)),
+        # Strangers try other ports of every machine.
+        row("a scanned port beside a service", RARE, capture(service(flows=10), SCANNED)),
+        row("a port alone", FOUND, SCANNED),
+        # By the exact lower limit.
+        row("20 of 1000", FOUND, service(BACK, flows=1000, refused=20)),
+        row("10 of 1000", RARE, service(BACK, flows=1000, refused=10)),
+        row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
+        row("19 handshakes", NOT_SEEN, service(handshakes={"complete": 19})),
+        row("a tool says so", FOUND, REFUSED_RUN),
+        row("a tool's count", POSSIBLE, load_run(errors={"connect": 1})),
+        row("a tool's clean run", NOT_SEEN, load_run()),
+        row(
+            "502 at once",
+            POSSIBLE,
+            "decides 2: error.log",
+            log(status_counts={200: 100, 502: 100}, connect_time_s=spread(0.0)),
+        ),
+        row("502 without a time", POSSIBLE, log(status_counts={502: 3}, connect_time_s=None)),
+        row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
+        # A backend that accepts and closes fails no attempt; and no live upstream is not even tried.
+        row(
+            "502 and as many failed attempts",
+            FOUND,
+            "for 1: and 100 attempts to connect failed (AttemptFails)",
+            "for 1: [access_logs 1, counters 1]",
+            FAILED,
+            grown(AttemptFails=100),
+        ),
+        row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
+        row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
+        row(
+            "attempts beside a sign",
+            POSSIBLE,
+            "for 1: [load_runs 1]",
+            "for 2: [counters 1]",
+            grown(AttemptFails=9),
+            load_run(errors={"connect": 1}),
+        ),
+        row(
+            "the error log names it",
+            FOUND,
+            "for 1: By the error log 10.0.0.5:8080 refused 5 connections.",
+            said_so(Event.REFUSED, 5, "10.0.0.5:8080"),
+        ),
+        row("four in the error log", RARE, said_so(Event.REFUSED, 4)),
+        *(
+            row(f"5 of {number}", verdict, said_so(Event.REFUSED, 5), log(requests=number))
+            for number, verdict in ((100, FOUND), (100_000, RARE), (3, FOUND))
+        ),
+    ],
+)
+def test_refused(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """A RST in answer to a SYN, and words for it, are its own; a count of failures is not."""
+    check(refused, given, verdict, said)
+
+
+CLOSED: Final = service(
+    zero_window_flows=2, from_client=Side(zero_windows=30, zero_window_episodes=2, zero_window_s=7.5)
+)
+LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict", "said"),
+    [
+        row(
+            "closed windows",
+            FOUND,
+            "for 1: closed their window to 10.0.0.2:8000 in 2 connections, for 7.5 s altogether",
+            legs({"zero_window_flows": 2, "from_client": CLOSED.from_client}),
+        ),
+        row(
+            "a moment",
+            NOT_SEEN,
+            legs({"zero_window_flows": 2, "from_client": Side(zero_windows=3, zero_window_s=0.9)}, matched=0),
+        ),
+        # Then nginx may not read; its listeners tell.
+        row("closed to an unknown service", POSSIBLE, CLOSED),
+        row("closed to nginx", FOUND, CLOSED, ALONE),
+        row("closed by nginx", POSSIBLE, "for 1: its buffers may be full", CLOSED, table(listening(80))),
+        row(
+            "limited by the clients' windows",
+            FOUND,
+            "for 1: 1 socket of nginx's side hold up to 773 KiB",
+            table(listening(), established(792_024, **LIMITED)),
+        ),
+        row("a window that is closed now", FOUND, table(listening(), established(792_024, is_persisting=True))),
+        # A fast download fills its send queue, too.
+        *(
+            row(
+                f"{queue} bytes, {ms} ms",
+                NOT_SEEN,
+                table(listening(), established(queue, **{**LIMITED, "rwnd_limited_ms": ms})),
+            )
+            for queue, ms in ((4_000_000, None), (792_024, 900.0), (792_024, 2000.0), (60_000, 5000.0))
+        ),
+        *(
+            row(
+                f"{limited_ms:g} of {busy_ms:g} ms",
+                verdict,
+                table(listening(), established(600_000, rwnd_limited_ms=limited_ms, busy_ms=busy_ms)),
+            )
+            for limited_ms, busy_ms, verdict in (
+                (1000.0, 2000.0, FOUND),
+                (999.0, 1999.0, NOT_SEEN),
+                (200.0, 210.0, FOUND),
+                (199.0, 199.0, NOT_SEEN),
+                (300.0, 400.0, NOT_SEEN),
+            )
+        ),
+        # As in the article: ss -nt alone tells no window.
+        row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
+        row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),
+        row("rt far above urt", POSSIBLE, log(client_time_s=spread(0.0, 12.0))),
+        row("rt above urt", NOT_SEEN, log(client_time_s=spread(0.0, 0.9))),
+        row("memory grows", POSSIBLE, "for 1: nginx (PID 7) grew by 101 MiB to 131 MiB.", memory(30), memory(131)),
+        row("much memory", POSSIBLE, memory(300)),
+        row("memory grows by pidstat", POSSIBLE, pidstat("RSS", 5000.0, 464_136.0)),
+        row("memory grows a little", NOT_SEEN, memory(30, 129)),
+        row("two workers", NOT_SEEN, memory(30), memory(200, pid=8)),
+        row("open windows", RULED_OUT, legs()),
+        row("temporary files", POSSIBLE, said_so(Event.TO_FILE, 3)),
+        row("few temporary files", NOT_SEEN, said_so(Event.TO_FILE, 2)),
+    ],
+)
+def test_slow_reader_buffering(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Windows that clients keep closed prove it; memory and long queues fit it."""
+    check(slow_reader_buffering, given, verdict, said)
+
+
+@pytest.mark.parametrize("event", [Event.NO_CONNECTIONS, Event.NO_DESCRIPTORS, Event.NONE_LEFT, Event.HUNG_UP])
+def test_trouble_is_told_whatever_its_cause(event: Event) -> None:
+    """Even once: a request failed."""
+    (reason,) = symptoms(evidence(error_logs=[said_so(event, 1)]))
+    assert (reason.text, reason.file) == (f"nginx's error log, {event.value}: 1.", "error_logs 1")
+
+
+def test_what_an_error_log_says_once_is_no_trouble() -> None:
+    """Nor does its silence say anything of health: more may have been below its level."""
+    given = evidence(error_logs=[said_so(Event.TO_FILE, 1)])
+    assert not list(symptoms(given))
+    assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
