@@ -20,7 +20,8 @@ _SUFFIX: Final = ".toml"
 class Concern:
     """When the audit has something to say of a configuration, and what.
 
-    It is about each such directive, or about each ``block`` in which something is missing. A state of "expired" waits
+    It is about each such directive, or about each ``block`` in which something is missing ("main" for what stands
+    outside all of them). A state of "expired" waits
     for the version that the row names, which ``{version}`` in its words is.
     """
 
@@ -31,9 +32,12 @@ class Concern:
     args: str = ".*"  # regular expression of all the directive's arguments
     value: str = ""  # bounds of one of them, such as "> 0, <= 30s"
     place: int = 0  # of that one among the arguments
-    where: str = ""  # what must be so besides: a setting in effect there ("sendfile on"), or a name in audit's rules
-    unless: str = ""  # what must not, likewise, and no block inside may set either
-    patch: str | None = None  # what is put in the directive's place, or into the block; "" takes the directive away
+    where: str = ""
+    """What must be so besides: a setting in effect there or in a block inside, such as "sendfile on", as a regular
+    expression; or something with a name in the audit's rules."""
+    unless: str = ""  # what must not be so, likewise
+    patch: str | None = None
+    """What is put in the directive's place, or into the block, whose argument ``{arg}`` is; "" takes it away."""
     measured: str = ""  # the value with which the claim was measured, where others are meant as well
     trips: tuple[str, ...]
     """Configurations that it must be said of once each: what is in http{}, or all of it where that has events{}."""

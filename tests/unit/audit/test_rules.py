@@ -124,19 +124,6 @@ def test_reuseport_is_told_by_workers_and_loads() -> None:
     assert states(of(http.replace(" reuseport", "")), "reuseport_stall") == []
 
 
-def test_threads_for_a_proxys_files_are_without_effect_and_a_limit_is_not() -> None:
-    """As the league measures."""
-    http = "server { location / { proxy_pass http://a:1; aio threads; aio_write on; proxy_limit_rate 1m; } }"
-    assert states(of(http), "reuseport_stall_league") == ["without effect", "in effect"]
-
-
-def test_a_mutex_for_accepting_has_expired() -> None:
-    """With EPOLLEXCLUSIVE."""
-    assert states(of("", events="accept_mutex on;"), "reuseport_stall_herd") == ["expired"]
-    assert states(of("", events="accept_mutex off;"), "reuseport_stall_herd") == []
-    assert states(of("", events="accept_mutex on;", version="1.10"), "reuseport_stall_herd") == []
-
-
 def test_many_connections_cost_memory_at_the_start() -> None:
     """In total where the number of workers is known."""
     found = of("", main="worker_processes 32;", events="worker_connections 1000000;")
@@ -149,7 +136,7 @@ def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
     """Whose verdict was recorded: advice without a measurement is what this project is against."""
     claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
     http = (
-        f"{UP}server {{ listen 80 reuseport; aio threads; aio_write on; proxy_limit_rate 1m;\n"
+        f"{UP}server {{ listen 80 reuseport;\n"
         f"location / {{ {TO_U} }} location /b {{ {TO_U} proxy_buffers 8 1m; }}\n"
         f"location /o {{ {TO_U} proxy_buffering off; }} }}"
     )

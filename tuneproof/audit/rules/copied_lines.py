@@ -11,7 +11,7 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.audit.patches import Before, Edit, Insert, Replace
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.upstreams import Target
@@ -37,9 +37,20 @@ def advise(facts: Facts) -> Iterator[Advised]:
             if concern.directive == said.name and _is_written(said, concern) and _is_meant(concern, said, block, facts):
                 yield _advised(line, concern, said)
     for line, concern in rows:
-        for block in main.all(concern.block):
+        for block in _blocks(concern.block, main):
             if _is_meant(concern, block, block, facts):
                 yield _advised(line, concern, block)
+
+
+def _blocks(name: str, main: Block) -> Iterator[Block]:
+    """Yield the blocks in which something may be missing: not where a file that is not here may say it.
+
+    For "main" the first block in it, in front of which there is room.
+    """
+    found = main.blocks[:1] if name == "main" else main.all(name)
+    for block in found:
+        if block.span is not None and not any(level.unseen for level in block.within()):
+            yield block
 
 
 def _advised(line: Line, concern: Concern, at: Statement | Block) -> Advised:
@@ -48,8 +59,15 @@ def _advised(line: Line, concern: Concern, at: Statement | Block) -> Advised:
     if isinstance(at, Statement):
         why = f"{at.name} {' '.join(at.args)}: {why}{_reach(at, concern)}"
     if text is not None:
-        edits = [Replace(old=at, text=text) if isinstance(at, Statement) else Insert(after=at, text=text)]
+        edits = [_edit(concern, at, text)]
     return Advised(name=line.scenario, claim=line.claim, state=State(concern.state), at=at, why=why, edits=edits)
+
+
+def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
+    if isinstance(at, Statement):
+        return Replace(old=at, text=text)
+    text = text.replace("{arg}", at.args[0] if at.args else "")
+    return Before(block=at, lines=(text,)) if concern.block == "main" else Insert(after=at, text=text)
 
 
 def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
@@ -94,20 +112,18 @@ def _is_meant(concern: Concern, at: Statement | Block, block: Block, facts: Fact
     """Tell whether all that a row asks of what is around a directive, or in a block, is so."""
     if block.path[:1] == ("stream",):
         return False
-    name, other = concern.where, concern.unless
-    return (not name or _is_so(name, at, block, facts)) and not (
-        other and (_is_so(other, at, block, facts) or _is_said_within(other, block))
-    )
+    wanted, unwanted = concern.where, concern.unless
+    return (not wanted or _is_so(wanted, at, block, facts)) and not (unwanted and _is_so(unwanted, at, block, facts))
 
 
 def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether something is so by its name; or whether a setting is in effect in a block, or in one inside."""
     if name in WHERE:
         return WHERE[name](at, block, facts)
-    return any(_matches(name, said) for said in block.in_effect(name.partition(" ")[0])[-1:])
-
-
-def _is_said_within(setting: str, block: Block) -> bool:
-    return any(_matches(setting, said) for said, _ in block.everything())
+    directive = name.partition(" ")[0]
+    # An upstream block inherits nothing: keepalive_timeout around it is about clients.
+    said = block.local(directive) if block.name == "upstream" else block.in_effect(directive)
+    return any(_matches(name, one) for one in (*said[-1:], *(inner for inner, _ in block.everything())))
 
 
 def _matches(setting: str, said: Statement) -> bool:
@@ -140,8 +156,7 @@ def _has_peers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 def _may_have_peers(target: Target, facts: Facts) -> bool:
     for name in target.names() or {""}:
-        servers = facts.upstreams[name].block.local("server") if name in facts.upstreams else []
-        servers = [server for server in servers if "down" not in server.args]
+        servers = _servers(facts.upstreams[name].block) if name in facts.upstreams else []
         if any(_NEVER_EJECTED in server.args for server in servers):
             continue
         addresses = [server.value for server in servers] or [name]
@@ -151,10 +166,15 @@ def _may_have_peers(target: Target, facts: Facts) -> bool:
     return False
 
 
+def _servers(upstream: Block) -> list[Statement]:
+    return [server for server in upstream.local("server") if "down" not in server.args]
+
+
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], bool]]] = {
     "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it
     "HTTP/2": _speaks_http2,  # one of them does
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _has_peers,
+    "several servers and workers": lambda _at, block, facts: len(_servers(block)) > 1 and facts.workers != 1,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""
