@@ -1,9 +1,6 @@
 """A whole trial of the client against a stand-in for nginx, through to the library's observation."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -13,9 +10,8 @@ from images.client.loadgen.__main__ import Loadgen as Program
 from images.client.loadgen.trial import Trials, measure, prepare
 from tests.support.canned_trials import observed
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tests.support.places import CHECKOUT
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
-from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
+from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, call
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
@@ -57,24 +53,6 @@ def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window
 def observation_of(window: Window) -> StallObservation:
     """Return what the library says of a window."""
     return observed(StallRecord(**vars(window)))
-
-
-@pytest.mark.parametrize("missing", ["trial", "bulk_per_worker", "measure_s"])
-def test_a_missing_field_is_named(missing: str) -> None:
-    """Inside the container a plan has no defaults: the library's are the only ones."""
-    with FakeNginx(Behaviour()) as server:
-        fields = to_plain(spec(server))
-    del fields[missing]
-    with pytest.raises(MalformedMessageError, match=f"Trial lacks {missing}"):
-        from_plain(Trial, fields)
-
-
-def test_an_unknown_field_is_named() -> None:
-    """A knob that the client does not know would silently do nothing."""
-    with FakeNginx(Behaviour()) as server:
-        fields = {**to_plain(spec(server)), "slow_readers": 3}
-    with pytest.raises(MalformedMessageError, match="Trial has no slow_readers"):
-        from_plain(Trial, fields)
 
 
 def test_a_trial_brings_everything_that_an_observation_needs() -> None:
@@ -242,34 +220,3 @@ def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
         assert [request.trial for request in server.requests if request.path == "/bulk.bin"] == ["b-b1"]
     assert window is not None
     assert window.workers == (11, 12)
-
-
-def test_one_process_runs_one_trial_after_the_other() -> None:
-    """The program stays between trials, and ends with its input."""
-    with (
-        FakeNginx(Behaviour()) as server,
-        subprocess.Popen(
-            [sys.executable, "-m", "loadgen"],
-            cwd=CHECKOUT / "images/client",
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        ) as program,
-    ):
-        assert program.stdin is not None
-        assert program.stdout is not None
-        windows = []
-        for label in ("a-b1", "b-b1"):
-            program.stdin.write(call(Loadgen.prepare, spec(server, trial=label, bulk_per_worker=(1, 0))).line(1) + "\n")
-            ready = json.loads(program.stdout.readline())["answer"]
-            program.stdin.write(call(Loadgen.go, ready + 0.2).line(2) + "\n")
-            windows.append(from_plain(Went, json.loads(program.stdout.readline())["answer"]).window)
-        program.stdin.close()
-        assert program.wait(timeout=HANG_S) == 0
-        server.wait_for_open(0)
-    assert [request.trial for request in server.requests if request.path == "/bulk.bin"] == ["a-b1", "b-b1"]
-    for window in windows:
-        assert window is not None
-        assert observation_of(window).bulk_bytes_per_s[0] > 0

@@ -76,11 +76,6 @@ def test_a_load_that_says_no_more_has_the_medians_as_figures_and_cuts_nothing_sh
     assert plan.cut_short_paths == plan.configurations == ()
 
 
-def test_an_observation_that_finds_no_fault_with_itself_is_a_good_trial() -> None:
-    """Void is only what its own kind, or the rules for all, say of it."""
-    assert storm(refused=9000).faults == ()
-
-
 ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))
 
 

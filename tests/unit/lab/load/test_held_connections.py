@@ -73,24 +73,11 @@ def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -
     assert observation.faults == ("6 connections failed",)
 
 
-def test_a_trial_without_failures_counts(fake: FakeStage) -> None:
-    """There is nothing to say of it."""
-    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).faults == ()
-
-
 def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
     """They would be counted for the next arm."""
     fake.sockets = [sockets(ESTAB=7)]
     with pytest.raises(LabError, match="7 released connections are still there after 60 s"):
         LOAD.run(fake.stage, label="a-b1")
-
-
-def test_workers_that_stay_are_an_error_before_any_connection_comes(fake: FakeStage) -> None:
-    """What they keep of earlier trials would be missing in the slope."""
-    fake.workers = [OLD]
-    with pytest.raises(LabError, match="did not replace its workers"):
-        LOAD.run(fake.stage, label="a-b1")
-    assert fake.asked == []
 
 
 def test_a_trial_that_held_nothing_has_no_slope(fake: FakeStage) -> None:
@@ -99,9 +86,3 @@ def test_a_trial_that_held_nothing_has_no_slope(fake: FakeStage) -> None:
     readings = tuple(replace(reading, held=0) for reading in recorded.record.readings)
     with pytest.raises(ValueError, match="x is constant"):
         LOAD.observe(recorded.with_record(replace(recorded.record, readings=readings)))
-
-
-def test_a_trial_is_the_scenarios_unless_told_otherwise() -> None:
-    """Ten thousand connections in four steps, of answers that never end."""
-    load = HeldConnections()
-    assert (load.connections, load.steps, load.path, load.cut_short_paths) == (10_000, 4, "/hold", ())

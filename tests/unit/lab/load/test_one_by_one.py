@@ -77,12 +77,6 @@ def test_a_round_without_requests_is_no_observation() -> None:
         OneByOne().observe(recorded.with_record(replace(recorded.record, requests=())))
 
 
-def test_only_the_bulk_downloads_are_cut_short() -> None:
-    """They end with the last request; a fast request that is short would be a sign of trouble."""
-    assert OneByOne().cut_short_paths == ("/bulk.bin",)
-    assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
-
-
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
 def test_the_slowest_tenth_is_at_least_a_tenth(requests: int, slowest_tenth_ms: float) -> None:
     """Of requests that take 1 ms, 2 ms and so on, in whatever order they came."""

@@ -190,11 +190,3 @@ def test_the_client_is_told_how_to_read(fake: FakeStage) -> None:
     SlowReaders(readers=1, interval_s=0.5, path="/film.bin").run(fake.stage, label="a-b1")
     started = fake.asked[0].arguments["asked"]
     assert (started.interval_s, started.path) == (0.5, "/film.bin")
-
-
-def test_workers_that_stay_are_an_error_before_any_reader_comes(fake: FakeStage) -> None:
-    """What they keep of earlier trials would be missing in the growth."""
-    fake.workers = [OLD]
-    with pytest.raises(VoidTrialError, match="did not replace its workers"):
-        LOAD.run(fake.stage, label="a-b1")
-    assert fake.asked == []

@@ -227,11 +227,6 @@ def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> No
             )
 
 
-def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
-    """A fast request that is short would be a sign of trouble."""
-    assert StallLoad().cut_short_paths == ("/bulk.bin",)
-
-
 def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
     """All of the plan but what others do of it; one program does everything, and its answer comes back untouched."""
     seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
@@ -347,11 +342,6 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(
     assert 0.05 / 2 <= record.clock_doubt_s < 1
     assert max(starts_s) - min(starts_s) <= record.clock_doubt_s
     assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
-
-
-def test_programs_that_share_a_clock_leave_no_doubt() -> None:
-    """Nor anything of it in the record."""
-    assert asked(Program(), Program()).clock_doubt_s is None
 
 
 def test_two_records_become_one() -> None:

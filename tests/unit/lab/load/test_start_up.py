@@ -55,10 +55,3 @@ def test_memory_that_never_settles_is_an_error(fake: FakeStage) -> None:
     with pytest.raises(VoidTrialError, match="the memory of subject subject did not settle within 60 s"):
         LOAD.run(fake.stage, label="a-b1")
     assert 60 < fake.clock.now_s - began_s < 60.2
-
-
-def test_old_workers_that_stay_are_an_error(fake: FakeStage) -> None:
-    """Theirs is not the memory of a start."""
-    fake.workers = [OLD]
-    with pytest.raises(VoidTrialError, match="did not replace its workers"):
-        LOAD.run(fake.stage, label="a-b1")

@@ -15,13 +15,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     return clock
 
 
-def test_what_is_gone_is_not_waited_for(clock: FakeClock) -> None:
-    """The usual case costs a trial nothing."""
-    began_s = clock.now_s
-    wait_until_none(lambda: 0, "connections")
-    assert clock.now_s == began_s
-
-
 def test_it_is_counted_until_nothing_is_left(clock: FakeClock) -> None:
     """It looks some twenty times a second, and no longer than it must."""
     began_s = clock.now_s

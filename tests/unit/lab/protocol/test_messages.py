@@ -1,15 +1,18 @@
 """Every call and its answer survive their way as lines of JSON, whatever is in them."""
 
+import importlib
 import inspect
 import json
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
+from tuneproof.lab import protocol
 from tuneproof.lab.protocol.codec import MalformedMessageError, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.links import Greeting
@@ -70,6 +73,16 @@ def test_a_call_arrives_as_it_was_and_so_does_its_answer(
     assert arrived == [given]
     assert isinstance(back, Answered), back
     assert back.answer == answer
+
+
+def test_messages_never_change_and_name_their_fields() -> None:
+    """Readings are kept and compared later, and a position says nothing of a unit."""
+    modules = [importlib.import_module(f"{protocol.__name__}.{item.name}") for item in iter_modules(protocol.__path__)]
+    found: set[Any] = {item for module in modules for item in vars(module).values() if is_dataclass(item)}
+    assert len(found) > 30
+    for message in found:
+        assert message.__dataclass_params__.frozen, message
+        assert all(field.kw_only for field in fields(message)), message
 
 
 def test_what_is_not_said_is_what_the_protocol_says() -> None:

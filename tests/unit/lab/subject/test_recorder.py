@@ -247,7 +247,8 @@ if child == 0:
 ours.recv(1, socket.MSG_PEEK)
 time.sleep(0.1)
 readings = []
-for _ in range(500):
+# However little of the CPU the other one gets.
+while len(readings) < 500 or len(set(readings)) < 10:
     record = read(child)
     counters, histogram = record.counters, record.histograms["read_bytes"]
     assert counters["read_bytes"] == counters["write_bytes"] == 3 * counters["turns"], counters
@@ -257,4 +258,3 @@ for _ in range(500):
 print(json.dumps(readings))
 """)
     assert readings == sorted(readings)
-    assert len(set(readings)) > 10
