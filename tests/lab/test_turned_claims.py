@@ -37,6 +37,7 @@ def test_a_claim_comes_out_the_other_way_with_another_arm(
     """Each by the arm that it names itself."""
     other_way = turned(scenario)
     place = CellPlace(scenario=f"{scenario.name} turned", nginx=nginx, network=BARE)
-    with measure(place, other_way, other_way.claims) as measures:
-        verdicts = {claim.name: measures.decide(claim).verdict for claim in other_way.claims}
-    assert verdicts == {claim.name: claim.expected for claim in other_way.claims}
+    claims = [claim for claim in other_way.claims if not claim.is_ahead_of(nginx)]
+    with measure(place, other_way, claims) as measures:
+        verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
+    assert verdicts == {claim.name: claim.expected for claim in claims}

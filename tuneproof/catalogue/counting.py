@@ -140,6 +140,7 @@ def _claim(line: Line, numbers: Mapping[str, float]) -> CountedClaim:
         expected=Verdict(line.expected),
         expired_since=line.version,
         expired_reason=line.expired_reason,
+        since=line.since,
         turned_by=line.turned_by or {line.arms[-1]: line.arms[0]},
         line=line.line,
     )

@@ -65,6 +65,7 @@ class Line:
     why: str = ""  # where the threshold comes from: the source's figure, or what would matter to whom
     at_least: float | str = 1.0  # what less of the figure counts as, so that none at all can stand below; or "1/20"
     expected: str = "holds"  # or "refuted"
+    since: str = ""  # the version that brought what it is about; on older ones it cannot be tested
     expired_since: str = ""  # the version that made the advice needless
     expired_by: tuple[str, ...] = ()  # or the change that did: kind and directive, as in nginx_changes
     expired_reason: str = ""

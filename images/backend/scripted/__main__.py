@@ -4,16 +4,18 @@ import asyncio
 import contextlib
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
 from tuneproof.lab.protocol import scripted as protocol
+from tuneproof.lab.protocol.names import answer_names
 from tuneproof.lab.protocol.serving import Answers
 
 from .player import Player
 
 PORT: Final = 8000
 _BACKLOG: Final = 4096
+_DNS_PORT: Final = 53
 
 A = TypeVar("A")
 
@@ -37,6 +39,14 @@ class Scripted(protocol.Scripted):
         """End them."""
         self._run(self._player.end_streams())
 
+    def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - see the protocol
+        """End them."""
+        return self._run(self._player.end_connections(resets=resets))
+
+    def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
+        """Name them."""
+        self._run(self._player.name(addresses, ttl_s))
+
     def seen(self) -> protocol.Seen:
         """Tell what was seen."""
         return self._run(self._player.seen())
@@ -51,6 +61,7 @@ def main() -> None:
     threading.Thread(target=loop.run_forever, daemon=True).start()
     serving = asyncio.start_server(player.converse, "0.0.0.0", PORT, backlog=_BACKLOG)  # noqa: S104 - the lab's network
     server = asyncio.run_coroutine_threadsafe(serving, loop).result()
+    asyncio.run_coroutine_threadsafe(answer_names(_DNS_PORT, player.answer_to_name), loop).result()
     sys.stdout.write(f"Serving HTTP on port {PORT} as it is told\n")
     sys.stdout.flush()
     with contextlib.suppress(KeyboardInterrupt):

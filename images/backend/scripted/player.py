@@ -6,8 +6,10 @@ import socket
 import struct
 import sys
 import termios
+from collections.abc import Mapping
 from typing import Final, NoReturn
 
+from tuneproof.lab.protocol import names
 from tuneproof.lab.protocol.scripted import Reply, Seen
 
 _HEAD_END: Final = b"\r\n\r\n"
@@ -27,14 +29,15 @@ class Player:
         self._connections = 0
         self._left = 0
         self._requests: list[str] = []
+        self._names: list[str] = []
+        self._addresses: Mapping[str, str] = {}
+        self._ttl_s = 0
 
     async def play(self, replies: tuple[Reply, ...]) -> None:
         """Begin anew."""
-        for writer in self._open:
-            _reset(writer)
-        self._open, self._streams = set(), {}
+        await self.end_connections(resets=True)
         self._connections = self._left = 0
-        self._requests = []
+        self._requests, self._names = [], []
         self._replies = replies
 
     async def send(self, text: str, times: int) -> int:
@@ -56,6 +59,25 @@ class Player:
                 writer.write_eof()
         self._streams = {}
 
+    async def end_connections(self, *, resets: bool) -> int:
+        """End all that are open; they are not among those that the other side has left."""
+        ended, self._open, self._streams = self._open, set(), {}
+        for writer in ended:
+            _end(writer, resets=resets)
+        return len(ended)
+
+    async def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
+        """Name addresses."""
+        self._addresses, self._ttl_s = addresses, ttl_s
+
+    def answer_to_name(self, question: bytes) -> bytes:
+        """Return the answer to a question about a name (RFC 1035)."""
+        return names.answer_to(question, address_of=self._address_of, ttl_s=self._ttl_s)
+
+    def _address_of(self, name: str) -> str:
+        self._names.append(name)
+        return self._addresses.get(name) or names.usual_address(name)
+
     async def seen(self) -> Seen:
         """Tell what was seen."""
         return Seen(
@@ -65,6 +87,7 @@ class Player:
             open_streams=len(self._streams),
             unacknowledged_bytes=sum(map(_unacknowledged, self._open)),
             requests=tuple(self._requests),
+            names=tuple(self._names),
         )
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -74,8 +97,9 @@ class Player:
         self._connections += 1
         self._open.add(writer)
         try:
-            while await self._answer(reader, writer):
-                pass
+            number = 1
+            while await self._answer(reader, writer, number):
+                number += 1
         except (OSError, EOFError):
             # A connection that this side has reset is no longer among those that are open.
             self._left += writer in self._open
@@ -84,14 +108,20 @@ class Player:
             self._streams.pop(writer, None)
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; return whether another may follow."""
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> bool:
+        """Answer a connection's request of this number; return whether another may follow."""
         request_line, *lines = (await reader.readuntil(_HEAD_END)).decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip().lower() for name, _, value in (line.partition(":") for line in lines)}
-        await reader.readexactly(int(headers.get("content-length", "0")))
-        self._requests.append(request_line)
         _method, target, version = request_line.split(" ")
         reply = next(reply for reply in self._replies if target.startswith(reply.path))
+        is_last = 0 < reply.answers < number
+        if reply.reads_body or not is_last:
+            await reader.readexactly(int(headers.get("content-length", "0")))
+            self._requests.append(request_line)
+        if is_last:
+            self._open.discard(writer)
+            _end(writer, resets=reply.resets)
+            return False
         is_old = version == "HTTP/1.0"
         connection = headers.get("connection", "")
         stays = "keep-alive" in connection if is_old else "close" not in connection
@@ -117,9 +147,12 @@ def _unacknowledged(writer: asyncio.StreamWriter) -> int:
     return int.from_bytes(held, sys.byteorder) + writer.transport.get_write_buffer_size()
 
 
-def _reset(writer: asyncio.StreamWriter) -> None:
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
-    writer.transport.abort()
+def _end(writer: asyncio.StreamWriter, *, resets: bool) -> None:
+    if resets:
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
+        writer.transport.abort()
+    else:
+        writer.close()
 
 
 def _head(reply: Reply, framing: str, *, stays: bool) -> bytes:

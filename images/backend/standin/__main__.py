@@ -14,8 +14,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tuneproof.lab.protocol.names import answer_names
+
 from .conversation import converse
-from .names import answer_names
 
 _BACKLOG: Final = 4096
 _CERTIFICATE: Final = "/etc/tuneproof/tls.crt"

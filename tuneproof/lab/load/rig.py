@@ -164,6 +164,25 @@ class Rig:
             running.result()
         return queued
 
+    def flows_behind_stopped_workers(
+        self, *flows: Flow, then: Callable[[], object] = lambda: None
+    ) -> list[tuple[Connection, ...]]:
+        """Run flows that the workers meet at once, in one iteration of their event loops, after something was done.
+
+        The listening socket must be ``deferred``: a connection is queued with its request then. What is done while the
+        workers stand still, they hear of after the requests.
+        """
+        connections = sum(flow.connections for flow in flows)
+        self._stage.observer.stop_workers()
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            running = pool.submit(self.flows, *flows)
+            try:
+                self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} requests")
+                then()
+            finally:
+                self._stage.observer.continue_workers()
+            return running.result()
+
     def _queued(self, port: int = 0) -> int:
         return sum(listener.queued for listener in self.sockets(port).listeners)
 

@@ -19,6 +19,10 @@ class Reply:
     body: str = ""
     streams: bool = False
     """Whether the body goes on by :meth:`Scripted.send`: in chunks to HTTP/1.1, up to the connection's end to 1.0."""
+    answers: int = 0
+    """How many requests of a connection are answered: the next one, once it is here, ends the connection. 0 for all."""
+    resets: bool = False  # whether it is ended by a reset (RST), and not in order (FIN)
+    reads_body: bool = True  # whether that request's body is waited for, and not its head alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +34,9 @@ class Seen:
     left_connections: int  # ended by the other side, in order or by a reset
     open_streams: int  # now
     unacknowledged_bytes: int  # what the other side's kernel has not got yet of what was written
-    requests: tuple[str, ...]  # their first lines, such as "GET /events HTTP/1.1", in the order in which they came
+    requests: tuple[str, ...]
+    """First lines of those that came whole, such as "GET /events HTTP/1.1", in the order in which they came."""
+    names: tuple[str, ...] = ()  # whose IPv4 addresses were asked for, likewise
 
 
 class Scripted(Protocol):
@@ -44,6 +50,12 @@ class Scripted(Protocol):
 
     def end_streams(self) -> None:
         """End the body of each open stream in order."""
+
+    def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - the call travels by its names
+        """End all open connections, by a reset or in order; return how many there were."""
+
+    def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
+        """Answer from now on, on UDP port 53, that names have these IPv4 addresses; others have their usual ones."""
 
     def seen(self) -> Seen:
         """Tell what was seen."""

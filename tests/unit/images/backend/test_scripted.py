@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import pytest
 from images.backend.scripted.__main__ import Scripted
 from images.backend.scripted.player import Player
 from images.client.loadgen.streams import OpenStreams
+from tests.support.questions import question
 from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.exchanges import Arrived, Streams
 from tuneproof.lab.protocol.scripted import Reply
@@ -108,6 +110,46 @@ def test_a_connection_that_the_backend_resets_was_not_left() -> None:
         assert until(streams, lambda it: it.end != "").end == "reset"
         streams.leave()
         assert (backend.seen().connections, backend.seen().left_connections) == (0, 0)
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["in order", "by a reset"])
+@pytest.mark.parametrize("reads_body", [False, True], ids=["at the head", "at the request's end"])
+def test_a_connection_ends_as_the_next_request_comes(*, resets: bool, reads_body: bool) -> None:
+    """What came whole before is counted, the last one too where it is read."""
+    with playing(Reply(answers=1, resets=resets, reads_body=reads_body)) as (backend, address):
+        with socket.create_connection(address, timeout=10) as connection:
+            connection.sendall(b"GET /1 HTTP/1.1\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+            connection.sendall(b"POST /2 HTTP/1.1\r\nContent-Length: 2\r\n\r\n" + (b"ab" if reads_body else b""))
+            if resets:
+                with pytest.raises(ConnectionResetError):
+                    connection.recv(65536)
+            else:
+                assert connection.recv(65536) == b""
+        seen = backend.seen()
+    assert seen.requests == ("GET /1 HTTP/1.1", "POST /2 HTTP/1.1")[: 1 + reads_body]
+    assert (seen.open_connections, seen.left_connections) == (0, 0)
+
+
+def test_idle_connections_are_ended_in_order() -> None:
+    """Both are, and a later one is not."""
+    with playing(Reply()) as (backend, address):
+        with socket.create_connection(address, timeout=10) as one, socket.create_connection(address, timeout=10) as two:
+            wait_until(lambda: backend.seen().open_connections == 2, "did not come")
+            assert backend.end_connections(resets=False) == 2
+            assert one.recv(1) == two.recv(1) == b""
+        assert heard(address, "GET / HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+
+
+def test_names_have_the_addresses_that_they_are_given() -> None:
+    """All others have their usual ones; whose addresses were asked for is counted."""
+    player = Player()
+    asyncio.run(player.name({"app.test": "192.0.2.7"}, 600))
+    answer = player.answer_to_name(question("app.test", 1))
+    assert answer.endswith(struct.pack("!IH", 600, 4) + socket.inet_aton("192.0.2.7"))
+    assert player.answer_to_name(question("localhost", 1)).endswith(socket.inet_aton("127.0.0.1"))
+    player.answer_to_name(question("app.test", 28))
+    assert asyncio.run(player.seen()).names == ("app.test", "localhost")
 
 
 def test_what_ends_early_was_closed() -> None:

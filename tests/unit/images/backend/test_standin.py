@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from images.backend.standin import fastcgi, names
+from images.backend.standin import fastcgi
 from images.backend.standin.conversation import converse
+from tests.support.questions import question
+from tuneproof.lab.protocol import names
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
@@ -129,12 +131,6 @@ def test_uwsgi_and_scgi_are_answered() -> None:
 def test_nonsense_ends_the_connection_and_nothing_else(nonsense: bytes) -> None:
     """A health check may connect and say nothing."""
     assert told(nonsense) == b""
-
-
-def question(name: str, kind: int) -> bytes:
-    """Return a question about a name."""
-    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
-    return struct.pack("!6H", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack("!2H", kind, 1)
 
 
 def test_every_name_has_an_address() -> None:

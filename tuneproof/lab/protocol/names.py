@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 from typing import Final
 
 _HEADER: Final = struct.Struct("!6H")
@@ -19,23 +20,31 @@ _OWN_NAME: Final = "standin"
 
 
 class _Names(asyncio.DatagramProtocol):
+    def __init__(self, answer: Callable[[bytes], bytes]) -> None:
+        self._answer = answer
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         try:
-            answer = answer_to(data)
+            answer = self._answer(data)
         except (IndexError, struct.error, UnicodeDecodeError):
             return
         self._transport.sendto(answer, addr)  # type: ignore[attr-defined]  # a datagram's transport
 
 
-async def answer_names(port: int) -> None:
-    """Answer on a UDP port from now on."""
-    await asyncio.get_running_loop().create_datagram_endpoint(_Names, local_addr=("0.0.0.0", port))  # noqa: S104 - the lab's network
+def usual_address(name: str) -> str:
+    """Return a name's address in the lab, or else the stand-in's."""
+    for known in (name, _OWN_NAME):
+        try:
+            return socket.gethostbyname(known)
+        except OSError:
+            continue
+    return "127.0.0.1"
 
 
-def answer_to(question: bytes) -> bytes:
+def answer_to(question: bytes, *, address_of: Callable[[str], str] = usual_address, ttl_s: int = _TTL_S) -> bytes:
     """Return the answer to one question: an address for type A, nothing for all others.
 
     Raises:
@@ -50,15 +59,12 @@ def answer_to(question: bytes) -> bytes:
     asked = question[_HEADER.size : at + 1 + _QUESTION.size]
     if (kind, class_) != (_A, _IN):
         return _HEADER.pack(number, _FLAGS, 1, 0, 0, 0) + asked
-    address = socket.inet_aton(_address(".".join(labels)))
-    record = _ANSWER.pack(_POINTER_TO_QUESTION, _A, _IN, _TTL_S, len(address)) + address
+    address = socket.inet_aton(address_of(".".join(labels)))
+    record = _ANSWER.pack(_POINTER_TO_QUESTION, _A, _IN, ttl_s, len(address)) + address
     return _HEADER.pack(number, _FLAGS, 1, 1, 0, 0) + asked + record
 
 
-def _address(name: str) -> str:
-    for known in (name, _OWN_NAME):
-        try:
-            return socket.gethostbyname(known)
-        except OSError:
-            continue
-    return "127.0.0.1"
+async def answer_names(port: int, answer: Callable[[bytes], bytes] = answer_to) -> None:
+    """Answer on a UDP port from now on."""
+    place = ("0.0.0.0", port)  # noqa: S104 - the lab's network
+    await asyncio.get_running_loop().create_datagram_endpoint(lambda: _Names(answer), local_addr=place)

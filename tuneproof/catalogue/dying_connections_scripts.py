@@ -1,0 +1,146 @@
+"""What trials of kept connections that die do, and what they count."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import statuses
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Connection, Flow, Streams
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.scripted import Reply, Scripted
+
+BACKENDS: Final = ("backend", "second")
+ONE: Final = BACKENDS[:1]
+ASKED: Final = 12
+ROUNDS: Final = 6
+AT_ONCE: Final = 8
+TRIES: Final = 3
+PEER_PORT: Final = 9001
+# Each has a location and an upstream block of its own: nothing that one meets changes what another does.
+SERVERS: Final = {"get_one": ONE, "get_several": BACKENDS, "post_one": ONE, "post_several": BACKENDS}
+FIGURES: Final = {
+    "get_one_502s": "get_one",
+    "get_several_502s": "get_several",
+    "post_one_502s": "post_one",
+    "post_several_502s": "post_several",
+}
+
+
+def _flow(kind: str, requests: int) -> Flow:
+    if kind.startswith("post"):
+        return Flow(requests=requests, path=f"/{kind}", method="POST", body_bytes=100)
+    return Flow(requests=requests, path=f"/{kind}")
+
+
+def _play(rig: Rig, *replies: Reply) -> None:
+    for name in BACKENDS:
+        rig.backend(call(Scripted.play, replies), name=name)
+
+
+def _received(rig: Rig) -> Counter[str]:
+    """Return how many requests have come to the backends whole, by their path."""
+    seen = [rig.backend(call(Scripted.seen), name=name) for name in BACKENDS]
+    return Counter(line.split(" ")[1].strip("/") for one in seen for line in one.requests)
+
+
+def _kept(rig: Rig) -> int:
+    """Return how many connections nginx keeps to the backends, as the kernel has them."""
+    return rig.sockets().others.get("ESTAB", 0)
+
+
+def _failed(rig: Rig, became: Mapping[str, tuple[Connection, ...]], asked: int) -> Figures:
+    """Count the 502s of each kind; the trial is void unless all other requests were answered by 200."""
+    for kind, connections in became.items():
+        failed, answered = statuses(connections, 502), statuses(connections, 200)
+        rig.must(failed + answered == asked, f"{failed} 502s and {answered} 200s for {asked} requests of {kind}")
+    return {figure: statuses(became[kind], 502) for figure, kind in FIGURES.items()}
+
+
+def asked_in_turn(replies: tuple[Reply, ...] = (Reply(answers=1),)) -> Callable[[Rig], Figures]:
+    """Return the script: ask one after the other, while the backends end each connection that is used again."""
+
+    def script(rig: Rig) -> Figures:
+        _play(rig, *replies)
+        became = rig.flows(*(_flow(kind, ASKED) for kind in SERVERS))
+        return _told(rig, dict(zip(SERVERS, became, strict=True)))
+
+    return script
+
+
+def asked_after_pauses(rig: Rig) -> Figures:
+    """Ask likewise, but each time only when nginx has closed what it keeps: its time for that is over before."""
+    _play(rig, Reply(answers=1))
+    became: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
+    for _ in range(ASKED):
+        for kind, connections in zip(SERVERS, rig.flows(*(_flow(kind, 1) for kind in SERVERS)), strict=True):
+            became[kind] += connections
+        rig.wait_until(lambda: not _kept(rig), "kept its connections")
+    return _told(rig, became)
+
+
+def _told(rig: Rig, became: Mapping[str, tuple[Connection, ...]]) -> Figures:
+    received = _received(rig)
+    repeated = sum(max(received[kind] - ASKED, 0) for kind in SERVERS if kind.startswith("post"))
+    return {**_failed(rig, became, ASKED), "tries": received.total(), "repeated_posts": repeated}
+
+
+def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
+    """Return the script: the backends end what is kept while the worker is busy, and a request waits for it already."""
+
+    def script(rig: Rig) -> Figures:
+        _play(rig, Reply())
+        raced: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
+
+        def end() -> None:
+            for name in BACKENDS:
+                rig.backend(call(Scripted.end_connections, resets), name=name)
+            rig.wait_until(lambda: not _kept(rig), "did not hear of the end")
+
+        for _ in range(ROUNDS):
+            # Each server is asked, so that a connection to each is kept.
+            asked = rig.flows(*(_flow(kind, len(servers)) for kind, servers in SERVERS.items()))
+            for servers, connections in zip(SERVERS.values(), asked, strict=True):
+                rig.ok(connections, requests=len(servers))
+            became = rig.flows_behind_stopped_workers(*(_flow(kind, 1) for kind in SERVERS), then=end)
+            for kind, connections in zip(SERVERS, became, strict=True):
+                raced[kind] += connections
+        answered = statuses(raced["post_one"], 200)
+        return {**_failed(rig, raced, ROUNDS), "answered_posts_share": answered / ROUNDS}
+
+    return script
+
+
+def one_request_for_all(rig: Rig) -> Figures:
+    """Let nginx keep several connections; then ask for what ends each of them, and count its tries."""
+    _play(rig, Reply(path="/get_one/again", answers=1), Reply())
+    rig.ok(rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE, path="/get_one"))[0], requests=AT_ONCE)
+    rig.flow(Flow(path="/get_one/again"))
+    tries = _received(rig)["get_one/again"]
+    return {"tries": tries, "within_three": float(tries <= TRIES)}
+
+
+def streams_at_once(rig: Rig) -> Figures:
+    """Ask for responses that stay open; count the connections that they come on from nginx to its peer."""
+    _play(rig, Reply(streams=True))
+    rig.open_streams(Streams(count=AT_ONCE, path="/"))
+    rig.wait_until(lambda: all(one.status for one in rig.arrived()), "did not pass all responses on")
+    rig.backend(call(Scripted.end_streams))
+    rig.wait_until(lambda: all(one.end for one in rig.arrived()), "did not end all responses")
+    rig.leave_streams()
+    return _peer_connections(rig)
+
+
+def requests_of_one_client(rig: Rig) -> Figures:
+    """Ask the peer itself as often, by a client that does so on one connection of HTTP/2."""
+    _play(rig, Reply())
+    rig.http2(AT_ONCE, port=PEER_PORT)
+    return _peer_connections(rig)
+
+
+def _peer_connections(rig: Rig) -> Figures:
+    rig.rest()
+    lines = rig.access_log()
+    rig.must(len(lines) == AT_ONCE, f"the peer logged {len(lines)} of {AT_ONCE} requests")
+    return {"connections": len({line["connection"] for line in lines})}
