@@ -1,0 +1,239 @@
+"""What trials of reloads, upgrades and stops do, and what they count: each step begins when the one before is done."""
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow, Streams
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.scripted import Reply, Scripted
+
+CLIENTS: Final = 20
+REQUESTS_EACH: Final = 100
+DOWNLOADS: Final = 5
+WEBSOCKETS: Final = 5
+QUEUED: Final = 40
+RELOADS: Final = 5
+PAGE: Final = "/page"
+# Far less than the whole file while a trial lasts; the rest is read at once when it goes on.
+SLOW_BYTES_PER_S: Final = 20_000
+HALF_A_HEAD: Final = 10
+# Behind it a load is under way, and not near its end.
+SEGMENTS: Final = 10 * CLIENTS
+SWITCHING_PROTOCOLS: Final = 101
+
+Step = Callable[[Rig], None]
+Script = Callable[[Rig], Figures]
+
+
+def reload(rig: Rig) -> None:
+    """Reload nginx; the old workers stay as long as their connections do."""
+    old = _workers(rig)
+    rig.signal("HUP")
+    rig.until_they_leave(old)
+
+
+def reload_and_wait(rig: Rig) -> None:
+    """Reload nginx, and wait until its old workers are gone."""
+    old = _workers(rig)
+    rig.signal("HUP")
+    rig.until_they_are_gone(old)
+
+
+def upgrade(rig: Rig) -> None:
+    """Start the binary anew beside the old one, then let the old one's workers and its master go."""
+    old = _workers(rig)
+    rig.signal("USR2")
+    rig.settle(2 * len(old))
+    rig.rest()
+    rig.signal("WINCH")
+    rig.signal("QUIT")
+    rig.until_they_leave(old)
+
+
+def stop(signal: str) -> Step:
+    """Return the step that stops nginx by a signal."""
+
+    def step(rig: Rig) -> None:
+        rig.signal(signal)
+        rig.wait_until(lambda: not rig.sockets().listeners, f"still listens after {signal}")
+
+    return step
+
+
+def downloads(step: Step) -> Script:
+    """Return the script that counts downloads which a step cuts."""
+    flow = Flow(
+        connections=DOWNLOADS,
+        path="/4000000.bin",
+        read_bytes_per_s=SLOW_BYTES_PER_S,
+        receive_buffer_bytes=16_384,
+        stays=True,
+        goes_on=True,
+    )
+
+    def script(rig: Rig) -> Figures:
+        with rig.standing(flow) as became:
+            step(rig)
+        rig.must(statuses(became[0], 200) == DOWNLOADS, "not all downloads began")
+        return _cut(sum(not answer.complete for answer in answers_of(became[0])), of=DOWNLOADS)
+
+    return script
+
+
+def websockets(step: Step) -> Script:
+    """Return the script that counts WebSockets on which nothing arrives any more after a step."""
+
+    def script(rig: Rig) -> Figures:
+        _open_websockets(rig, WEBSOCKETS)
+        step(rig)
+        before = [it.body_bytes for it in rig.arrived()]
+        rig.backend(call(Scripted.send, "hello", 1))
+        rig.steady(lambda: sum(it.body_bytes for it in rig.arrived()))
+        live = sum(it.body_bytes > earlier for it, earlier in zip(rig.arrived(), before, strict=True))
+        rig.leave_streams()
+        return _cut(WEBSOCKETS - live, of=WEBSOCKETS)
+
+    return script
+
+
+def idle(step: Step, *, asked: int) -> Script:
+    """Return the script that has idle connections at a step, on which so much was asked before, and asks once more.
+
+    It does so even where nginx has closed the connection: such a request is one that crosses the close on its way.
+    """
+
+    def script(rig: Rig) -> Figures:
+        flow = Flow(connections=CLIENTS, requests=asked, path=PAGE, stays=True, goes_on=True)
+        with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
+            rig.rest()
+            step(rig)
+        before = [answer for one in became[0] for answer in one.answers[:asked]]
+        rig.must(sum(answer.status == 200 for answer in before) == CLIENTS * asked, "not all were answered before")  # noqa: PLR2004 - OK
+        told = sum(answer.says_close for answer in answers_of(became[0]))
+        return {**_lost(CLIENTS * (asked + 1) - statuses(became[0], 200), of=CLIENTS), "told_share": told / CLIENTS}
+
+    return script
+
+
+def half_asked(rig: Rig) -> Figures:
+    """Let half a request have come at a reload, and the rest come afterwards."""
+    flow = Flow(connections=CLIENTS, path=PAGE, head_bytes=HALF_A_HEAD, stays=True, goes_on=True)
+    with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
+        rig.rest()
+        reload(rig)
+    told = sum(answer.says_close for answer in answers_of(became[0])) / CLIENTS
+    return {**_lost(CLIENTS - statuses(became[0], 200), of=CLIENTS), "told_share": told, "untold_share": 1 - told}
+
+
+def load(step: Step, *, keeps: bool) -> Script:
+    """Return the script of a step under load: clients keep their connections, or take a new one for each request."""
+    flow = (
+        Flow(connections=CLIENTS, requests=REQUESTS_EACH, path=PAGE)
+        if keeps
+        else Flow(connections=CLIENTS * REQUESTS_EACH, at_once=CLIENTS, path=PAGE, close=True)
+    )
+
+    def script(rig: Rig) -> Figures:
+        old = _workers(rig)
+        before = rig.counters()["Tcp.InSegs"]
+
+        def under_load() -> None:
+            rig.wait_until(lambda: rig.counters()["Tcp.InSegs"] > before + SEGMENTS, "has no load")
+            step(rig)
+
+        _, connections = rig.during(flow, under_load)
+        answers = list(answers_of(connections))
+        lost = sum(not answer.complete for answer in answers)
+        # Whoever has no connection asks nothing.
+        lost += sum(bool(one.error) and not one.answers for one in connections)
+        new = sum(bool(answer.worker) and answer.worker not in old for answer in answers)
+        rig.must(lost + new > 0, "the load was over too early")
+        return {**_lost(lost, of=CLIENTS), "by_new_workers": new}
+
+    return script
+
+
+def queue(*, edit: str = "", needs: str = "") -> Script:
+    """Return the script that has connections in the accept queues of workers that stand still at a reload.
+
+    edit: what changes in the configuration meanwhile.
+    needs: a sysctl that the kernel must have.
+    """
+
+    def script(rig: Rig) -> Figures:
+        rig.must(not needs or rig.kernel_has(needs), f"this kernel has no {needs}")
+        old = _workers(rig)
+        rig.rest()
+        rig.stop_workers()
+        flow = Flow(connections=QUEUED, path=PAGE, requests=0, stays=True, goes_on=True)
+        with rig.standing(flow) as became:
+            rig.wait_until(lambda: _queued(rig) == QUEUED, f"did not queue {QUEUED} connections")
+            if edit:
+                rig.edit(edit)
+            rig.signal("HUP")
+            rig.continue_workers()
+            rig.until_they_leave(old)
+            rig.rest()
+        return _lost(QUEUED - statuses(became[0], 200), of=QUEUED)
+
+    return script
+
+
+def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Script:
+    """Return the script that opens a WebSocket before some of many reloads; it counts the workers after them.
+
+    waits: whether until all that were told to leave are gone.
+    """
+
+    def script(rig: Rig) -> Figures:
+        old: set[int] = set()
+        for count in range(RELOADS):
+            if count in opens_before:
+                _open_websockets(rig, 1)
+            old |= _workers(rig)
+            reload(rig)
+        if waits:
+            rig.until_they_are_gone(old)
+        rig.rest()
+        workers = rig.workers()
+        rig.leave_streams()
+        return {"workers": len(workers), "memory_bytes": sum(worker.rss_anon_bytes for worker in workers)}
+
+    return script
+
+
+def _open_websockets(rig: Rig, count: int) -> None:
+    """Open WebSockets, beside those that are open already."""
+    open_before = len(rig.arrived())
+    if not open_before:
+        rig.backend(call(Scripted.play, (Reply(status=SWITCHING_PROTOCOLS, streams=True),)))
+    rig.open_streams(Streams(count=count, headers={"Upgrade": "websocket", "Connection": "Upgrade"}))
+
+    def are_open() -> bool:
+        return sum(it.status == SWITCHING_PROTOCOLS for it in rig.arrived()) == open_before + count
+
+    rig.wait_until(are_open, "did not pass the upgrades on")
+
+
+def _workers(rig: Rig) -> set[int]:
+    return {worker.pid for worker in rig.workers()}
+
+
+def _queued(rig: Rig) -> int:
+    return sum(listener.queued for listener in rig.sockets().listeners)
+
+
+def _lost(requests: int, *, of: int) -> Figures:
+    return {
+        "lost": requests,
+        "lost_share": requests / of,
+        "any_lost": float(requests > 0),
+        "none_lost": float(not requests),
+    }
+
+
+def _cut(connections: int, *, of: int) -> Figures:
+    return {"cut": connections, "cut_share": connections / of, "none_cut": float(not connections)}
