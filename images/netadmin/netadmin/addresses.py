@@ -46,16 +46,16 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
     subprocess.run(["nft", "-f", "-"], input=text.encode(), check=True, stdout=subprocess.DEVNULL)
 
 
-def add_addresses(count: int, used: Sequence[str]) -> list[str]:
+def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
     """Give the role's link so many further addresses of its subnet: one machine stands for many clients."""
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
     batch = "".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found)
     subprocess.run(["ip", "-batch", "-"], input=batch.encode(), check=True, stdout=subprocess.DEVNULL)
-    return found
+    return tuple(found)
 
 
-def lead(addresses: Sequence[str], to: str) -> None:
+def lead_addresses(addresses: Sequence[str], to: str) -> None:
     """Lead what this network namespace sends to some IPv4 addresses to another one."""
     checked = [str(ipaddress.IPv4Address(address)) for address in addresses]
     rules = _RULES.format(addresses=", ".join(checked), to=ipaddress.IPv4Address(to))

@@ -11,7 +11,7 @@ from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.serving import Answers
 
 from . import native_agent
-from .addresses import add_addresses, lead, open_entries
+from .addresses import add_addresses, lead_addresses, open_entries
 from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
@@ -29,6 +29,13 @@ def answers(agent: "Agent") -> Answers:
 
 class Agent(netadmin.Agent):
     """The tasks of one netadmin container, with a wire in front of the role or none."""
+
+    add_addresses = staticmethod(add_addresses)
+    answer_probes = staticmethod(answer_probes)
+    lead_addresses = staticmethod(lead_addresses)
+    open_entries = staticmethod(open_entries)
+    probe_path = staticmethod(probe_path)
+    steer_receive = staticmethod(steer_receive)
 
     def __init__(self, wire: Wire | None, greeting: links.Greeting) -> None:
         self._wire = wire
@@ -60,18 +67,6 @@ class Agent(netadmin.Agent):
         """Set the MAC addresses of neighbours for good, in a process that takes its memory along."""
         pairs = [f"{address}={mac}" for address, mac in neighbours.items()]
         subprocess.run([sys.executable, "-m", "netadmin.plumbing", "fix", *pairs], check=True)
-
-    def lead_addresses(self, addresses: tuple[str, ...], to: str) -> None:
-        """Lead what is sent to some addresses to another one; see addresses.py."""
-        lead(addresses, to)
-
-    def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
-        """Lead ports of the role's link to addresses of its own; see addresses.py."""
-        open_entries(entries)
-
-    def add_addresses(self, count: int, used: tuple[str, ...]) -> tuple[str, ...]:
-        """Give the role's link further addresses; see addresses.py."""
-        return tuple(add_addresses(count, used))
 
     def status(self) -> bool:
         """Tell whether the link's shaper is alive; a native one is the kernel itself."""
@@ -121,18 +116,6 @@ class Agent(netadmin.Agent):
     def shapers(self) -> links.Shapers:
         """Return why this host cannot shape natively, and why not by a wire."""
         return links.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
-
-    def answer_probes(self, port: int) -> None:
-        """Answer the probes of one leading agent; see path_probe.py."""
-        answer_probes(port)
-
-    def probe_path(self, asked: links.ProbePath) -> links.PathSeen:
-        """Measure the path to an agent that answers; see path_probe.py."""
-        return probe_path(asked)
-
-    def steer_receive(self, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
-        """Let some CPUs handle what the role's link receives; see steering.py."""
-        return steer_receive(cpus)
 
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name
         """Switch the segmentation offloads of the role's link, in a process that takes its memory along."""

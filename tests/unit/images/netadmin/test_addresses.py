@@ -28,7 +28,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
 def test_addresses_that_nobody_has_are_added_to_the_link(ran: list[tuple[Sequence[str], bytes]]) -> None:
     """From the top of the subnet, at once."""
     found = addresses.add_addresses(3, ["172.18.0.254"])
-    assert found == ["172.18.0.253", "172.18.0.252", "172.18.0.251"]
+    assert found == ("172.18.0.253", "172.18.0.252", "172.18.0.251")
     ((command, told),) = ran
     assert command == ["ip", "-batch", "-"]
     assert told.decode().splitlines()[0] == "address replace 172.18.0.253/32 dev eth0"

@@ -58,6 +58,33 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
 """1000 delays of 5 ms that vary by 3 ms."""
 
 
+# Of 1000 packets 20 are expected; 99 % of all links have between 10 and 32.
+COUNTS = {
+    "lost": ({"loss_pct": 2}, "lost", (10, 32), (False, True)),
+    "none-lost": ({}, "lost", (0, 0), (False, True)),
+    # A receiver drops a packet with a wrong bit, if it looks.
+    "corrupt": ({"corrupt_pct": 2}, "lost", (0, 32), (False, True)),
+    "twice": ({"duplicate_pct": 2}, "duplicated", (10, 32), (False, False)),
+    "none-twice": ({}, "duplicated", (0, 0), (False, False)),
+    "overtaking": ({"reorder_pct": 2}, "overtaking", (10, 32), (False, False)),
+    "none-overtaking": ({}, "overtaking", (0, 0), (False, False)),
+}
+
+
+@pytest.mark.parametrize(("way", "what", "limits", "by_host"), COUNTS.values(), ids=COUNTS)
+def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
+    way: dict[str, float], what: str, limits: tuple[int, int], by_host: tuple[bool, bool]
+) -> None:
+    """The limits belong to it; a busy host may lose packets, and do nothing else of this."""
+    for inside in limits:
+        assert faults(egress(**way), figures(**{what: inside}), EXACT) == []
+    for outside, host in zip((limits[0] - 1, limits[1] + 1), by_host, strict=True):
+        if outside >= 0:
+            (found,) = faults(egress(**way), figures(**{what: outside}), EXACT)
+            text = f"egress: {outside} of 1000 probes {what}, wanted {limits[0]} to {limits[1]}"
+            assert (found.text, found.by_host) == (text, host)
+
+
 @pytest.mark.parametrize(
     ("profile", "measured"),
     [
@@ -74,17 +101,7 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
         (egress(**RATED), figures(rate=100.8)),
         (egress(**RATED), figures(rate=111.2)),
         (egress(**RATED), figures(rate=None)),
-        # 20 of 1000 are expected; 99 % of all links have between 10 and 32.
-        (egress(loss_pct=2), figures(lost=10)),
-        (egress(loss_pct=2), figures(lost=32)),
-        (egress(duplicate_pct=2), figures(duplicated=10)),
-        (egress(duplicate_pct=2), figures(duplicated=32)),
-        (egress(reorder_pct=2), figures(overtaking=10)),
-        (egress(reorder_pct=2), figures(overtaking=32)),
         (egress(jitter_ms=3), figures(delays_ms=UNIFORM, overtaking=400)),
-        # A receiver drops a packet with a wrong bit, if it looks.
-        (egress(corrupt_pct=2), figures(lost=0)),
-        (egress(corrupt_pct=2), figures(lost=32)),
         # What is sent at once tells no delay.
         (egress(reorder_pct=2), figures(overtaking=20, delays_ms=(0.1,) * 100 + (5.1,) * 900)),
         (egress(reorder_pct=60), figures(overtaking=590, delays_ms=(0.1,) * 1000)),
@@ -98,83 +115,30 @@ def test_what_is_just_within_its_tolerance_is_no_fault(profile: LinkProfile, mea
 
 
 @pytest.mark.parametrize(
-    ("profile", "measured", "fault", "by_host"),
+    ("profile", "measured", "share", "value", "wanted", "by_host"),
     [
-        (
-            egress(),
-            figures(delay_ms=4.99),
-            "egress: 5 % of the delays are below 4.99 ms, wanted 5.00 to 6.00 ms",
-            False,
-        ),
-        (
-            egress(),
-            figures(delay_ms=6.01),
-            "egress: 5 % of the delays are below 6.01 ms, wanted 5.00 to 6.00 ms",
-            True,
-        ),
-        (
-            egress(),
-            figures(quarter_ms=1.51),
-            "egress: 25 % of the delays are below 6.51 ms, wanted 5.00 to 6.50 ms",
-            True,
-        ),
-        (
-            egress(),
-            figures(delay_ms=6.81, late_ms=(0.4,) * 1000),
-            "egress: 5 % of the delays are below 6.81 ms, wanted 5.00 to 6.80 ms",
-            True,
-        ),
-        (
-            egress(jitter_ms=3),
-            figures(delays_ms=(5.0,) * 1000),
-            "egress: 5 % of the delays are below 5.00 ms, wanted 2.19 to 3.42 ms",
-            True,
-        ),
-        (
-            egress(**RATED),
-            figures(rate=111.4),
-            "egress rate 111.4 Mbit/s, wanted 106 within 5 %",
-            False,
-        ),
-        (egress(**RATED), figures(rate=100.6), "egress rate 100.6 Mbit/s, wanted 106 within 5 %", True),
-        (egress(loss_pct=2), figures(lost=9), "egress: 9 of 1000 probes lost, wanted 10 to 32", False),
-        (egress(loss_pct=2), figures(lost=33), "egress: 33 of 1000 probes lost, wanted 10 to 32", True),
-        (egress(), figures(lost=1), "egress: 1 of 1000 probes lost, wanted 0 to 0", True),
-        (egress(corrupt_pct=2), figures(lost=33), "egress: 33 of 1000 probes lost, wanted 0 to 32", True),
-        (
-            egress(duplicate_pct=2),
-            figures(duplicated=9),
-            "egress: 9 of 1000 probes duplicated, wanted 10 to 32",
-            False,
-        ),
-        (
-            egress(duplicate_pct=2),
-            figures(duplicated=33),
-            "egress: 33 of 1000 probes duplicated, wanted 10 to 32",
-            False,
-        ),
-        (egress(), figures(duplicated=1), "egress: 1 of 1000 probes duplicated, wanted 0 to 0", False),
-        (
-            egress(reorder_pct=2),
-            figures(overtaking=9),
-            "egress: 9 of 1000 probes overtaking, wanted 10 to 32",
-            False,
-        ),
-        (
-            egress(reorder_pct=2),
-            figures(overtaking=33),
-            "egress: 33 of 1000 probes overtaking, wanted 10 to 32",
-            False,
-        ),
-        (egress(), figures(overtaking=1), "egress: 1 of 1000 probes overtaking, wanted 0 to 0", False),
+        (egress(), figures(delay_ms=4.99), 5, "4.99", "5.00 to 6.00", False),
+        (egress(), figures(delay_ms=6.01), 5, "6.01", "5.00 to 6.00", True),
+        (egress(), figures(quarter_ms=1.51), 25, "6.51", "5.00 to 6.50", True),
+        (egress(), figures(delay_ms=6.81, late_ms=(0.4,) * 1000), 5, "6.81", "5.00 to 6.80", True),
+        (egress(jitter_ms=3), figures(delays_ms=(5.0,) * 1000), 5, "5.00", "2.19 to 3.42", True),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_just_beyond_its_tolerance_is_the_only_fault(
-    profile: LinkProfile, measured: LinkFigures, fault: str, *, by_host: bool
+def test_a_delay_just_beyond_its_tolerance_is_the_only_fault(
+    profile: LinkProfile, measured: LinkFigures, share: int, value: str, wanted: str, *, by_host: bool
 ) -> None:
     """One sentence with both figures, and whether a busy host can be the cause; nothing else is blamed for it."""
-    assert [(found.text, found.by_host) for found in faults(profile, measured, EXACT)] == [(fault, by_host)]
+    text = f"egress: {share} % of the delays are below {value} ms, wanted {wanted} ms"
+    assert [(found.text, found.by_host) for found in faults(profile, measured, EXACT)] == [(text, by_host)]
+
+
+@pytest.mark.parametrize(("rate", "by_host"), [(111.4, False), (100.6, True)])
+def test_a_rate_just_beyond_its_tolerance_is_the_only_fault(rate: float, *, by_host: bool) -> None:
+    """No host makes a link faster."""
+    text = f"egress rate {rate} Mbit/s, wanted 106 within 5 %"
+    found = faults(egress(**RATED), figures(rate=rate), EXACT)
+    assert [(fault.text, fault.by_host) for fault in found] == [(text, by_host)]
 
 
 def test_only_a_rate_that_is_too_low_can_be_lowered() -> None:
