@@ -11,7 +11,7 @@ import pytest
 from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import PROC, WORKER
-from tests.support.fake_kernel import IO, MASTER_LINE, SCHEDSTAT, STATUS, FakeDiag, Proc, asked, refused, served
+from tests.support.fake_kernel import IO, MASTER_LINE, SCHEDSTAT, STATUS, FakeDiag, Proc, asked, refused
 from tuneproof.explain.parse.counters import proc_net, softnet
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.observer import Observer as Program
@@ -140,26 +140,14 @@ def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> Non
     assert os.WIFCONTINUED(continued)
 
 
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ('{"number": 7, "call": "dance", "with": {}}', "there is no 'dance' here, only calls, counters, "),
-        ('{"number": 7}', "KeyError: 'call'"),
-        ('{"number": 7, "call": "sockets", "with": {}}', "MalformedMessageError: sockets lacks port"),
-        ("{", "JSONDecodeError: "),
-        (call(Program.sockets, 8000).line(7), "OSError: no buffer space"),
-    ],
-    ids=["unknown", "no-question", "fields", "no-json", "kernel"],
-)
-def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(line: str, error: str, proc: Proc) -> None:
+def test_what_the_kernel_refuses_is_answered_and_the_next_question_is_taken(proc: Proc) -> None:
     """Nobody waits for an answer that does not come."""
     proc.add_nginx()
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
-    failed, answered = served(Observer(diag.open, proc=proc.folder), line, call(Program.workers).line(8))
-    assert "answer" not in failed
-    assert failed["error"].startswith(error)
-    assert [worker["pid"] for worker in answered["answer"]["workers"]] == [9, 12]
+    observer = Observer(diag.open, proc=proc.folder)
+    assert refused(observer, call(Program.sockets, 8000)) == "OSError: no buffer space"
+    assert [worker.pid for worker in asked(observer, call(Program.workers)).workers] == [9, 12]
 
 
 def test_masters_wait_when_each_of_them_does(proc: Proc) -> None:

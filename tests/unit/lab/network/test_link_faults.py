@@ -76,12 +76,13 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
     way: dict[str, float], what: str, limits: tuple[int, int], by_host: tuple[bool, bool]
 ) -> None:
     """The limits belong to it; a busy host may lose packets, and do nothing else of this."""
-    for inside in limits:
-        assert faults(egress(**way), figures(**{what: inside}), EXACT) == []
-    for outside, host in zip((limits[0] - 1, limits[1] + 1), by_host, strict=True):
-        if outside >= 0:
-            (found,) = faults(egress(**way), figures(**{what: outside}), EXACT)
-            text = f"egress: {outside} of 1000 probes {what}, wanted {limits[0]} to {limits[1]}"
+    seen: list[dict[str, Any]] = [{what: limits[0]}, {what: limits[1]}, {what: limits[0] - 1}, {what: limits[1] + 1}]
+    for inside in seen[:2]:
+        assert faults(egress(**way), figures(**inside), EXACT) == []
+    for outside, host in zip(seen[2:], by_host, strict=True):
+        if outside[what] >= 0:
+            (found,) = faults(egress(**way), figures(**outside), EXACT)
+            text = f"egress: {outside[what]} of 1000 probes {what}, wanted {limits[0]} to {limits[1]}"
             assert (found.text, found.by_host) == (text, host)
 
 

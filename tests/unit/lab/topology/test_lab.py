@@ -8,6 +8,7 @@ import docker
 import pytest
 from docker.errors import APIError, NotFound
 
+from tests.support.fake_stage import FakeClock
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.shaped_links import companion_spec, owner_specs
@@ -85,21 +86,6 @@ class FakeEngine:
         self.networks.remove(name)
 
 
-class FakeTime:
-    """A clock that only moves in sleep."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def monotonic(self) -> float:
-        """Tell the time."""
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        """Let it pass."""
-        self.now_s += seconds
-
-
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
     """Nothing here reaches another."""
@@ -111,10 +97,11 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
 
 
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """Time passes at once."""
-    fake = FakeTime()
-    monkeypatch.setattr(module, "time", fake)
+    fake = FakeClock()
+    fake.now_s = 0.0
+    fake.replace_in(monkeypatch, module)
     return fake
 
 
@@ -213,7 +200,7 @@ def test_a_network_that_is_in_use_is_free_in_a_moment(engine: FakeEngine, engine
     assert not engine.networks
 
 
-def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeTime) -> None:
+def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeClock) -> None:
     """After some seconds; on one engine, where nothing would change, it is an error then."""
     engine.refusals = [IN_USE] * 1000
     with Lab(Session(), engines=SEVERAL):
@@ -224,7 +211,9 @@ def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEng
     assert clock.now_s == pytest.approx(30, abs=2)
 
 
-def test_an_error_on_its_way_waits_for_no_network_and_is_not_covered_by_it(engine: FakeEngine, clock: FakeTime) -> None:
+def test_an_error_on_its_way_waits_for_no_network_and_is_not_covered_by_it(
+    engine: FakeEngine, clock: FakeClock
+) -> None:
     """What it says is the cause; the session's end removes the network, too."""
     engine.refusals = [IN_USE] * 1000
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
