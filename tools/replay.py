@@ -165,27 +165,34 @@ def _shifted(cell: Recorded, residual: float) -> float:
     return min(max(cell.claim.threshold + residual, -1.0), 1.0)
 
 
-def replay(cells: Sequence[Recorded], name: str, *, form: Form, chance: random.Random) -> ErrorRate:
-    """Replay experiments of one form; each takes the blocks of one recorded cell, chosen at random."""
-    verdicts = []
-    for _ in range(EXPERIMENTS):
-        cell = chance.choice(cells)
-        nothing = 0.0 if cell.claim.scale is Scale.SHARE else 1.0
-        threshold = nothing if name == "arms swapped" and form is Form.MORE else cell.claim.threshold
-        draw = REPLAYS[name](cell, chance)
-        verdicts.append(decided(draw, scale=cell.claim.scale, threshold=threshold, form=form, looks=LOOKS[QUICK]))
-    # Identical arms are the same: there a claim of this form is right to hold.
-    holds_is_wrong = not (name == "arms swapped" and form is Form.SAME)
+def rate(form: str, replay: str, experiment: Callable[[], Verdict], *, may_hold: bool = False) -> ErrorRate:
+    """Repeat an experiment, and count its wrong verdicts; "holds" is none where the claim is right to hold."""
+    verdicts = [experiment() for _ in range(EXPERIMENTS)]
     return ErrorRate(
-        form=form.value,
-        replay=name,
+        form=form,
+        replay=replay,
         experiments=EXPERIMENTS,
-        wrong_holds=verdicts.count(Verdict.HOLDS) if holds_is_wrong else 0,
+        wrong_holds=0 if may_hold else verdicts.count(Verdict.HOLDS),
         wrong_refuted=verdicts.count(Verdict.REFUTED),
     )
 
 
-def decided(draw: Draw, *, scale: Scale, threshold: float, form: Form, looks: tuple[int, ...]) -> Verdict:
+def of_blocks(cells: Sequence[Recorded], name: str, *, form: Form, chance: random.Random) -> ErrorRate:
+    """Replay experiments of one form; each takes the blocks of one recorded cell, chosen at random."""
+
+    def experiment() -> Verdict:
+        cell = chance.choice(cells)
+        nothing = 0.0 if cell.claim.scale is Scale.SHARE else 1.0
+        threshold = nothing if name == "arms swapped" and form is Form.MORE else cell.claim.threshold
+        return decided(REPLAYS[name](cell, chance), scale=cell.claim.scale, threshold=threshold, form=form)
+
+    # Identical arms are the same.
+    return rate(form.value, name, experiment, may_hold=name == "arms swapped" and form is Form.SAME)
+
+
+def decided(
+    draw: Draw, *, scale: Scale, threshold: float, form: Form, looks: tuple[int, ...] = LOOKS[QUICK]
+) -> Verdict:
     """Run one experiment by the rule that decides claims."""
     blocks: list[Block] = []
     while True:
@@ -196,23 +203,17 @@ def decided(draw: Draw, *, scale: Scale, threshold: float, form: Form, looks: tu
 
 def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) -> ErrorRate:
     """Replay shares of independent units whose true share is the threshold."""
-    verdicts = [
-        decided(
+
+    def experiment() -> Verdict:
+        return decided(
             lambda: Tally.yes(when=chance.random() < threshold),
             scale=Scale.SHARE,
             threshold=threshold,
             form=Form.MORE,
             looks=looks,
         )
-        for _ in range(EXPERIMENTS)
-    ]
-    return ErrorRate(
-        form="share of units",
-        replay=f"at the threshold, {threshold:.0%}",
-        experiments=EXPERIMENTS,
-        wrong_holds=verdicts.count(Verdict.HOLDS),
-        wrong_refuted=verdicts.count(Verdict.REFUTED),
-    )
+
+    return rate("share of units", f"at the threshold, {threshold:.0%}", experiment)
 
 
 def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
@@ -226,17 +227,10 @@ def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
             if float(block) < threshold:
                 return chance.choice((block, Ordered(responses=_DOSES)))
 
-    verdicts = [
-        decided(draw, scale=Scale.SHARE, threshold=threshold, form=Form.ORDER, looks=LOOKS[QUICK])
-        for _ in range(EXPERIMENTS)
-    ]
-    return ErrorRate(
-        form=Form.ORDER.value,
-        replay="doses shuffled in half of the blocks",
-        experiments=EXPERIMENTS,
-        wrong_holds=verdicts.count(Verdict.HOLDS),
-        wrong_refuted=verdicts.count(Verdict.REFUTED),
-    )
+    def experiment() -> Verdict:
+        return decided(draw, scale=Scale.SHARE, threshold=threshold, form=Form.ORDER)
+
+    return rate(Form.ORDER.value, "doses shuffled in half of the blocks", experiment)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -253,7 +247,8 @@ def main(arguments: Sequence[str]) -> int:
         of_form = [cell for cell in of_form if cell.claim.form is not Form.ORDER]
         two_arms = [cell for cell in of_form if len(cell.claim.arms) == 2 or cell.claim.figure]  # noqa: PLR2004
         rates += [
-            replay(two_arms if name == "arms swapped" else of_form, name, form=form, chance=chance) for name in REPLAYS
+            of_blocks(two_arms if name == "arms swapped" else of_form, name, form=form, chance=chance)
+            for name in REPLAYS
         ]
     rates += [of_orders(0.75, chance)]
     of_claims = ((0.5, LOOKS[QUICK]), (0.75, (13, 26)), (0.9, (33, 60)))

@@ -1,16 +1,12 @@
 """``python -m tests.bench``: what a lab, a wire, an analysis, a record of turns and a run cost."""
 
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
 from tests.bench.capture import measure_capture
-from tests.bench.compose import Compose
 from tests.bench.runs import measure_runs
 from tests.bench.turns import measure_turns
 from tests.bench.wire import measure_wire
@@ -24,7 +20,7 @@ from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.containers import BenchImages
 
-_PAIRS: Final = 5
+_LABS: Final = 5
 _RUNS: Final = 3
 _SUBJECTS: Final = 3
 
@@ -66,26 +62,17 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
     return [backend, *subjects, client, *netadmins]
 
 
-def compare_with_compose(session: Session, images: dict[str, str]) -> None:
-    """Print start plus end of the same containers, pair by pair."""
+def measure_lab(session: Session, images: dict[str, str]) -> None:
+    """Print how long start and end of a lab's containers take."""
     specs = containers(images)
 
-    def ours() -> None:
+    def whole() -> None:
         with Lab(session) as lab:
             lab.start(specs)
 
-    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
-        compose = Compose(Path(folder), specs)
-
-        def theirs() -> None:
-            compose.up()
-            compose.down()
-
-        pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(_PAIRS)]
-    _say(f"start and end of {len(specs)} containers, {_PAIRS} pairs in turn:")
-    _say(f"  lab            {_spread([ours for ours, _ in pairs])} s")
-    _say(f"  docker-compose {_spread([theirs for _, theirs in pairs])} s")
-    _say(f"  lab / docker-compose {_spread([ours / theirs for ours, theirs in pairs])}")
+    _say(
+        f"start and end of {len(specs)} containers, {_LABS} times: {_spread([_seconds(whole) for _ in range(_LABS)])} s"
+    )
 
 
 def _seconds(work: Callable[[], None]) -> float:
@@ -109,10 +96,7 @@ def main() -> None:
     tags = {role: spec.tag for role, spec in specs.items()}
     session = Session()
     with Reaper(session):
-        if shutil.which("docker-compose") is None:
-            _say("no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison")
-        else:
-            compare_with_compose(session, tags)
+        measure_lab(session, tags)
         for line in measure_wire(session, netadmin_image=tags["netadmin"], client_image=tags["client"]):
             _say(line)
         tshark_image = tags.pop("tshark")

@@ -90,21 +90,13 @@ class _Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class _Traffic:
-    """One kind of traffic: what ab(1) asks nginx for, and who stands behind it. Some 250 000 packets each.
+    """One kind of traffic: what ab(1) asks nginx for, and who stands behind it. Some 250 000 packets each."""
 
-    Attributes:
-        name: Of the subject that serves it.
-        backend: What is behind nginx.
-        path: What is asked for.
-        requests: How often, each on a connection of its own.
-        concurrency: How many at a time.
-    """
-
-    name: str
-    backend: Backend
-    path: str
-    requests: int
-    concurrency: int
+    name: str  # of the subject that serves it
+    backend: Backend  # what is behind nginx
+    path: str  # what is asked for
+    requests: int  # how often, each on a connection of its own
+    concurrency: int  # how many at a time
 
 
 # The capture keeps at least its newest 32 MiB: some 300 000 packets of this length.

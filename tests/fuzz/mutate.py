@@ -19,86 +19,23 @@ _TOKEN: Final = re.compile(rb'"[^"\n]{0,200}"|[\w.%$/-]{1,200}|\[[^][{}]{0,500}\
 _VALUES: Final = (b"null", b"true", b"[]", b"{}", b'""', b"[[]]", b"-", b"0")
 # Ends of the ranges that programs count in, and what float() or int() take or refuse though a reader would not.
 _NUMBERS: Final = (
-    b"",
-    b"0",
-    b"1",
-    b"99",
-    b"0001",
-    b"9999",
-    b"-1",
-    b"+1",
-    b"1_0",
-    b"007",
-    b"0x10",
-    b"0.0",
-    b"-0.001",
-    b".5",
-    b"65536",
-    b"2147483648",
-    b"4294967295",
-    b"4294967296",
-    b"9223372036854775808",
-    b"18446744073709551615",
-    b"18446744073709551616",
-    b"9" * 18,
-    b"9" * 25,
-    b"9" * 400,
-    b"9" * 5_000,
-    b"1e308",
-    b"1e400",
-    b"nan",
-    b"inf",
-    "\u0663".encode(),
-    "\u00b2".encode(),
+    *b"0 1 99 0001 9999 -1 +1 1_0 007 0x10 0.0 -0.001 .5 65536 2147483648 4294967295 4294967296".split(),
+    *b"9223372036854775808 18446744073709551615 18446744073709551616 1e308 1e400 nan inf".split(),
+    *(b"9" * digits for digits in (18, 25, 400, 5_000)),
+    *(b"", "\u0663".encode(), "\u00b2".encode()),
 )
 # NULs, bytes that are no UTF-8 (overlong, half of a surrogate pair, cut), and line ends and blanks that are none.
 _PIECES: Final = (
-    b"\0",
-    b"\0\0\0\0",
-    b"\xff",
-    b"\xff\xff\xff\xff",
-    b"\xc0\x80",
-    b"\xed\xa0\x80",
-    b"\xe2\x82",
-    b"\xef\xbb\xbf",
-    b"\r",
-    b"\n",
-    b"\r\n",
-    b"\x0b",
-    b"\x1c",
-    "\u0085".encode(),
-    "\u2028".encode(),
-    "\u00a0".encode(),
-    b" ",
-    b"\t",
-    b"-",
-    b":",
-    b",",
-    b'"',
-    b"'",
-    b"\\",
-    b"\\x22",
-    b"\\u",
-    b"$",
-    b"#",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b"(",
-    b")",
-    b"[" * 2_000,
-    b'{"a":' * 1_000,
+    *(b"\0", b"\0" * 4, b"\xff", b"\xff" * 4, b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82", b"\xef\xbb\xbf"),
+    *(b"\r", b"\n", b"\r\n", b"\x0b", b"\x1c", b" ", b"\t"),
+    *(text.encode() for text in ("\u0085", "\u2028", "\u00a0")),
+    *rb"""- : , " ' \ \x22 \u $ # { } [ ] ( )""".split(),
+    *(b"[" * 2_000, b'{"a":' * 1_000),
 )
 
 
 def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
-    """Return one of the seeds after one to four changes.
-
-    Args:
-        seeds: Inputs that can be read; another one of them may be taken for a splice.
-        chance: Where all choices come from.
-    """
+    """Return one of the seeds after one to four changes; another one of them may be taken for a splice."""
     content = chance.choice(seeds)
     for _ in range(chance.randint(1, _MOST_CHANGES)):
         content = chance.choice(_CHANGES)(content, seeds, chance)[:MOST_BYTES]
@@ -155,6 +92,10 @@ def _paste(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> byt
     return content[:at] + other[start:end] + content[at:]
 
 
+def _noise(_content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
+    return chance.randbytes(chance.randint(0, 200))
+
+
 def _cut_end(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
     return content[: chance.randint(0, len(content))]
 
@@ -199,20 +140,8 @@ def _drop_line(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
     return b"\n".join(lines)
 
 
+# Those that keep a format's words together come twice.
 _CHANGES: Final[tuple[Callable[[bytes, Sequence[bytes], random.Random], bytes], ...]] = (
-    _flip_bit,
-    _set_bytes,
-    _delete,
-    _insert,
-    _double,
-    _splice,
-    _paste,
-    _cut_end,
-    _cut_start,
-    _number,
-    _number,
-    _token,
-    _token,
-    _shuffle_lines,
-    _drop_line,
+    *(_flip_bit, _set_bytes, _delete, _insert, _double, _splice, _paste, _cut_end, _cut_start, _noise),
+    *(_number, _number, _token, _token, _shuffle_lines, _drop_line),
 )

@@ -22,12 +22,13 @@ from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import OpenedFile, Source
 from tuneproof.explain.parse import error_log, event_loop, event_loop_summary
 from tuneproof.explain.parse.access_log import figures as log_figures
-from tuneproof.explain.parse.access_log.guess import guess_format
+from tuneproof.explain.parse.access_log.guess import HEAD_LINES, guess_format
 from tuneproof.explain.parse.access_log.log_format import compile_format
 from tuneproof.explain.parse.access_log.log_summary import summarise
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.explain.parse.access_log.records import records
 from tuneproof.explain.parse.capture.capture_summary import read_capture
+from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.explain.parse.capture.told import figures as capture_figures
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.delta import delta, total
@@ -61,6 +62,10 @@ def _text(content: bytes) -> str:
 
 
 def _capture(content: bytes) -> None:
+    reader = PacketReader(OpenedFile(BytesIO(content)).stream)
+    found = list(reader)
+    snapped = sum(len(data) < wire_bytes for _, _, data, wire_bytes in found)
+    require((reader.packets, reader.snapped_packets) == (len(found), snapped), "miscounted packets")
     summary = read_capture(OpenedFile(BytesIO(content)).stream)
     told(capture_figures(summary))
     agrees(summary)
@@ -73,6 +78,8 @@ def _access_log(content: bytes) -> None:
     told(log_figures.figures(summary))
     accounted = summary.requests + summary.unmatched_lines + summary.blank_lines
     require(accounted == len(log_lines), f"{accounted} of {len(log_lines)} lines")
+    guessed_all = guessed.tried_lines < HEAD_LINES
+    require(not guessed_all or summary.requests == guessed.matched_lines, f"{guessed.matched_lines} lines were to fit")
 
 
 def _log_format(content: bytes) -> None:
@@ -142,7 +149,9 @@ def _schedstat(content: bytes) -> None:
 
 
 def _pidstat(content: bytes) -> None:
-    told(pidstat_figures.figures(pidstat.report(_text(content))))
+    report = pidstat.report(_text(content))
+    require(all(value >= 0 for sample in report.samples for value in sample.columns.values()), "a value below 0")
+    told(pidstat_figures.figures(report))
 
 
 def _event_loops(content: bytes) -> None:

@@ -13,21 +13,14 @@ DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # 4k and 8 4k
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A configuration, and what is expected of its audit.
+    """A configuration, and what is expected of its audit."""
 
-    Attributes:
-        files: Its files by path below a folder; nginx.conf, or the only one, comes first.
-        version: The version of nginx.
-        proxied: Of each place that passes requests on: location, keepalive, buffering, reader_bytes.
-        expects: Further fields of the audit, as they must be.
-        problems: Line and message of each problem.
-    """
-
-    files: Mapping[str, str]
-    version: str = "1.22"
+    files: Mapping[str, str]  # its files by path below a folder; nginx.conf, or the only one, comes first
+    version: str = "1.22"  # the version of nginx
     proxied: tuple[tuple[str, str, bool, int | None], ...] = ()
-    expects: Mapping[str, Any] = field(default_factory=dict)
-    problems: tuple[tuple[int, str], ...] = ()
+    """Of each place that passes requests on: location, keepalive, buffering, reader_bytes."""
+    expects: Mapping[str, Any] = field(default_factory=dict)  # further fields of the audit, as they must be
+    problems: tuple[tuple[int, str], ...] = ()  # line and message of each problem
 
 
 def whole(http: str, **values: Any) -> Case:

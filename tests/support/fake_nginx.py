@@ -23,38 +23,24 @@ _BACKLOG = 128
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What the stand-in does; every switch is off unless given.
+    """What the stand-in does; every switch is off unless given."""
 
-    Attributes:
-        worker_pids: Process ids of the workers; connections go to them in turn.
-        delays_s: How long a worker thinks before each answer, by process id.
-        statuses: Answers other than 200, by path.
-        small_bytes: Announced length of /small.bin.
-        small_sent_bytes: The connection is closed after so many bytes of it; None: it is sent whole.
-        bulk_bytes: /bulk.bin ends after so many bytes; None: it never ends.
-        silent_paths: Paths that are never answered.
-        hanging_up: Workers that close the connection instead of answering /bulk.bin.
-        probes: Each connection is closed after so many answered probes; None: it is kept.
-        pause_s: So much later than its head comes the body of a probe's answer.
-        deaf: Until :meth:`FakeNginx.listen` nothing is accepted, and the kernel drops the packets of all connections
-            but one or two.
-        answers_after: No answer comes before this is set; None: each comes when it can.
-        broken: So many connections are closed without an answer before the first one gets any.
-    """
-
-    worker_pids: tuple[int, ...] = (11, 12)
+    worker_pids: tuple[int, ...] = (11, 12)  # process ids of the workers; connections go to them in turn
     delays_s: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
-    statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    small_bytes: int = 100_000
-    small_sent_bytes: int | None = None
-    bulk_bytes: int | None = None
-    silent_paths: tuple[str, ...] = ()
-    hanging_up: tuple[int, ...] = ()
-    probes: int | None = None
-    pause_s: float = 0.0
+    """How long a worker thinks before each answer, by process id."""
+    statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # answers other than 200, by path
+    small_bytes: int = 100_000  # announced length of /small.bin
+    small_sent_bytes: int | None = None  # the connection is closed after so many bytes of it; None: it is sent whole
+    bulk_bytes: int | None = None  # /bulk.bin ends after so many bytes; None: it never ends
+    silent_paths: tuple[str, ...] = ()  # paths that are never answered
+    hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
+    probes: int | None = None  # each connection is closed after so many answered probes; None: it is kept
+    pause_s: float = 0.0  # so much later than its head comes the body of a probe's answer
     deaf: bool = False
-    answers_after: threading.Event | None = None
-    broken: int = 0
+    """Until :meth:`FakeNginx.listen` nothing is accepted, and the kernel drops the packets of all connections but one
+    or two."""
+    answers_after: threading.Event | None = None  # no answer comes before this is set; None: each comes when it can
+    broken: int = 0  # so many connections are closed without an answer before the first one gets any
 
 
 @dataclass(frozen=True, kw_only=True)

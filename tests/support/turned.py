@@ -48,8 +48,7 @@ def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Sce
         scenario: The scenario.
         stand_ins: By name of an arm, the name of the arm in its place.
 
-    Raises:
-        ValueError: One of the names is no arm's.
+    ValueError: One of the names is no arm's.
     """
     by_name = {arm.name: arm for arm in scenario.arms}
     if missing := sorted({*stand_ins, *stand_ins.values()} - set(by_name)):

@@ -162,12 +162,6 @@ def test_arms_have_a_table_of_their_metrics(results: Results) -> None:
     assert "| idle | - | - |" in page
 
 
-def test_writing_twice_changes_nothing(results: Results) -> None:
-    """So a page can be compared with what would be written."""
-    once = fill("<!-- verdicts: stall --><!-- end -->\n", results, where="page.md")
-    assert fill(once, results, where="page.md") == once
-
-
 def test_foreign_text_stays_within_its_column(tmp_path: Path) -> None:
     """A claim's sentence has no tag and no column of its own."""
     results = written(tmp_path / "run", a_cell(claim="a | b <i> & c"))

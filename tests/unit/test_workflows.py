@@ -22,17 +22,11 @@ PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One job of a workflow.
+    """One job of a workflow."""
 
-    Attributes:
-        workflow: File name of its workflow.
-        name: Its key below ``jobs``.
-        text: Its lines.
-    """
-
-    workflow: str
-    name: str
-    text: str
+    workflow: str  # file name of its workflow
+    name: str  # its key below ``jobs``
+    text: str  # its lines
 
     @property
     def called(self) -> bool:

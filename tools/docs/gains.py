@@ -1,11 +1,13 @@
-"""What a run on a configuration of docs/ says at its end: what to change there, and what that gains."""
+"""What pages show of other files in docs/ than the results: a run on somebody's own files, counts, error rates."""
 
+import json
 from pathlib import Path
 from typing import Final
 
 from tools.docs.cells import run_line
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
+from tuneproof.report.terminal.markdown import row
 from tuneproof.report.terminal.own_nginx import render_gains
 
 FOLDER: Final = Path(__file__).parents[2] / "docs"
@@ -26,3 +28,39 @@ def gains_text(_results: Results, wanted: str) -> str:
     if part.strip() == _ONLY_FIRST:
         text = text.partition("\n\n")[0]
     return "\n".join(["```text", text, "```", "", run_line(own, [cell.id for cell in own.cells])])
+
+
+def errors_table(_results: Results, wanted: str) -> str:
+    """Return the table; ``wanted`` is the name of a file in docs/ that ``python -m tools.replay`` wrote."""
+    file = FOLDER / wanted.strip()
+    if not file.exists():
+        return "Not replayed since the rule stands as it does: `python -m tools.replay RESULTS` does it."
+    document = json.loads(file.read_text(encoding="utf-8"))
+    lines = [row(("form", "replayed", "wrongly *holds*", "wrongly *refuted*", "of")), row(["---"] * 5)]
+    for rate in document["rates"]:
+        wrong = (rate["wrong_holds"], rate["wrong_refuted"])
+        cells = [f"{count} (at most {limit:.1%})" for count, limit in zip(wrong, rate["upper_limits"], strict=True)]
+        lines.append(row([rate["form"], rate["replay"], *cells, str(rate["experiments"])]))
+    source = f"{document['blocks']} blocks of {document['cells']} recorded cells. {document['measured']}"
+    return "\n".join([*lines, "", source])
+
+
+_PLACES: Final = {"nginx.pcap.gz": "at nginx", "client.pcap.gz": "at the client", "backend.pcap.gz": "at the backend"}
+_HEAD: Final = ("built", "captured", "right", "left open", "wrong", "a file missing: right", "left open", "wrong")
+
+
+def diagnoses_table(_results: Results, wanted: str) -> str:
+    """Return the table, and where from.
+
+    Args:
+        wanted: Name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.
+    """
+    document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))
+    found = {(each["built"], each["captured"], each["whole"]): each for each in document["sets"]}
+    lines = [row(_HEAD), row(["---"] * len(_HEAD))]
+    for built in dict.fromkeys(each["built"] for each in document["sets"]):
+        for captured, place in _PLACES.items():
+            numbers = [found[built, captured, whole] for whole in (True, False)]
+            counts = [str(each[name]) for each in numbers for name in ("right", "nothing", "wrong")]
+            lines.append(row([built, place, *counts]))
+    return "\n".join([*lines, "", str(document["measured"])])

@@ -9,9 +9,8 @@ from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.watch.collector import Collector
 from tuneproof.watch.plan import Plan, costs
 from tuneproof.watch.program import program
-from tuneproof.watch.targets import targets
 from tuneproof.watch.tracer import Accounting, Tracer, architecture, check_host, check_namespace
-from tuneproof.watch.workers import PROC, Worker
+from tuneproof.watch.workers import PROC, Worker, targets
 from tuneproof.wording import count, seconds, share
 
 _STEP_S: Final = 0.2

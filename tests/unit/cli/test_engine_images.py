@@ -1,6 +1,7 @@
 """The images of a run on several engines: who builds them, and who gets copies."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,21 +18,14 @@ ALL = {spec.tag for spec in SPECS}
 ONE = SPECS[0].tag
 
 
+@dataclass
 class Engines:
-    """Engines that hold images by name, and what was done on them.
+    """Engines that hold images by name, and what was done on them, in order."""
 
-    Attributes:
-        held: What each one holds.
-        cannot_build: Those without a way to the packages.
-        refuse: Those that take no copy.
-        did: What was done, in order.
-    """
-
-    def __init__(self, held: Mapping[str, set[str]]) -> None:
-        self.held = held
-        self.cannot_build: set[str] = set()
-        self.refuse: set[str] = set()
-        self.did: list[str] = []
+    held: dict[str, set[str]]
+    cannot_build: set[str] = field(default_factory=set)  # those without a way to the packages
+    refuse: set[str] = field(default_factory=set)  # those that take no copy
+    did: list[str] = field(default_factory=list)
 
     @property
     def environments(self) -> dict[str, dict[str, str]]:

@@ -4,8 +4,8 @@ import contextlib
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +19,7 @@ from tuneproof.errors import BadInputError, EngineUnavailableError, LabError
 from tuneproof.lab.engine.named import EngineFacts
 from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import missing_shards
 from tuneproof.report.results.run_file import ResultsWriter, load
 
@@ -27,41 +28,29 @@ _PARTS = 8
 ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 
 
+@dataclass
 class Farm:
     """Engines that decide two cells for each shard, and what was asked of them.
 
     A lost one decides the first cell, and never finishes the shard. One that loses CPU time leaves the second one open.
-
-    Attributes:
-        lost: Engines that are lost in their first part.
-        lost_pct: By engine, the CPU time that it loses before each cell's blocks, in percent.
-        waits: By engine and number of its part: that, of another engine, which begins before.
-        idle: Shards without anything to do.
-        status: What pytest returns.
-        looked: Blocks that a lost engine had measured.
-        cannot_begin: Engines on which nothing can be started.
-        did: What was asked of them.
-        images: Who was given images, and which.
-        back: Lost engines that are back once their rest was done.
-        swept: Where what dead sessions left was removed.
     """
 
-    def __init__(self) -> None:
-        self.lost: set[str] = set()
-        self.lost_pct: dict[str, float] = {}
-        self.waits: dict[tuple[str, int], tuple[str, int]] = {}
-        self.idle: set[str] = set()
-        self.status = 0
-        self.looked = 0
-        self.cannot_begin: set[str] = set()
-        self.did: list[tuple[str, Part]] = []
-        self.images: list[object] = []
-        self.back: set[str] = set()
-        self.swept: list[str] = []
-        self._someone_was_lost = threading.Event()
-        self._parts: Counter[str] = Counter()
-        self._began: set[tuple[str, int]] = set()
-        self._someone_began = threading.Condition()
+    lost: set[str] = field(default_factory=set)  # engines that are lost in their first part
+    lost_pct: dict[str, float] = field(default_factory=dict)  # CPU time lost before each cell's blocks, in percent
+    waits: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    """By engine and number of its part: that, of another engine, which begins before."""
+    idle: set[str] = field(default_factory=set)  # shards without anything to do
+    status: int = 0  # what pytest returns
+    looked: int = 0  # blocks that a lost engine had measured
+    cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
+    did: list[tuple[str, Part]] = field(default_factory=list)
+    images: list[object] = field(default_factory=list)  # who was given images, and which
+    back: set[str] = field(default_factory=set)  # lost engines that are back once their rest was done
+    swept: list[str] = field(default_factory=list)  # where what dead sessions left was removed
+    _someone_was_lost: threading.Event = field(default_factory=threading.Event)
+    _parts: Counter[str] = field(default_factory=Counter)
+    _began: set[tuple[str, int]] = field(default_factory=set)
+    _someone_began: threading.Condition = field(default_factory=threading.Condition)
 
     def run_part(self, plan: Plan, engine: str, part: Part, _lock: object) -> int:
         """Decide the cells of a part."""
@@ -140,6 +129,22 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
     return made
 
 
+Shared = Callable[..., tuple[int, Results, str]]
+"""Shares a run; returns its status, the results that results/latest leads to, and what was said of the work."""
+
+
+@pytest.fixture
+def shared(farm: Farm, capsys: pytest.CaptureFixture[str]) -> Shared:
+    """A run on two engines unless others are named."""
+
+    def share(*arguments: str, on: Sequence[str] = ("a", "b")) -> tuple[int, Results, str]:
+        assert farm.did == []
+        status = run_on(on, arguments)
+        return status, load(Path("results/latest")), capsys.readouterr().err
+
+    return share
+
+
 def test_all_parts_are_done_once_and_stand_in_one_report(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever did them; results/latest leads there."""
     assert run_on(["a", "b"], ["-k", "stall", "--seed", "7"]) == 0
@@ -153,18 +158,15 @@ def test_all_parts_are_done_once_and_stand_in_one_report(farm: Farm, capsys: pyt
     assert farm.images == ["a", "b", engine_images.images_for(())]
 
 
-def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(
-    farm: Farm, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(farm: Farm, shared: Shared) -> None:
     """Each cell once; what was measured twice is told as it was measured first."""
     farm.lost = {"b"}
-    assert run_on(["a", "b"], []) == 0
-    results = load(Path("results/latest"))
+    status, results, told = shared()
     ((_, part),) = [item for item in farm.did if item[0] == "b"]
     assert ("a", part) in farm.did
+    assert status == 0
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
     assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.shard.replace('/', '_')}"] == ["b"]
-    told = capsys.readouterr().err
     assert "engine b is lost" in told
     assert "engine b is not back: once it is, the next run there removes what this one left" in told
     assert farm.swept == []
@@ -177,41 +179,34 @@ def test_arguments_that_choose_nothing_end_the_run_at_once(farm: Farm, monkeypat
     assert (farm.did, farm.images) == ([], [])
 
 
-def test_a_lost_engine_that_is_back_is_swept_in_the_end(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lost_engine_that_is_back_is_swept_in_the_end(farm: Farm, shared: Shared) -> None:
     """It may have been away for longer than the reaper of its part waits."""
     farm.lost = farm.back = {"b"}
-    assert run_on(["a", "b"], []) == 0
-    assert farm.swept == ["b"]
-    assert "not back" not in capsys.readouterr().err
+    status, _, told = shared()
+    assert (status, farm.swept, "not back" in told) == (0, ["b"], False)
 
 
-def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(
-    farm: Farm, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(farm: Farm, shared: Shared) -> None:
     """Where images cannot be built, for instance: it would end one part after the other."""
     farm.cannot_begin = {"b"}
     farm.waits = {("a", 2): ("b", 1)}
-    assert run_on(["a", "b"], []) == 0
-    assert [engine for engine, _ in farm.did].count("b") == 1
-    assert {cell.reason for cell in load(Path("results/latest")).cells} == {"a"}
-    assert "engine b could not begin" in capsys.readouterr().err
+    status, results, told = shared()
+    assert (status, [engine for engine, _ in farm.did].count("b")) == (0, 1)
+    assert {cell.reason for cell in results.cells} == {"a"}
+    assert "engine b could not begin" in told
     farm.cannot_begin = {"a", "b"}
     assert run_on(["a", "b"], []) == 3
 
 
-def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_whole(
-    farm: Farm, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_whole(farm: Farm, shared: Shared) -> None:
     """With the status of an engine that cannot be had."""
     farm.lost = {"a"}
-    assert run_on(["a"], []) == 3
-    assert [cell.name for cell in load(Path("results/latest")).cells] == ["claim_1_4"]
-    assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in capsys.readouterr().err
+    status, results, told = shared(on=["a"])
+    assert (status, [cell.name for cell in results.cells]) == (3, ["claim_1_4"])
+    assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in told
 
 
-def test_an_interrupted_run_tells_what_was_decided(
-    farm: Farm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interrupted_run_tells_what_was_decided(farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     """And takes up no further part."""
 
     def until_the_third(plan: Plan, engine: str, part: Part, lock: object) -> int:
@@ -220,9 +215,9 @@ def test_an_interrupted_run_tells_what_was_decided(
         return farm.run_part(plan, engine, part, lock)
 
     monkeypatch.setattr(engines, "run_part", until_the_third)
-    assert run_on(["a"], []) == 2
-    assert len(load(Path("results/latest")).cells) == 4
-    assert "the run was interrupted before 3/4, 4/4 of the run" in capsys.readouterr().err
+    status, results, told = shared(on=["a"])
+    assert (status, len(results.cells)) == (2, 4)
+    assert "the run was interrupted before 3/4, 4/4 of the run" in told
 
 
 def test_a_cell_that_contradicts_fails_the_run(farm: Farm) -> None:
@@ -238,14 +233,13 @@ def noisy_and_calm(farm: Farm, *, calm_pct: float) -> None:
 
 
 def test_a_noisy_engine_leaves_the_rest_to_the_others_and_what_it_left_open_stays_so(
-    farm: Farm, capsys: pytest.CaptureFixture[str]
+    farm: Farm, shared: Shared
 ) -> None:
     """A second measurement of what was inconclusive would be a second chance to err."""
     noisy_and_calm(farm, calm_pct=0.0)
-    assert run_on(["a", "b"], ["--strict-evidence"]) == 1
+    status, results, told = shared("--strict-evidence")
     noisy = [part.shard for engine, part in farm.did if engine == "a"]
-    assert len(noisy) == 3
-    results = load(Path("results/latest"))
+    assert (status, len(noisy)) == (1, 3)
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
     of_noisy = {cell.name: cell.verdict for cell in results.cells if cell.reason == "a"}
     names = [shard.replace("/", "_") for shard in noisy]
@@ -255,15 +249,16 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_what_it_left_open_stay
     assert missing_shards(results) == ()
     assert (
         "engine a is too noisy: a CPU lost 40 % of its time before the blocks, 0 % on b; the others do the rest\n"
-    ) in capsys.readouterr().err
+    ) in told
 
 
 @pytest.mark.parametrize(("looked", "verdict"), [(4, "holds"), (5, "unsupported")])
-def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_anew(farm: Farm, looked: int, verdict: str) -> None:
+def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_anew(
+    farm: Farm, shared: Shared, looked: int, verdict: str
+) -> None:
     """Before its first look nobody has seen anything of it, and another engine may begin."""
     farm.lost, farm.looked = {"b"}, looked
-    run_on(["a", "b"], [])
-    cells = {cell.name: cell for cell in load(Path("results/latest")).cells}
+    cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]
     assert (cells[f"claim_{begun}"].verdict, cells[f"claim_{begun}"].reason) == ("holds", "b")
     other = cells[f"other_{begun}"]
@@ -293,11 +288,11 @@ def test_a_lost_engine_that_had_contradicted_fails_the_run(farm: Farm, monkeypat
     assert run_on(["a", "b"], []) == 1
 
 
-def test_shards_without_anything_to_do_are_not_missing(farm: Farm) -> None:
+def test_shards_without_anything_to_do_are_not_missing(farm: Farm, shared: Shared) -> None:
     """There are more of them than a short run has labs."""
     farm.idle = {"2/8", "8/8"}
-    assert run_on(["a", "b"], []) == 0
-    assert missing_shards(load(Path("results/latest"))) == ()
+    status, results, _ = shared()
+    assert (status, missing_shards(results)) == (0, ())
 
 
 def test_cells_and_strict_evidence_are_kept_from_the_other_arguments(

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,12 +32,7 @@ SET_UP = [
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """A checkout that holds only what the bootstrap touches.
-
-    Args:
-        folder: Where it is.
-        programs: The folder that PATH begins with; it holds the noting python3.
-    """
+    """A checkout that holds only what the bootstrap touches; PATH begins with a folder with the noting python3."""
 
     folder: Path
     programs: Path
@@ -97,34 +93,34 @@ def test_a_warm_call_starts_nothing_but_the_command(checkout: Checkout) -> None:
     assert checkout.calls() == [f"{USAGE} doctor"]
 
 
-def test_a_changed_lock_makes_the_environment_anew(checkout: Checkout) -> None:
-    """The environment holds exactly what the lock says."""
-    checkout.run("doctor")
-    checkout.calls()
-    (checkout.folder / "requirements.lock").write_text("rich==2\n", encoding="utf-8")
-    assert checkout.run("doctor")[0] == 0
-    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
-
-
-@pytest.mark.parametrize("damage", ["bin/python", "interpreter", "requirements.lock"])
-def test_a_half_made_environment_heals(damage: str, checkout: Checkout) -> None:
-    """A set-up that was interrupted, or an interpreter that vanished, costs a set-up and nothing else."""
-    checkout.run("doctor")
-    checkout.calls()
-    (checkout.folder / ".venv" / damage).unlink()
-    assert checkout.run("doctor")[0] == 0
-    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
-
-
-def test_another_interpreter_under_the_same_name_makes_the_environment_anew(checkout: Checkout) -> None:
-    """After an upgrade of the system's Python the packages of the old one are out of sight."""
-    checkout.run("doctor")
-    checkout.calls()
-    upgraded = checkout.programs / "python3.99"
-    shutil.copy(checkout.programs / "python3", upgraded)
+def upgraded(checkout: Checkout) -> None:
+    """Put another interpreter under the same name."""
+    newer = checkout.programs / "python3.99"
+    shutil.copy(checkout.programs / "python3", newer)
     link = checkout.folder / ".venv/bin/python"
     link.unlink()
-    link.symlink_to(upgraded)
+    link.symlink_to(newer)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda checkout: (checkout.folder / "requirements.lock").write_text("rich==2\n", encoding="utf-8"),
+        *(
+            lambda checkout, name=name: (checkout.folder / ".venv" / name).unlink()
+            for name in ("bin/python", "interpreter", "requirements.lock")
+        ),
+        upgraded,
+    ],
+    ids=["changed-lock", "no-python", "no-interpreter", "no-lock", "another-interpreter"],
+)
+def test_an_environment_that_is_not_as_it_should_be_is_made_anew(
+    damage: Callable[[Checkout], object], checkout: Checkout
+) -> None:
+    """It holds what the lock says; a set-up that was interrupted, or an interpreter that went, costs a set-up."""
+    checkout.run("doctor")
+    checkout.calls()
+    damage(checkout)
     assert checkout.run("doctor")[0] == 0
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 

@@ -51,16 +51,6 @@ def test_standard_input_stays_readable(
     os.close(number)
 
 
-@pytest.mark.parametrize(
-    ("word", "becomes"), [("--help", "--lab-help"), ("-h", "--lab-help"), ("--pytest-help", "--help")]
-)
-def test_help_is_our_own_unless_pytests_is_asked_for(handed: list[list[str]], word: str, becomes: str) -> None:
-    """Three hundred lines of pytest's bury a dozen of ours."""
-    run.main([word])
-    assert handed[0][-1] == becomes
-    assert suite.only_prints(handed[0])
-
-
 def test_all_else_is_passed_on_unread(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """A dash of another option stays what it is."""
     stdin: Any = io.StringIO()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tuneproof.errors import BadInputError
-from tuneproof.watch import targets, workers
+from tuneproof.watch import workers
 from tuneproof.watch.workers import Worker, find
 
 CONTAINER = "3f" * 32
@@ -36,7 +36,6 @@ class Proc:
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proc:
     """An nginx with two workers and a cache manager, and an angie in a container."""
     monkeypatch.setattr(workers, "PROC", tmp_path)
-    monkeypatch.setattr(targets, "PROC", tmp_path)
     made = Proc(tmp_path)
     made.add(10, "nginx: master process nginx -g daemon off;")
     made.add(11, "nginx: worker process", parent=10)
@@ -116,7 +115,7 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
         "   1: 0100007F:0050 0200000A:D431 01 00000000:00000000 00:00000000 00000000     0        0 400 1\n"
         "   2: 0100007F:9C40 0300000A:1F40 01 00000000:00000000 00:00000000 00000000     0        0 500 1\n"
     )
-    assert targets.targets(11, {3, 4, 5, 6, 7}) == {
+    assert workers.targets(11, {3, 4, 5, 6, 7}) == {
         3: "/var/cache/nginx/1",
         4: "client 10.0.0.2:54321",
         5: "upstream 10.0.0.3:8000",
@@ -126,5 +125,5 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
 
 def test_addresses_of_ipv6_and_mapped_ones() -> None:
     """As people write them."""
-    assert targets.address("B80D0120000000000000000001000000:0050") == "[2001:db8::1]:80"
-    assert targets.address("0000000000000000FFFF00000300000A:1F40") == "10.0.0.3:8000"
+    assert workers.address("B80D0120000000000000000001000000:0050") == "[2001:db8::1]:80"
+    assert workers.address("0000000000000000FFFF00000300000A:1F40") == "10.0.0.3:8000"

@@ -37,9 +37,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
             if concern.directive == said.name and _is_written(said, concern) and _is_meant(concern, said, block, facts):
                 yield _advised(line, concern, said)
     for line, concern in rows:
-        for block in _blocks(concern.block, main):
-            if _is_meant(concern, block, block, facts):
-                yield _advised(line, concern, block)
+        for at in _blocks(concern.block, main):
+            if _is_meant(concern, at, main if concern.block == "main" else at, facts):
+                yield _advised(line, concern, at)
 
 
 def _blocks(name: str, main: Block) -> Iterator[Block]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from tuneproof.proof.inference.blocks import block_order
+from tuneproof.proof.inference.experiment import block_order
 
 _ARMS = ("default", "small", "shared")
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tuneproof.proof.inference.blocks import block_order
 from tuneproof.proof.inference.effects import Scale, Tally
-from tuneproof.proof.inference.experiment import Experiment, Progress, Question, Trial
+from tuneproof.proof.inference.experiment import Experiment, Progress, Question, Trial, block_order
 from tuneproof.proof.inference.verdicts import Form, Verdict
 
 _SEED = 3

@@ -9,7 +9,7 @@ from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type i
 
 from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
 from tuneproof.proof.inference.plan import side
-from tuneproof.proof.inference.verdicts import Assessment, Block, Form, Verdict, assess
+from tuneproof.proof.inference.verdicts import Assessment, Block, Form, assess
 
 LOOKS = (5, 9)
 
@@ -167,8 +167,3 @@ FALLING, RISING = Ordered(responses=(4, 3, 2, 1)), Ordered(responses=(1, 2, 3, 4
 def test_an_order_holds_where_pairs_page_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
     """More than three of four pairs in each block; a step that reverses keeps it from holding, and refutes nothing."""
     assert verdict(blocks, scale=Scale.SHARE, threshold=0.75, form=Form.ORDER) == expected
-
-
-def test_verdicts_read_as_their_words() -> None:
-    """The words are those of the results file."""
-    assert [str(verdict) for verdict in Verdict] == ["holds", "refuted", "inconclusive", "unsupported"]

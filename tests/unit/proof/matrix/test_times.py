@@ -9,9 +9,8 @@ import pytest
 from tests.support.written_results import OPTIONS, a_cell, unsupported, write
 from tuneproof.errors import BadInputError
 from tuneproof.proof.depths import FULL, LOOKS, QUICK
-from tuneproof.proof.matrix.plan import Planned, matrix_document, shards_of
+from tuneproof.proof.matrix.plan import DEFAULT_SECONDS, Planned, Times, matrix_document, read_times, shards_of
 from tuneproof.proof.matrix.split import Group
-from tuneproof.proof.matrix.times import DEFAULT_SECONDS, Times, read_times
 
 FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 

@@ -21,7 +21,7 @@ from tests.support.fake_bench import (
     stalled,
 )
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
-from tuneproof.lab.network.profiles import BARE, PROFILES, NetworkProfile
+from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Form
 from tuneproof.report.results.cells import Cell
@@ -65,8 +65,10 @@ def test_a_clear_effect_holds_and_the_cell_says_everything(decide: Deciding) -> 
 
 
 def test_no_effect_refutes(decide: Deciding) -> None:
-    """Five blocks below the threshold are an answer, too."""
-    assert decide(calm).verdict == "refuted"
+    """Five blocks below the threshold are an answer, too; it contradicts nothing where honest hosts differ."""
+    cell = decide(calm, expected=None)
+    assert (cell.verdict, cell.expected, cell.contradicts) == ("refuted", None, False)
+    assert decide(calm).contradicts
 
 
 def test_blocks_on_both_sides_of_the_threshold_are_inconclusive_after_the_last_look(decide: Deciding) -> None:
@@ -134,30 +136,11 @@ def test_a_difference_of_shares_has_no_units_of_its_own(decide: Deciding) -> Non
     assert (cell.verdict, *effect_of(cell, "value", "count", "of")) == ("holds", 0.89, None, None)
 
 
-def test_a_claim_without_an_expectation_has_a_verdict_that_contradicts_nothing(decide: Deciding) -> None:
-    """Honest hosts differ in it."""
-    cell = decide(calm, expected=None, everywhere=True)
-    assert (cell.verdict, cell.expected) == ("refuted", None)
-
-
-@pytest.mark.parametrize(
-    ("over", "everywhere", "expected"),
-    [(BARE, False, "holds"), (BARE, True, "holds"), (WAN, False, None), (WAN, True, "holds")],
-    ids=["bare", "bare-everywhere", "shaped", "shaped-everywhere"],
-)
-def test_over_a_shaped_network_nothing_is_expected_unless_the_claim_says_everywhere(
-    over: NetworkProfile, *, everywhere: bool, expected: str | None, decide: Deciding
-) -> None:
-    """The articles speak about the bare network; the cell stands in its own network's place."""
-    cell = decide(stalled, network=over, everywhere=everywhere)
-    assert (cell.verdict, cell.expected, cell.network) == ("holds", expected, over.name)
-    assert (cell.id, cell.links) == (f"stall/stall/nginx-1.22/{over.name}", ())
-
-
 def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
     """Set and measured figures stand beside the verdict, one record for each direction."""
     cell = decide(FakeBench(stalled, links=FakeLinks(default=WAN)), network=WAN)
     assert [(link["network"], link["direction"]) for link in cell.links] == [("wan", "egress"), ("wan", "ingress")]
+    assert (cell.id, cell.network, cell.expected) == ("stall/stall/nginx-1.22/wan", "wan", None)
     assert decide.texts(cell)["wire-client.log"] == "Linux version\n"
     assert written(decide) == [cell.to_json()]
 

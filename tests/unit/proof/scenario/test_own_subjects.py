@@ -8,10 +8,10 @@ import pytest
 from tuneproof.errors import LabError
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx, socket_path
-from tuneproof.proof.scenario import own_subjects as module
+from tuneproof.proof.scenario import containers as module
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import local_standin
-from tuneproof.proof.scenario.own_subjects import own_nginx_failed, own_spec, wait_for_workers
+from tuneproof.proof.scenario.containers import own_nginx_failed, own_spec, wait_for_workers
 from tuneproof.proof.scenario.placement import CpuPlacement
 
 WORKER = "nginx: worker process"

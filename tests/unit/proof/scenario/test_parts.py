@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,7 @@ from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.lab.subject.versions import SUITES
 from tuneproof.lab.topology.roles import Role
-from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
@@ -41,12 +40,6 @@ def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
     assert claim("stall", "a", further_looks=further, own_looks=own).looks(depth) == wanted
 
 
-@pytest.mark.parametrize(("scale", "unit"), [(Scale.RATIO, "ratio"), (Scale.SHARE, "share")])
-def test_the_unit_in_the_results_follows_the_scale(scale: Scale, unit: str) -> None:
-    """results.json knows two units."""
-    assert claim("stall", "a", scale=scale).unit == unit
-
-
 @pytest.mark.parametrize(
     ("version", "since", "expired"),
     [
@@ -68,43 +61,34 @@ def test_a_claim_has_expired_from_the_version_on_that_made_it_needless(
     assert claim("stall", "a", expired_since=since).has_expired(version) is expired
 
 
+WAN = PROFILES["wan"]
+OLD, NEW = "1.26", "1.30"
+
+
 @pytest.mark.parametrize(
-    ("version", "over", "everywhere", "expected"),
+    ("changes", "version", "over", "expected"),
     [
-        ("1.26", BARE, False, "holds"),
-        ("1.30", BARE, False, "refuted"),
-        ("1.26", PROFILES["wan"], True, "holds"),
-        ("1.30", PROFILES["wan"], True, "refuted"),
-        ("1.26", PROFILES["wan"], False, None),
-        ("1.30", PROFILES["wan"], False, None),
+        ({}, OLD, BARE, "holds"),
+        ({}, NEW, BARE, "holds"),
+        ({}, NEW, WAN, None),
+        ({"everywhere": True}, NEW, WAN, "holds"),
+        ({"expected": Verdict.REFUTED}, OLD, BARE, "refuted"),
+        ({"expired_since": "1.29.7"}, OLD, BARE, "holds"),
+        ({"expired_since": "1.29.7"}, NEW, BARE, "refuted"),
+        ({"expired_since": "1.29.7"}, NEW, WAN, None),
+        ({"expired_since": "1.29.7", "everywhere": True}, OLD, WAN, "holds"),
+        ({"expired_since": "1.29.7", "everywhere": True}, NEW, WAN, "refuted"),
+        ({"expected": None}, NEW, BARE, None),
+        ({"expected": None, "everywhere": True, "expired_since": "1.20"}, NEW, BARE, None),
+        ({"expected": None, "everywhere": True, "expired_since": "1.20"}, NEW, WAN, None),
     ],
-    ids=["before", "after", "before-everywhere", "after-everywhere", "before-elsewhere", "after-elsewhere"],
+    ids=str,
 )
-def test_expired_advice_is_expected_to_be_refuted_wherever_anything_is_expected(
-    version: str,
-    over: NetworkProfile,
-    everywhere: bool,  # noqa: FBT001 - a parameter of the test
-    expected: str | None,
+def test_what_is_expected_of_a_claim_on_a_version_over_a_network(
+    changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """Over a network that nobody spoke about, no version makes an expectation."""
-    advice = claim("stall", "a", expired_since="1.29.7", everywhere=everywhere)
-    assert advice.expected_on(version, over) == expected
-
-
-def test_without_an_expiry_every_version_is_expected_to_do_what_the_claim_says() -> None:
-    """Also where a claim is expected to be refuted from the beginning."""
-    wrong = claim("stall", "a", expected=Verdict.REFUTED)
-    assert [wrong.expected_on(version, BARE) for version in SUITES] == ["refuted"] * len(SUITES)
-    assert [claim("stall", "a").expected_on(version, BARE) for version in SUITES] == ["holds"] * len(SUITES)
-
-
-def test_where_honest_hosts_differ_nothing_is_expected_of_any_version_over_any_network() -> None:
-    """Not even where the claim speaks about all networks, or has expired."""
-    unsure = [claim("stall", "a", expected=None, everywhere=True, expired_since=since) for since in ("", "1.20")]
-    told = {
-        item.expected_on(version, over) for item in unsure for version in SUITES for over in (BARE, PROFILES["wan"])
-    }
-    assert told == {None}
+    """Nothing where honest hosts differ or nobody spoke of such a network; expired advice is to be refuted."""
+    assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
 def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:

@@ -9,7 +9,6 @@ from tests.support.turned import with_arms_like
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Subject
-from tuneproof.proof.scenario.backends import Backend
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario, subjects_of
 
@@ -22,13 +21,6 @@ RELIEF = claim("relief", "small", control=claim("there", "default"))
 def scenario() -> Scenario[StallObservation]:
     """Four arms and two claims; one arm is nobody's."""
     return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
-
-
-def test_a_scenario_that_says_no_more_has_one_backend_and_no_warm_up() -> None:
-    """What others need, they name."""
-    declared = scenario()
-    assert declared.backends == (Backend(name="backend", kind="files"),)
-    assert (declared.warm_up, declared.beside) == (None, ())
 
 
 def test_a_name_that_is_used_twice_is_refused() -> None:

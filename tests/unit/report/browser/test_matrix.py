@@ -162,17 +162,11 @@ def test_single_keys_help_and_can_be_switched_off(page: Page, small: Results) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What it takes a browser to show a page: what decides how long, and is the same on every machine.
+    """What it takes a browser to show a page: what decides how long, and is the same on every machine."""
 
-    Attributes:
-        requests: Files that it read.
-        layouts: How often it computed the places of everything.
-        nodes: Parts that the page has then.
-    """
-
-    requests: int
-    layouts: int
-    nodes: int
+    requests: int  # files that it read
+    layouts: int  # how often it computed the places of everything
+    nodes: int  # parts that the page has then
 
 
 def opening(page: Page, results: Results) -> Opening:

@@ -31,14 +31,10 @@ def test_merged_shards_have_all_cells_in_the_order_given(tmp_path: Path) -> None
     assert remarks(merged) == ()
 
 
-def test_one_run_stays_as_it_is(tmp_path: Path) -> None:
-    """A report of one run says nothing of merging."""
+def test_one_run_stays_as_it_is_and_none_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
+    """A report of one run says nothing of merging; there is no document without a machine."""
     only = written(tmp_path, a_cell())
     assert merge([only]) is only
-
-
-def test_merging_nothing_is_a_mistake_of_the_caller() -> None:
-    """There is no document without a machine."""
     with pytest.raises(ValueError, match="nothing to merge"):
         merge([])
 
@@ -119,18 +115,13 @@ def test_runs_by_other_rules_are_refused(tmp_path: Path, changes: dict[str, Any]
     assert raised.value.where == f"{one.path} and {other.path}"
 
 
-def test_shards_of_another_split_are_refused(tmp_path: Path) -> None:
-    """They may leave out a cell that nobody would miss."""
-    parts = [
-        written(tmp_path / name, a_cell(name), options=shard(f"{number}/2", split=name))
-        for number, name in enumerate("ab", start=1)
-    ]
-    with pytest.raises(BadInputError, match="shard_split is a here and b there"):
-        merge(parts)
-
-
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
-    """Its cells are not in the table, and nothing else would tell."""
+    """Its cells are not in the table, and nothing else would tell; where there are no shards, none is missing."""
+    assert remarks(written(tmp_path / "1", a_cell(), options=shard("1/2"))) == (
+        "Not all shards are here; missing: 2/2.",
+    )
+    whole = [written(tmp_path / name, a_cell(name)) for name in "ab"]
+    assert missing_shards(whole[0]) == missing_shards(merge(whole)) == ()
     merged = merge([written(tmp_path / name, a_cell(name), options=shard(f"{name}/4")) for name in "24"])
     assert missing_shards(merged) == ("1/4", "3/4")
     assert remarks(merged) == ("Not all shards are here; missing: 1/4, 3/4.",)
@@ -148,17 +139,6 @@ def test_a_shard_of_named_cells_fits_to_the_others_but_is_not_whole(tmp_path: Pa
     assert missing_shards(merged) == ("2/2",)
     whole = written(tmp_path / "c", a_cell("c"), options=shard("2/2"))
     assert missing_shards(merge([*parts, whole])) == ()
-
-
-def test_results_without_shards_miss_none(tmp_path: Path) -> None:
-    """Neither one run nor two."""
-    parts = [written(tmp_path / name, a_cell(name)) for name in "ab"]
-    assert missing_shards(parts[0]) == missing_shards(merge(parts)) == ()
-
-
-def test_a_shard_of_its_own_misses_the_others(tmp_path: Path) -> None:
-    """Who forgets to merge is told."""
-    assert remarks(written(tmp_path, a_cell(), options=shard("1/2"))) == ("Not all shards are here; missing: 2/2.",)
 
 
 def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> None:

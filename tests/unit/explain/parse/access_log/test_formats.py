@@ -83,28 +83,6 @@ def test_random_lines_are_records_or_told_where_they_leave_the_format(text: str)
         assert isinstance(answer, LogRecord) or 1 <= (answer.column or 0) <= len(text) + 1
 
 
-@QUICK
-@given(text=st.text(st.sampled_from("${}ab_ \"'\\"), max_size=30), line=TEXTS)
-def test_random_formats_compile_or_are_refused(text: str, line: str) -> None:
-    """Whatever somebody gives as a format, the answer is a parser or one clear error."""
-    try:
-        line_format = compile_format(text)
-    except MalformedEvidenceError as error:
-        told: object = error
-    else:
-        told = answered(line_format, line)
-        assert line_format.variables
-    assert str(told)
-
-
-@QUICK
-@given(line=st.recursive(st.none() | st.floats() | TEXTS, lambda inner: st.dictionaries(TEXTS, inner), max_leaves=5))
-def test_random_json_is_no_request_without_its_keys(line: object) -> None:
-    """Objects of other programs are told as such."""
-    with pytest.raises(MalformedEvidenceError):
-        JsonLines().parse(json.dumps(line))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -12,7 +12,6 @@ from tuneproof.explain.parse.access_log.guess import guess_format
 from tuneproof.explain.parse.access_log.log_format import TextFormat
 from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, logging_settings
 from tuneproof.explain.parse.access_log.nginx_tokens import statements
-from tuneproof.explain.parse.access_log.records import LogRecord, records
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 QUICK = settings(max_examples=200, derandomize=True)
@@ -97,18 +96,6 @@ def test_a_log_without_lines_is_in_no_format(lines: tuple[str, ...]) -> None:
     """Nothing can be guessed."""
     with pytest.raises(MalformedEvidenceError, match="line 1: no lines"):
         guess(*lines)
-
-
-@QUICK
-@given(lines=st.lists(st.text(max_size=20) | st.just(COMBINED_LINE) | st.just(COMMON_LINE), max_size=8))
-def test_whatever_the_lines_there_is_a_format_or_one_error(lines: list[str]) -> None:
-    """And the format found reads as many of the lines as it was said to."""
-    try:
-        result = guess_format(lines)
-    except MalformedEvidenceError:
-        return
-    read = [entry for entry in records(lines, result.line_format) if isinstance(entry, LogRecord)]
-    assert len(read) == result.matched_lines
 
 
 def test_formats_of_a_configuration_are_found() -> None:

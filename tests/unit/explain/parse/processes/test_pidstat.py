@@ -1,9 +1,7 @@
 """pidstat's output becomes samples by column, whichever options, clock and locale it was made with."""
 
 import pytest
-from hypothesis import given, settings
 
-from tests.support.mutations import mutated
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, report
 from tuneproof.explain.parse.processes.pidstat_figures import figures
@@ -160,17 +158,3 @@ def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column:
     with pytest.raises(MalformedEvidenceError) as caught:
         report(text)
     assert (caught.value.line, caught.value.column) == (line, column)
-
-
-@settings(max_examples=200, derandomize=True, database=None)
-@given(mutated(CPU + ONE_LINE + THREADS))
-def test_a_mutated_text_is_answered(text: str) -> None:
-    """With samples whose values are numbers, or with the one error and its place."""
-    try:
-        found = report(text)
-    except MalformedEvidenceError as error:
-        assert error.line is not None  # noqa: PT017 - the place is the claim, whichever text it was
-        assert error.column is not None  # noqa: PT017
-        return
-    assert all(value >= 0 for sample in found.samples for value in sample.columns.values())
-    assert len(figures(found)) <= 25

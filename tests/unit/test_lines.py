@@ -1,0 +1,75 @@
+"""Rows of advice: a slip in one is named with its file and its claim."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from tuneproof import lines
+from tuneproof.audit.advice import State
+from tuneproof.audit.rules.copied_lines import WHERE
+from tuneproof.lines import Concern, Line, every_line
+from tuneproof.proof.inference.verdicts import Form, Verdict
+
+ROW = {"claim": "a", "sentence": "s", "figure": "f", "arms": ["x", "y"], "threshold": 2.0}
+
+
+def wrong_kinds(row: Line | Concern) -> list[str]:
+    """Return the fields whose values are of another kind than is declared."""
+    kinds = {"str": str, "int": int, "float": float, "None": type(None)}
+    wrong = []
+    for one in fields(row):
+        value, declared = getattr(row, one.name), str(one.type)
+        if declared in {"str", "int", "float | None", "float | str", "str | None"}:
+            known = tuple(kinds[name] for name in declared.split(" | "))
+            # 4096 is as good a number as 4096.0.
+            wrong += [] if isinstance(value, known) or (float in known and type(value) is int) else [one.name]
+        elif declared == "tuple[str, ...]":
+            wrong += [] if isinstance(value, tuple) and all(isinstance(item, str) for item in value) else [one.name]
+    return wrong
+
+
+@pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
+def test_what_a_row_says_is_of_the_kind_that_it_must_be(line: Line) -> None:
+    """A number where a number is wanted; words that the claim and the audit know; a threshold for two arms only."""
+    assert wrong_kinds(line) == []
+    assert (line.form in set(Form), line.expected in set(Verdict)) == (True, True)
+    assert (line.threshold is not None) == bool(line.why) == (len(line.arms) == 2)
+    assert not line.arms or (line.what and line.sentence and line.source)
+    for concern in line.audit:
+        assert wrong_kinds(concern) == []
+        assert concern.state in set(State)
+        assert bool(concern.directive) != bool(concern.block)
+        assert all(name in WHERE or " " in name for name in (concern.where, concern.unless) if name)
+
+
+def test_a_value_of_another_kind_is_noticed() -> None:
+    """The check above is able to fail."""
+    line = lines._line(ROW, "s", {})
+    assert wrong_kinds(line) == []
+    assert wrong_kinds(replace(line, threshold="2")) == ["threshold"]  # type: ignore[arg-type] # the slip
+    assert wrong_kinds(replace(line, arms=(1,))) == ["arms"]  # type: ignore[arg-type] # the slip
+
+
+@pytest.mark.parametrize(
+    ("slip", "named"),
+    [({"figur": "x"}, "figur"), ({"audit": [{"state": "harmful"}]}, "why"), ({"claim": "b", "armz": []}, "armz")],
+)
+def test_a_slip_is_named_with_its_place(slip: dict[str, object], named: str) -> None:
+    """A key that rows do not have, or one that is missing."""
+    row = {**ROW, **slip}
+    with pytest.raises(ValueError, match=rf"tuneproof/lines/s\.toml, {row['claim']}: .*'{named}'"):
+        lines._line(row, "s", {})
+
+
+def test_a_figure_has_its_words_from_the_scenarios_table() -> None:
+    """Unless the row has its own."""
+    assert lines._line(ROW, "s", {"f": "words"}).what == "words"
+    assert lines._line({**ROW, "what": "own"}, "s", {"f": "words"}).what == "own"
+    assert lines._line(ROW, "s", {}).arms == ("x", "y")
+
+
+def test_a_change_of_nginxs_says_since_when() -> None:
+    """One that nobody knows is refused."""
+    assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", {}).version == "1.25.1"
+    with pytest.raises(LookupError, match="removed listen"):
+        _ = lines._line({**ROW, "expired_by": ["removed", "listen"]}, "s", {}).version
