@@ -31,13 +31,12 @@ from tuneproof.explain.parse.capture.capture_summary import read_capture
 from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.explain.parse.capture.told import figures as capture_figures
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
-from tuneproof.explain.parse.counters.delta import delta, total
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
-from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta, total
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, status
+from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
 from tuneproof.explain.parse.sockets.table import SocketTable
@@ -151,7 +150,7 @@ def _schedstat(content: bytes) -> None:
 def _pidstat(content: bytes) -> None:
     report = pidstat.report(_text(content))
     require(all(value >= 0 for sample in report.samples for value in sample.columns.values()), "a value below 0")
-    told(pidstat_figures.figures(report))
+    told(pidstat.figures(report))
 
 
 def _event_loops(content: bytes) -> None:

@@ -8,7 +8,7 @@ from tests.support.capture_files import pcap
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
 from tuneproof.explain.parse.capture.framing import Packet
-from tuneproof.explain.parse.capture.links import ETHERNET
+from tuneproof.explain.parse.capture.headers import ETHERNET
 
 _MACS: Final = bytes.fromhex("020000000001 020000000002")
 _IPV4_BYTES: Final = 4

@@ -17,14 +17,13 @@ from tuneproof.explain.parse.capture import capture_summary
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.told import figures as capture_figures
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
-from tuneproof.explain.parse.counters.delta import total
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
-from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, total
 from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.load_tools.run import figures as load_figures
-from tuneproof.explain.parse.processes import pidstat, pidstat_figures, schedstat, status
+from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.processes.schedstat import Schedstat
 from tuneproof.explain.parse.processes.status import ProcessStatus
 from tuneproof.explain.parse.sockets import ss_text
@@ -140,7 +139,7 @@ def _event_loops(name: str, text: str) -> _Read:
 def _pidstat(name: str, text: str) -> _Read:
     report = pidstat.report(text)
     evidence = EvidenceSet(pidstat=(Named(name=name, content=report.samples),))
-    return pidstat_figures.figures(report), _unmatched(report.unmatched_lines, report.unmatched_samples), evidence
+    return pidstat.figures(report), _unmatched(report.unmatched_lines, report.unmatched_samples), evidence
 
 
 READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(

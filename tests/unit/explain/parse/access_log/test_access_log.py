@@ -9,9 +9,7 @@ from tuneproof.explain.parse.access_log.figures import figures
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
-from tuneproof.explain.parse.access_log.sample import Sample
-from tuneproof.explain.parse.access_log.seconds import Seconds
-from tuneproof.explain.parse.access_log.short_bodies import ShortBodies
+from tuneproof.explain.parse.access_log.sums import Sample, Seconds, ShortBodies
 from tuneproof.explain.parse.figures import distribution
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 

@@ -9,11 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuneproof.explain.parse.access_log.columns import Escape
-from tuneproof.explain.parse.access_log.elements import one_text, parts_of
 from tuneproof.explain.parse.access_log.json_lines import JsonLines
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, COMMON, KNOWN, LAB, MAIN, UPSTREAMINFO
-from tuneproof.explain.parse.access_log.log_format import LONGEST_LINE, TextFormat, compile_format
+from tuneproof.explain.parse.access_log.log_format import (
+    LONGEST_LINE,
+    Escape,
+    TextFormat,
+    compile_format,
+    one_text,
+    parts_of,
+)
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 

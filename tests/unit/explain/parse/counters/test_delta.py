@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuneproof.explain.parse.counters.delta import delta, total
-from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta, total
 
 DROPS = "TcpExt.ListenDrops"
 SEGMENTS = "Tcp.InSegs"

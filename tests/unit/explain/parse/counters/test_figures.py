@@ -3,9 +3,8 @@
 import pytest
 
 from tuneproof.explain.parse.counters import figures as module
-from tuneproof.explain.parse.counters.delta import delta
 from tuneproof.explain.parse.counters.figures import figures, retransmitted_percent
-from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.canned_counters import OLD_SOFTNET, SOFTNET
-from tuneproof.explain.parse.counters.delta import delta
+from tuneproof.explain.parse.counters.snapshot import delta
 from tuneproof.explain.parse.counters.softnet import cpus, figures, snapshots
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 

@@ -3,8 +3,7 @@
 import pytest
 
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, report
-from tuneproof.explain.parse.processes.pidstat_figures import figures
+from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, figures, report
 
 CPU = """\
 Linux 5.15.0-76-generic (web-1) \t07/29/23 \t_x86_64_\t(8 CPU)

@@ -1,0 +1,194 @@
+"""Sums over the requests of an access log, in bounded memory: samples, rates, short bodies, upstream servers."""
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from tuneproof.explain.parse.access_log.records import LogRecord
+from tuneproof.explain.parse.figures import Distribution, percentile
+
+MOST_VALUES: Final = 1_000_000
+"""Values of one kind that are kept, 8 bytes each."""
+
+_BATCH: Final = 1_000
+
+
+class Sample:
+    """Keeps all values up to a number; beyond it every second one, then every fourth, and so on.
+
+    Number, smallest, largest and mean are those of all values. Percentiles are those of the kept ones, which are spread
+    evenly over the stream: half of the number at least, where any were left out. A pattern that repeats with a power
+    of two could hide there, which requests of many clients do not form.
+    """
+
+    def __init__(self, most: int = MOST_VALUES) -> None:
+        self._most = most
+        self._kept = array("d")
+        self._stride = 1
+        self._new: list[float] = []
+        self._count = 0
+        self._sum = 0.0
+        self._smallest = float("inf")
+        self._largest = float("-inf")
+
+    def add(self, value: float) -> None:
+        """Take a value."""
+        self._new.append(value)
+        if len(self._new) == _BATCH:
+            self._keep_new()
+
+    def distribution(self) -> Distribution | None:
+        """Summarise the values so far; None where there are none."""
+        self._keep_new()
+        if not self._count:
+            return None
+        ordered = sorted(self._kept)
+        return Distribution(
+            count=self._count,
+            minimum=self._smallest,
+            median=percentile(ordered, 50),
+            p90=percentile(ordered, 90),
+            p99=percentile(ordered, 99),
+            maximum=self._largest,
+            mean=self._sum / self._count,
+        )
+
+    def _keep_new(self) -> None:
+        """Take what came since the last time, all at once: it costs less than one by one."""
+        if not self._new:
+            return
+        # The first of them whose number in the stream is a multiple of the stride.
+        self._kept.extend(self._new[-self._count % self._stride :: self._stride])
+        self._count += len(self._new)
+        self._sum += sum(self._new)
+        self._smallest = min(self._smallest, *self._new)
+        self._largest = max(self._largest, *self._new)
+        self._new.clear()
+        while len(self._kept) > self._most:
+            self._kept = self._kept[::2]
+            self._stride *= 2
+
+
+_MOST_SECONDS: Final = 100_000  # more than a day
+
+
+class Seconds:
+    """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is let go.
+
+    Attributes:
+        busiest: Requests of the busiest second, one that was let go as well; 0 without requests.
+        out_of_order: Requests logged behind one with a later time: workers write what they buffered, and the clock of
+            a worker is cached for one turn of its event loop.
+        first_s: The earliest time; None without any.
+        last_s: The latest.
+    """
+
+    def __init__(self) -> None:
+        self.busiest = 0
+        self.out_of_order = 0
+        self.first_s: float | None = None
+        self.last_s: float | None = None
+        self._counts: dict[int, int] = {}
+
+    def add(self, time_s: float) -> None:
+        """Take a request that ended at a time, in seconds since 1970-01-01 UTC."""
+        if self.first_s is None or time_s < self.first_s:
+            self.first_s = time_s
+        if self.last_s is None or time_s >= self.last_s:
+            self.last_s = time_s
+        else:
+            self.out_of_order += 1
+        second = int(time_s)
+        count = self._counts.get(second, 0) + 1
+        self._counts[second] = count
+        self.busiest = max(self.busiest, count)
+        if len(self._counts) > _MOST_SECONDS:
+            self._counts = dict(sorted(self._counts.items())[_MOST_SECONDS // 2 :])
+
+
+_OK: Final = 200
+_MOST_URIS: Final = 2_000
+_MOST_SIZES: Final = 64
+_LONGEST_URI: Final = 1_024
+
+
+class ShortBodies:
+    """Counts GET requests that were answered 200 with fewer bytes than the URI's body has.
+
+    The size of a complete body is the most frequent one of its URI, the larger one of equals, where at least half of
+    its 200s and at least two have it: the size of a page that is made anew each time says nothing. That guess fails
+    where most responses were cut short, as in the article's own log; give the size whenever the file is known. At most
+    2000 URIs are judged, with 64 sizes each.
+
+    Args:
+        full_body_bytes: Sizes of complete bodies by URI without query, where they are known.
+    """
+
+    def __init__(self, full_body_bytes: Mapping[str, int]) -> None:
+        self._full = full_body_bytes
+        self._short_of_known = 0
+        self._sizes: dict[str, Counter[int]] = {}
+        self._others: Counter[str] = Counter()
+
+    def add(self, record: LogRecord) -> None:
+        """Take a request; one without a size says nothing."""
+        if record.status != _OK or record.body_bytes is None or record.request is None:
+            return
+        method, _, rest = record.request.partition(" ")
+        # A HEAD has no body by nature: RFC 9110, 9.3.2.
+        if method != "GET":
+            return
+        uri = rest.partition(" ")[0].partition("?")[0]
+        if uri in self._full:
+            self._short_of_known += record.body_bytes < self._full[uri]
+            return
+        sizes = self._sizes.get(uri)
+        if sizes is None:
+            if len(self._sizes) >= _MOST_URIS or len(uri) > _LONGEST_URI:
+                return
+            sizes = self._sizes[uri] = Counter()
+        if record.body_bytes in sizes or len(sizes) < _MOST_SIZES:
+            sizes[record.body_bytes] += 1
+        else:
+            self._others[uri] += 1
+
+    def count(self) -> int:
+        """Return their number so far."""
+        return self._short_of_known + sum(self._short(uri, sizes) for uri, sizes in self._sizes.items())
+
+    def _short(self, uri: str, sizes: Counter[int]) -> int:
+        usual, times = max(sizes.items(), key=lambda item: (item[1], item[0]))
+        if times == 1 or 2 * times < sizes.total() + self._others[uri]:
+            return 0
+        return sum(count for size, count in sizes.items() if size < usual)
+
+
+class Upstreams:
+    """Adds up the upstream columns of a log, request by request.
+
+    Attributes:
+        retried: Requests that were passed to more than one server; None as long as no column of a server was logged.
+        header_minus_connect_s: From connected to the response header, of each request's last server.
+        client_s: What was left of each request's time beside its servers.
+    """
+
+    def __init__(self) -> None:
+        self.retried: int | None = None
+        self.header_minus_connect_s, self.client_s = Sample(), Sample()
+
+    def add(self, record: LogRecord) -> None:
+        """Take a request."""
+        connects, headers = record.upstream_connect_time_s, record.upstream_header_time_s
+        responses = record.upstream_response_time_s
+        servers = max(
+            len(record.upstream_addr), len(record.upstream_status), len(connects), len(headers), len(responses)
+        )
+        if servers:
+            self.retried = (self.retried or 0) + (servers > 1)
+        if connects and headers and (connected := connects[-1]) is not None and (answered := headers[-1]) is not None:
+            self.header_minus_connect_s.add(max(0.0, answered - connected))
+        known = [time_s for time_s in responses if time_s is not None]
+        if known and record.request_time_s is not None:
+            # Both are rounded, and a stalled clock adds its own: less than nothing is nothing.
+            self.client_s.add(max(0.0, record.request_time_s - sum(known)))

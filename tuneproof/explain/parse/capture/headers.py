@@ -1,0 +1,221 @@
+"""Where in a packet TCP begins, and how long it is: link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200).
+
+https://www.tcpdump.org/linktypes.html; the layouts of Linux "cooked" captures, those of tcpdump's interface ``any``:
+LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. A packet that is no TCP is named by one of few
+kinds, whatever a capture holds (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
+"""
+
+import struct
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+_ETHERTYPES: Final[Mapping[int, str]] = {
+    0x0806: "ARP",
+    0x8035: "RARP",
+    0x8847: "MPLS",
+    0x8863: "PPPoE discovery",
+    0x8864: "PPPoE session",
+    0x888E: "EAPOL",
+    0x88CC: "LLDP",
+}
+# Smaller values are lengths of IEEE 802.3 frames, such as those of spanning trees.
+_SMALLEST_ETHERTYPE: Final = 0x0600
+_PROTOCOLS: Final[Mapping[int, str]] = {
+    1: "ICMP",
+    2: "IGMP",
+    4: "IPv4 in IP",
+    17: "UDP",
+    41: "IPv6 in IP",
+    47: "GRE",
+    50: "ESP",
+    58: "ICMPv6",
+    89: "OSPF",
+    112: "VRRP",
+    132: "SCTP",
+}
+
+
+class OtherPacketError(Exception):
+    """A packet that is sound, as far as one can see, and no TCP over IP."""
+
+
+class MalformedPacketError(Exception):
+    """A packet whose headers contradict themselves."""
+
+
+class CutPacketError(Exception):
+    """A packet that ends inside its headers: cut by the capture, or malformed."""
+
+
+def ethertype_name(ethertype: int) -> str:
+    """Name what an Ethernet frame carries."""
+    if ethertype < _SMALLEST_ETHERTYPE:
+        return "IEEE 802.3"
+    return _ETHERTYPES.get(ethertype, f"EtherType 0x{ethertype:04x}")
+
+
+def protocol_name(protocol: int) -> str:
+    """Name what an IP packet carries."""
+    return _PROTOCOLS.get(protocol, f"IP protocol {protocol}")
+
+
+ETHERNET: Final = 1
+LINUX_COOKED: Final = 113
+LINUX_COOKED_2: Final = 276
+# BSD loopback: the address family of the capturing machine in its own byte order, or in network byte order.
+_LOOPBACKS: Final = frozenset({0, 108})
+# The number in the files is 101; 12 and 14 are what some systems wrote. 228 and 229 are of one version each.
+_RAW_IPS: Final = frozenset({12, 14, 101, 228, 229})
+
+IPV4: Final = 0x0800
+IPV6: Final = 0x86DD
+_VLAN_TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100})
+_VLAN_TAG_BYTES: Final = 4
+_IP_VERSIONS: Final[Mapping[int, int]] = {4: IPV4, 6: IPV6}
+# AF_INET is 2 everywhere; AF_INET6 is 10 on Linux, 24 on NetBSD and OpenBSD, 28 on FreeBSD, 30 on Darwin.
+_FAMILIES: Final[Mapping[int, int]] = {2: IPV4, 10: IPV6, 24: IPV6, 28: IPV6, 30: IPV6}
+_FAMILY_BYTES: Final = 4
+
+# Place of the EtherType, and length of the header.
+_WITH_ETHERTYPE: Final[Mapping[int, tuple[int, int]]] = {
+    ETHERNET: (12, 14),
+    LINUX_COOKED: (14, 16),
+    LINUX_COOKED_2: (0, 20),
+}
+
+
+def network_layer(linktype: int, data: bytes) -> tuple[int, int]:
+    """Return the EtherType of the network layer, and the index of its first byte.
+
+    Raises:
+        OtherPacketError: The link type is unknown, or its header tells of no EtherType.
+        MalformedPacketError: An IP packet without link header is of no known version.
+        CutPacketError: The packet ends inside its link header.
+    """
+    if linktype in _WITH_ETHERTYPE:
+        return _behind_ethertype(data, *_WITH_ETHERTYPE[linktype])
+    if linktype in _RAW_IPS:
+        if not data:
+            raise CutPacketError("IP header")
+        version = data[0] >> 4
+        if version not in _IP_VERSIONS:
+            raise MalformedPacketError(f"IP of version {version}")
+        return _IP_VERSIONS[version], 0
+    if linktype in _LOOPBACKS:
+        return _behind_family(data)
+    raise OtherPacketError(f"link type {linktype}")
+
+
+def _behind_ethertype(data: bytes, type_at: int, at: int) -> tuple[int, int]:
+    if len(data) < at:
+        raise CutPacketError("link header")
+    ethertype = int.from_bytes(data[type_at : type_at + 2])
+    while ethertype in _VLAN_TAGS:
+        # A tag's last two bytes are the next EtherType.
+        at += _VLAN_TAG_BYTES
+        if len(data) < at:
+            raise CutPacketError("VLAN tag")
+        ethertype = int.from_bytes(data[at - 2 : at])
+    return ethertype, at
+
+
+def _behind_family(data: bytes) -> tuple[int, int]:
+    if len(data) < _FAMILY_BYTES:
+        raise CutPacketError("link header")
+    # Families are small: read in the wrong order, none is another.
+    family = int.from_bytes(data[:_FAMILY_BYTES])
+    if family not in _FAMILIES:
+        family = int.from_bytes(data[:_FAMILY_BYTES], "little")
+    if family not in _FAMILIES:
+        # One kind for all: a hostile file could name four thousand million.
+        raise OtherPacketError("loopback packets of another family")
+    return _FAMILIES[family], _FAMILY_BYTES
+
+
+_TCP: Final = 6
+
+_IPV4_BYTES: Final = 20
+_IPV4: Final = struct.Struct("!BxH2xHxB2x4s4s")  # version and length, total length, fragment, protocol, addresses
+_FRAGMENT_OFFSET: Final = 0x1FFF  # the upper three bits are flags
+
+_IPV6_BYTES: Final = 40
+_IPV6: Final = struct.Struct("!B3xHBx16s16s")  # version, payload length, next header, addresses
+_FRAGMENT: Final = 44
+_AUTHENTICATION: Final = 51
+# Hop-by-hop options, routing, destination options, mobility, HIP, shim6: all laid out alike.
+_EXTENSIONS: Final = frozenset({0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140})
+_EXTENSION_UNIT_BYTES: Final = 8
+
+
+class TcpPlace(NamedTuple):
+    """Where the TCP segment of a packet is."""
+
+    source: bytes  # address it comes from, 4 or 16 bytes
+    destination: bytes  # address it goes to
+    at: int  # index of its first byte
+    size_bytes: int  # its length on the wire, with its header; may be negative where the packet lies
+
+
+def tcp_place(linktype: int, data: bytes, wire_bytes: int) -> TcpPlace:
+    """Find the TCP segment in a packet.
+
+    Its length is what IP says: a frame may be filled up behind it, and its capture may be cut. Where IP says 0, the
+    length on the wire decides: the kernel hands packets over that are yet to be cut into segments (TSO), and those may
+    be longer than the field can tell.
+
+    Raises:
+        OtherPacketError: There is none, or only a later part of one.
+        MalformedPacketError: A header contradicts itself.
+        CutPacketError: The packet ends inside its headers.
+    """
+    ethertype, at = network_layer(linktype, data)
+    if ethertype == IPV4:
+        return _behind_ipv4(data, at, wire_bytes)
+    if ethertype == IPV6:
+        return _behind_ipv6(data, at, wire_bytes)
+    raise OtherPacketError(ethertype_name(ethertype))
+
+
+def _behind_ipv4(data: bytes, at: int, wire_bytes: int) -> TcpPlace:
+    if len(data) < at + _IPV4_BYTES:
+        raise CutPacketError("IPv4 header")
+    version, total_bytes, fragment, protocol, source, destination = _IPV4.unpack_from(data, at)
+    header_bytes = (version & 0x0F) * 4
+    if version >> 4 != 4:  # noqa: PLR2004  # IPv4
+        raise MalformedPacketError(f"IPv4 header of version {version >> 4}")
+    if header_bytes < _IPV4_BYTES:
+        raise MalformedPacketError(f"IPv4 header of {header_bytes} bytes")
+    if fragment & _FRAGMENT_OFFSET:
+        raise OtherPacketError("later IPv4 fragment")
+    if protocol != _TCP:
+        raise OtherPacketError(protocol_name(protocol))
+    end = at + total_bytes if total_bytes else wire_bytes
+    start = at + header_bytes
+    return TcpPlace(source, destination, start, end - start)
+
+
+def _behind_ipv6(data: bytes, at: int, wire_bytes: int) -> TcpPlace:
+    if len(data) < at + _IPV6_BYTES:
+        raise CutPacketError("IPv6 header")
+    version, payload_bytes, kind, source, destination = _IPV6.unpack_from(data, at)
+    if version >> 4 != 6:  # noqa: PLR2004  # IPv6
+        raise MalformedPacketError(f"IPv6 header of version {version >> 4}")
+    start = at + _IPV6_BYTES
+    end = start + payload_bytes if payload_bytes else wire_bytes
+    while kind in _EXTENSIONS:
+        if len(data) < start + _EXTENSION_UNIT_BYTES:
+            raise CutPacketError("IPv6 extension header")
+        if kind == _FRAGMENT and int.from_bytes(data[start + 2 : start + 4]) >> 3:
+            raise OtherPacketError("later IPv6 fragment")
+        kind, start = data[start], start + _extension_bytes(kind, data[start + 1])
+    if kind != _TCP:
+        raise OtherPacketError(protocol_name(kind))
+    return TcpPlace(source, destination, start, end - start)
+
+
+def _extension_bytes(kind: int, length: int) -> int:
+    if kind == _FRAGMENT:
+        return _EXTENSION_UNIT_BYTES
+    if kind == _AUTHENTICATION:
+        return (length + 2) * 4  # RFC 4302
+    return (length + 1) * _EXTENSION_UNIT_BYTES
