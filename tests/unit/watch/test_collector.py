@@ -9,7 +9,7 @@ from tuneproof.watch.program import X86_64
 
 WORKER = 4711
 START_NS = 5_000_000_000
-READV, PWRITEV, OPENAT = 19, 296, 257
+READV, OPENAT = 19, 257
 
 
 def collector(*, timed: int = 1, every: int = 1, detailed: frozenset[int] = frozenset({WORKER})) -> Collector:

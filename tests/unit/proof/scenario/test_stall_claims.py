@@ -18,7 +18,6 @@ from tuneproof.catalogue.reuseport_stall_effects import (
     turn_bytes,
     turn_cpu_ms,
 )
-from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.protocol.turns import Histograms
 from tuneproof.proof.inference.effects import Ordered
@@ -33,12 +32,6 @@ def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
     arms = {arm.name: arm for arm in scenario.arms()}
     assert len(arms) == len(scenario.arms())
     return arms
-
-
-def plan_of(arm: Arm[StallObservation]) -> StallLoad:
-    """Return the loads of an arm, which are all of the one kind."""
-    assert isinstance(arm.plan, StallLoad)
-    return arm.plan
 
 
 def observed(
