@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import Lab
 from tests.support.places import CHECKOUT
 from tuneproof.cli.main import main
 from tuneproof.cli.output import CALLED_FROM
@@ -16,7 +17,7 @@ BEFORE = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 5 5\n"
 AFTER = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 905 905\n"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with counters before and after, a log, and something else."""
     monkeypatch.chdir(tmp_path)
@@ -30,31 +31,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(lab: Lab) -> None:
     """900 overflows between two readings are an accept queue that overflows, whatever else is given."""
-    assert main(["explain", "log", "before", "after"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
+    status, out, err = lab("explain", "log", "before", "after")
+    assert (status, err) == (0, "")
     first, *_, last = out.splitlines()
     assert first == "FOUND: The accept queue overflows"
     assert last == "[1] log  [2] before  [3] after  [4] before -> after  More: --details"
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_same_files_give_the_same_report(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_files_give_the_same_report(lab: Lab) -> None:
     """Twice the same words."""
-    main(["explain", "log", "before", "after", "other"])
-    first = capsys.readouterr().out
-    main(["explain", "log", "before", "after", "other"])
-    assert capsys.readouterr().out == first
+    files = ("log", "before", "after", "other")
+    assert lab("explain", *files) == lab("explain", *files)
 
 
-@pytest.mark.usefixtures("folder")
-def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_says_the_same_and_keeps_to_its_schema(lab: Lab) -> None:
     """Printing checks the document against tuneproof/explain/schema.json."""
-    assert main(["explain", "--json", "before", "after", "other"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    status, out, _ = lab("explain", "--json", "before", "after", "other")
+    told = json.loads(out)
+    assert status == 0
     assert told["schema"] == 4
     assert [(file["name"], file["kind"], file["error"] is None) for file in told["files"]] == [
         ("before", "counters (/proc/net)", True),
@@ -73,29 +69,23 @@ def test_json_says_the_same_and_keeps_to_its_schema(capsys: pytest.CaptureFixtur
     assert told["diagnosis"]["healthy"] is False
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_few_requests_are_not_called_well(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_few_requests_are_not_called_well(lab: Lab) -> None:
     """They may have been lucky."""
-    assert main(["explain", "log"]) == 0
-    assert "These files show too little to say whether all is well." in capsys.readouterr().out
+    status, out, _ = lab("explain", "log")
+    assert (status, "These files show too little to say whether all is well." in out) == (0, True)
 
 
 @pytest.mark.parametrize(("names", "status"), [(["other"], 2), (["other", "log"], 0)])
-def test_the_status_is_2_when_nothing_was_read(
-    names: list[str], status: int, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, lab: Lab) -> None:
     """An unknown file beside one that was read is no failure; both are told."""
-    assert folder.exists()
-    assert main(["explain", *names]) == status
-    assert "Skipped  other: not recognised: first line 'hello'" in capsys.readouterr().out
+    found, out, _ = lab("explain", *names)
+    assert (found, "Skipped  other: not recognised: first line 'hello'" in out) == (status, True)
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_missing_file_is_bad_input_before_anything_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
     """One message, and no half of a report."""
-    assert main(["explain", "log", "no such file"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
+    status, out, err = lab("explain", "log", "no such file")
+    assert (status, out) == (2, "")
     assert "No such file or directory" in err
     assert "where: no such file" in err
 
@@ -107,7 +97,7 @@ def test_without_files_the_usage_is_printed(capsys: pytest.CaptureFixture[str]) 
     assert "usage: ./lab explain" in capsys.readouterr().err
 
 
-def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path) -> None:
+def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:
     """A program of its own, whose imports are looked at when it is done; docker would not even be needed on disk."""
     script = (
         "import sys\n"
@@ -120,14 +110,12 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest(folder: Path)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=CHECKOUT, input=BEFORE + AFTER, capture_output=True, text=True, check=False
     )
-    assert folder.exists()
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "FOUND: The accept queue overflows"
     assert "[1] standard input  More: --details" in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_pipe_is_read_once_and_whole() -> None:
     """Bash's <(command) is a pipe: it can be neither sought in nor opened again."""
     command = f"{sys.executable} -m tuneproof.cli explain <(printf '{BEFORE}') <(printf '{AFTER}') --json"
@@ -143,9 +131,9 @@ def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: py
     assert main(["explain", "log"]) == 0
 
 
-def test_the_page_shows_what_explain_says(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_shows_what_explain_says(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     """Its example is of a capture that is part of the project."""
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv("COLUMNS", "90")
-    main(["explain", "tests/captures/path-loss.pcap.gz"])
-    assert f"```text\n{capsys.readouterr().out}```\n" in (CHECKOUT / "docs" / "explain.md").read_text(encoding="utf-8")
+    out = lab("explain", "tests/captures/path-loss.pcap.gz").out
+    assert f"```text\n{out}```\n" in (CHECKOUT / "docs" / "explain.md").read_text(encoding="utf-8")
