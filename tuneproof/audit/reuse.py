@@ -17,8 +17,8 @@ from tuneproof.audit.variables import entries, possible_values, table_of, variab
 from tuneproof.nginx_changes import since
 from tuneproof.wording import as_numbers
 
-_SINCE: Final = since("default", "keepalive")
-DEFAULT_SINCE: Final = as_numbers(_SINCE)
+KEPT_SINCE: Final = since("default", "keepalive")
+DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
 """From this version of nginx on HTTP/1.1 and 32 idle connections are the default of every upstream{}."""
 _PERSISTENT: Final = frozenset({"1.1", "2"})
 
@@ -113,7 +113,7 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
         return Judgement(reuse=Reuse.NO, why="; ".join(one.why for one in stops), lacks=lacks, culprit=culprit)
     if found:
         return found[0]
-    default = "" if upstream.statement else f", nginx's default since {_SINCE}"
+    default = "" if upstream.statement else f", nginx's default since {KEPT_SINCE}"
     why = f"upstream {upstream.name} keeps {upstream.keepalive} idle connections per worker{default}"
     return Judgement(reuse=Reuse.YES, why=why)
 
@@ -145,7 +145,7 @@ def _of_version(said: Statement | None, version: tuple[int, ...], header: Judgem
         why = "HTTP/1.0 with Connection: keep-alive works with some backends only"
         yield Judgement(reuse=Reuse.DEPENDS, why=why)
         return
-    default = "" if said else f", the default before nginx {_SINCE}"
+    default = "" if said else f", the default before nginx {KEPT_SINCE}"
     why = f"it speaks HTTP/{spoken} to the upstream{default}"
     yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.VERSION,), culprit=said)
 

@@ -7,7 +7,7 @@ from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.new_upstream import named_block
 from tuneproof.audit.patches import Edit, Insert, Replace
-from tuneproof.audit.reuse import DEFAULT_SINCE, Lack, Reuse, connection_header
+from tuneproof.audit.reuse import DEFAULT_SINCE, KEPT_SINCE, Lack, Reuse, connection_header
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.upstreams import Upstream
@@ -54,7 +54,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
         size = _explicit(facts, proxied)
         if size is None or size.keepalive <= _IDLE_CONNECTIONS:
             lines = ", ".join(f"{item.name} ({item.file}:{item.line})" for item in own)
-            why = f"connections are kept, as they would be without {lines}: the default since nginx 1.29.7"
+            why = f"connections are kept, as they would be without {lines}: the default since nginx {KEPT_SINCE}"
             return Advised(name=NAME, claim=CLAIM, state=State.EXPIRED, at=target.statement, why=why)
     return Advised(name=NAME, claim=CLAIM, state=State.IN_EFFECT, at=target.statement, why=proxied.reuse.why)
 
