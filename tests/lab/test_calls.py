@@ -6,14 +6,15 @@ from typing import Final
 import pytest
 
 from fixtures.measurements import Measure
-from tuneproof.catalogue.counting import Count, CountedClaim, Setting, arms_of, more
+from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, claims_from
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.config import ERROR_LOG_PATH
 from tuneproof.lab.subject.written_config import written_config
-from tuneproof.proof.inference.verdicts import Form, Verdict
+from tuneproof.lines import Line
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -48,16 +49,19 @@ def requests(rig: Rig) -> None:
 
 def claim_on(call: str) -> CountedClaim:
     """Return the claim that a call is counted as often as nginx logs it."""
-    return more(
-        f"{call}_is_counted",
-        f"{call} is counted as often as nginx logs it",
+    line = Line(
+        scenario="calls",
+        claim=f"{call}_is_counted",
+        sentence=f"{call} is counted as often as nginx logs it",
         source="control of the instrument",
         arms=("library", "log"),
-        count=Count(figure=call, what=f"{call} calls"),
+        figure=call,
+        what=f"{call} calls",
+        form="same",
         threshold=1.03,
         why="calls that an instrument misses must be rarer than those that any line of a configuration saves",
-        form=Form.SAME,
     )
+    return next(claims_from(line))
 
 
 def test_the_library_counts_as_many_calls_as_the_debug_log_has(nginx: str, measure: Measure) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
 from tuneproof.lab.load.rig import Rig
@@ -36,14 +36,6 @@ class Setting:
     starts: bool = True  # whether nginx is started
     sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of its network namespace
     every_cpu: bool = False  # whether it may run on every CPU
-
-
-@dataclass(frozen=True, kw_only=True)
-class Count:
-    """A figure that is counted."""
-
-    figure: str  # its name among those that a script returns
-    what: str  # the figure in words
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
@@ -102,10 +94,11 @@ def usually(arm: str, figure: str) -> Callable[[Mapping[str, CountedObservation]
 
 def claims_of(scenario: str, **numbers: float) -> tuple[CountedClaim, ...]:
     """Return the claims of a scenario's rows (:mod:`tuneproof.lines`), with the numbers that their words name."""
-    return tuple(claim for line in lines_of(scenario) if line.arms for claim in _claims(line, numbers))
+    return tuple(claim for line in lines_of(scenario) if line.arms for claim in claims_from(line, **numbers))
 
 
-def _claims(line: Line, numbers: Mapping[str, float]) -> Iterator[CountedClaim]:
+def claims_from(line: Line, **numbers: float) -> Iterator[CountedClaim]:
+    """Yield the claim of one row, and its control."""
     yield _claim(line, numbers)
     if line.control is not None:
         (arm,) = line.arms
@@ -151,52 +144,3 @@ def _ratio(line: Line, numbers: Mapping[str, float]) -> Callable[[Mapping[str, C
     if isinstance(least, str):
         least = float(Fraction(least.format(**numbers)))
     return times(line.figure, (first, second), at_least=least)
-
-
-def more(name: str, sentence: str, *, count: Count, threshold: float = 2.0, **row: Any) -> CountedClaim:
-    """Return the claim of a row with two arms."""
-    (claim,) = _claims(
-        Line(
-            scenario="",
-            claim=name,
-            sentence=sentence,
-            figure=count.figure,
-            what=count.what,
-            threshold=threshold,
-            **_plain(row),
-        ),
-        {},
-    )
-    return claim
-
-
-def usual(name: str, sentence: str, *, arm: str, turned_by: str, **row: Any) -> CountedClaim:
-    """Return the claim of a row with one arm."""
-    (claim,) = _claims(
-        Line(scenario="", claim=name, sentence=sentence, arms=(arm,), turned_by={arm: turned_by}, **_plain(row)), {}
-    )
-    return claim
-
-
-def both_ways(
-    name: str, sentence: str, *, control: tuple[str, str], arm: str, turned_by: str, **row: Any
-) -> tuple[CountedClaim, ...]:
-    """Return the claim of a row with one arm, and its control."""
-    return tuple(
-        _claims(
-            Line(
-                scenario="",
-                claim=name,
-                sentence=sentence,
-                arms=(arm,),
-                turned_by={arm: turned_by},
-                control=dict(zip(("claim", "sentence"), control, strict=True)),
-                **_plain(row),
-            ),
-            {},
-        )
-    )
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.value if isinstance(value, Verdict | Form) else value for name, value in row.items()}

@@ -9,11 +9,12 @@ from tests.support.canned_observations import counted
 from tests.support.every_scenario import EVERY_SCENARIO
 from tests.support.turned import turned, turned_claim
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import Count, Setting, arms_of, both_ways, more, times, usual
+from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, claims_from, times
 from tuneproof.catalogue.registration import described
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.written_config import PORT, written_config
+from tuneproof.lines import Line
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
@@ -24,6 +25,16 @@ from tuneproof.proof.scenario.scenarios import Scenario
 def setting(name: str, **fields: object) -> Setting:
     """Return an arm that does nothing."""
     return Setting(name=name, config=f"# {name}", script=lambda _rig: {}, **fields)  # type: ignore[arg-type]
+
+
+def ratio(figure: str = "x") -> CountedClaim:
+    """Return the claim that one arm has more of a figure than the other."""
+    return next(claims_from(Line(scenario="s", claim="n", arms=("a", "b"), figure=figure, threshold=2.0)))
+
+
+def share(*, turned_by: str = "b", **row: Any) -> tuple[CountedClaim, ...]:
+    """Return the claim that a share of one arm is above one half, and its control."""
+    return tuple(claims_from(Line(scenario="s", claim="n", arms=("a",), figure="x", turned_by={"a": turned_by}, **row)))
 
 
 def test_arms_that_need_the_same_container_share_it() -> None:
@@ -56,7 +67,7 @@ def test_none_at_all_counts_as_one() -> None:
 
 def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     """Its effect is then that arm's, and the other verdict is expected."""
-    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="x", what="x"), why="")
+    claim = ratio()
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
     (told,) = other_way.claims
@@ -72,10 +83,10 @@ def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
 
 def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
     """Whatever a version of nginx has made of it."""
-    claim = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expected=Verdict.REFUTED)
+    (claim,) = share(expected="refuted")
     told = turned_claim(claim)
     assert (told.arms, told.expected_on("1.30", BARE)) == (("a as b",), "holds")
-    old = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="b", expired_since="1.20")
+    (old,) = share(expired_since="1.20")
     assert turned_claim(old).expected_on("1.30", BARE) == "refuted"
 
 
@@ -97,9 +108,7 @@ def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None
 @pytest.mark.parametrize(("expected", "other"), [(Verdict.HOLDS, Verdict.REFUTED), (Verdict.REFUTED, Verdict.HOLDS)])
 def test_a_control_says_the_same_of_the_arm_that_turns_the_claim(expected: Verdict, other: Verdict) -> None:
     """The other verdict is expected of it, of the same figure."""
-    claim, control = both_ways(
-        "n", "s", control=("c", "t"), source="", arm="a", figure="x", what="w", turned_by="b", expected=expected
-    )
+    claim, control = share(what="w", control={"claim": "c", "sentence": "t"}, expected=expected.value)
     assert (claim.name, claim.arms, claim.turned_by, claim.expected) == ("n", ("a",), {"a": "b"}, expected)
     assert (control.name, control.arms, control.turned_by, control.expected) == ("c", ("b",), {"b": "a"}, other)
     assert (claim.effect_name, control.effect_name, control.form) == ("w", "w", claim.form)
@@ -151,7 +160,7 @@ def test_a_claim_compares_what_the_scripts_of_its_arms_return(scenario: Scenario
 def test_a_mistyped_figure_is_found() -> None:
     """The check above is able to fail."""
     arms = {arm.name: arm for arm in arms_of([setting("a"), setting("b")])}
-    claim = more("n", "s", source="", arms=("a", "b"), count=Count(figure="typo", what="x"), why="")
+    claim = ratio("typo")
     assert not_returned(claim, arms) == [
         f"n compares 'typo', which the script of {name} never returns" for name in arms
     ]
@@ -159,8 +168,7 @@ def test_a_mistyped_figure_is_found() -> None:
 
 def test_a_mistyped_arm_that_turns_a_claim_is_named() -> None:
     """As soon as the catalogue is read."""
-    claim = usual("n", "s", source="", arm="a", figure="x", what="x", turned_by="typo")
-    scenario = Scenario(name="scenario", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
+    scenario = Scenario(name="scenario", arms=arms_of([setting("a"), setting("b")]), claims=share(turned_by="typo"))
     with pytest.raises(
         ValueError, match="scenario/n: turned_by names typo; the claim compares a, and the scenario has"
     ):
