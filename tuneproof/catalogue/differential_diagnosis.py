@@ -70,7 +70,13 @@ def arm(
     network: NetworkProfile | None = None,
 ) -> Arm[RecordedObservation]:
     """Return the arm of one cause."""
-    plan = Recorded(load=load, access_log=subject.config.access_log, look_after_s=look_after_s)
+    logs = subject.config
+    plan = Recorded(
+        load=load,
+        access_log=logs.access_log,
+        error_log=bool(logs.error_log_level),
+        look_after_s=look_after_s,
+    )
     return Arm(name=name, subject=subject, plan=plan, network=network)
 
 

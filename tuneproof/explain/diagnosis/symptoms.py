@@ -11,6 +11,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
+from tuneproof.explain.diagnosis.signs.error_logs import said
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS, TOUCHED_SHARE
@@ -64,8 +65,8 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=(log.name,))
     for named in evidence.error_logs:
         for event in _TROUBLE:
-            if number := named.content.of(event):
-                yield Reason(text=f"nginx's error log, {event.value}: {number}.", files=(named.name,))
+            if named.content.of(event):
+                yield Reason(text=said(named.content, event), files=(named.name,))
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
     for run in evidence.load_runs:

@@ -22,6 +22,8 @@ LINE: Final = (
     rf"{_PREFIX}(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) \[(debug|info|notice|warn|error|crit|alert|emerg)\] \d+#\d+: "
 )
 """What a message begins with."""
+UPSTREAMS: Final = "upstreams"
+"""Whose an event is, where it is several upstreams' or nobody's."""
 _BEGINNING: Final = 160
 # Of each event; a name may come from a request.
 _MOST_UPSTREAMS: Final = 64
@@ -40,7 +42,7 @@ class Event(StrEnum):
     ANSWER_TIMED_OUT = "answers of upstreams that timed out"
     HUNG_UP = "upstreams that hung up before the end of an answer"
     NONE_LEFT = "requests for which no live upstream was left"
-    NO_PORT = "connections to upstreams for which no local port was free"
+    NO_PORT = "connections to upstreams without a free local port"
     UNRESOLVED = "names that could not be resolved"
     TO_FILE = "answers of upstreams that went to temporary files"
     CLIENT_LEFT = "clients that left before their answer"
@@ -93,7 +95,7 @@ class ErrorLog:
     def whose(self, event: Event) -> str:
         """Return the one upstream that an event is about, such as "10.0.0.5:8080"; "upstreams" for several, or none."""
         named = self.upstreams.get(event, {})
-        return next(iter(named)) if len(named) == 1 else "upstreams"
+        return next(iter(named)) if len(named) == 1 else UPSTREAMS
 
 
 class Collector:

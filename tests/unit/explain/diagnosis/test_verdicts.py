@@ -698,7 +698,7 @@ REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(
         row(
             "the error log names it",
             FOUND,
-            "for 1: By the error log 10.0.0.5:8080 refused 5 connections.",
+            "for 1: Error log: 5 connections that upstreams refused, of 10.0.0.5:8080.",
             said_so(Event.REFUSED, 5, "10.0.0.5:8080"),
         ),
         row("four in the error log", RARE, said_so(Event.REFUSED, 4)),
@@ -791,7 +791,7 @@ def test_slow_reader_buffering(given: EvidenceSet, verdict: CauseVerdict, said: 
 def test_trouble_is_told_whatever_its_cause(event: Event) -> None:
     """Even once: a request failed."""
     (reason,) = symptoms(evidence(error_logs=[said_so(event, 1)]))
-    assert (reason.text, reason.file) == (f"nginx's error log, {event.value}: 1.", "error_logs 1")
+    assert (reason.text, reason.file) == (f"Error log: 1 {event.value}.", "error_logs 1")
 
 
 def test_what_an_error_log_says_once_is_no_trouble() -> None:

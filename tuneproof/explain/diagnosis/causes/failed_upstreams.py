@@ -34,7 +34,7 @@ _PORTS: Final = "nsenter -t PID -n sh -c 'ss -tan | wc -l; cat /proc/sys/net/ipv
 def no_port(evidence: EvidenceSet) -> CauseAssessment:
     """Look for connections that nginx could not open for want of a local port (EADDRNOTAVAIL of connect(2))."""
     case = Case(Cause.NO_PORT)
-    weigh(evidence, case, Event.NO_PORT, "{number} connections to {whose} found no free local port")
+    weigh(evidence, case, Event.NO_PORT)
     for named in evidence.sockets:
         peers = Counter(entry.peer for entry in named.content.entries if entry.state != "LISTEN")
         for peer, number in peers.most_common(1):
@@ -47,7 +47,7 @@ def no_port(evidence: EvidenceSet) -> CauseAssessment:
 def no_live_upstream(evidence: EvidenceSet) -> CauseAssessment:
     """Look for requests for which every server of an upstream block was left out."""
     case = Case(Cause.NO_LIVE_UPSTREAM)
-    weigh(evidence, case, Event.NONE_LEFT, "{number} requests found no live server in {whose}")
+    weigh(evidence, case, Event.NONE_LEFT)
     _no_502(evidence, case)
     return case.assessment(_ERROR_LOG)
 
@@ -70,7 +70,7 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
             case.tells_of_few(f"{text}, in {service.requests} requests.", where.file)
         elif service.requests >= ENOUGH_REQUESTS and where.leg is Leg.BACK and not service.hung_up_flows:
             case.refutes(f"{where.label} answered all {service.requests} requests before it closed.", where.file)
-    weigh(evidence, case, Event.HUNG_UP, "{whose} hung up before the end of {number} responses", proves=False)
+    weigh(evidence, case, Event.HUNG_UP, proves=False)
     return case.assessment(BOTH_LEGS, _ERROR_LOG)
 
 

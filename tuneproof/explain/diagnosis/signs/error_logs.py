@@ -7,7 +7,7 @@ from tuneproof.explain.diagnosis.case import Case
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, TOUCHED_SHARE
-from tuneproof.explain.parse.error_log import Event
+from tuneproof.explain.parse.error_log import UPSTREAMS, ErrorLog, Event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,21 +26,24 @@ def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
             yield SaidOften(number=number, whose=named.content.whose(event), file=named.name)
 
 
-def weigh(
-    evidence: EvidenceSet, case: Case, event: Event, what: str, *, proves: bool = True, least: int = ENOUGH_EVENTS
-) -> None:
+def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = True, least: int = ENOUGH_EVENTS) -> None:
     """Weigh an event, each of which is a request that failed, or was passed on to another upstream.
 
-    ``what``: its words, with {number} and {whose}.
     ``proves``: whether no other cause makes nginx say so.
     ``least``: how many are no single event.
     """
     requests = sum(log.content.requests for log in evidence.access_logs)
     for named in evidence.error_logs:
         number = named.content.of(event)
-        text = f"By the error log {what.format(number=number, whose=named.content.whose(event))}"
         if number >= least and (not requests or lower_limit(min(number, requests), requests) >= TOUCHED_SHARE):
             weighs = case.proves if proves else case.suggests
-            weighs(f"{text}.", named.name)
+            weighs(said(named.content, event), named.name)
         elif number and proves:
-            case.tells_of_few(f"{text}{f', of {requests} requests' if requests else ''}.", named.name)
+            of = f" In {requests} requests." if requests else ""
+            case.tells_of_few(f"{said(named.content, event)}{of}", named.name)
+
+
+def said(log: ErrorLog, event: Event) -> str:
+    """Return what an error log says of an event."""
+    whose = log.whose(event)
+    return f"Error log: {log.of(event)} {event.value}{'' if whose == UPSTREAMS else f', of {whose}'}."

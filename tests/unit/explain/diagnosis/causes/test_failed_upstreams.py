@@ -35,8 +35,12 @@ def said(words: str, number: int = 20) -> ErrorLog:
 @pytest.mark.parametrize(
     ("words", "assess", "told"),
     [
-        (NO_ADDRESS, no_port, "20 connections to 10.0.1.3:9000 found no free local port"),
-        ("no live upstreams while connecting to upstream", no_live_upstream, "20 requests found no live server"),
+        (NO_ADDRESS, no_port, "20 connections to upstreams without a free local port, of 10.0.1.3:9000"),
+        (
+            "no live upstreams while connecting to upstream",
+            no_live_upstream,
+            "20 requests for which no live upstream was left",
+        ),
     ],
     ids=["no-port", "no-live-upstream"],
 )
