@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.canned_observations import Block, by_arm
 from tests.support.claim_effects import TABLE
-from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, STREET
+from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, FAILURES, STREET
 from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
 from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
 from tuneproof.catalogue import every_advice
@@ -34,7 +34,7 @@ BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
     **{(scenario.name, name): holds[0] for scenario, name, holds, _ in TABLE},
     **{(DIAGNOSIS.name, name): holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
     **{(DIAGNOSIS.name, claim.name): [told()] for claim in CLAIM_OF.values()},
-    **{(STREET.name, claim.name): [told()] for claim in STREET.claims},
+    **{(scenario.name, claim.name): [told()] for scenario in (STREET, FAILURES) for claim in scenario.claims},
 }
 
 
