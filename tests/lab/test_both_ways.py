@@ -175,7 +175,7 @@ def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, m
 
 def _without_bulk(arm: Arm[StallObservation]) -> Arm[StallObservation]:
     assert isinstance(arm.plan, StallLoad)
-    return replace(arm, plan=arm.plan.without_bulk())
+    return replace(arm, plan=replace(arm.plan, bulk_per_worker=(0,) * arm.plan.workers))
 
 
 def test_without_bulk_downloads_no_worker_stalls(

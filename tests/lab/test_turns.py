@@ -165,7 +165,10 @@ def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
     """The subject runs, unrecorded; the loader's reason is told."""
     monkeypatch.setattr(containers, "RECORDER_PATH", "/nowhere/recorder.so")
     lab = started(place_cpus(()), lab_session, images, nginx, subject(records_turns=True))
-    with pytest.raises(PreconditionError, match=r"no record of turns.*ld\.so: object '/nowhere/recorder\.so'"), lab:
+    with (
+        pytest.raises(PreconditionError, match=r"no record of loop iterations.*ld\.so: object '/nowhere/recorder\.so'"),
+        lab,
+    ):
         pytest.fail("the lab started")
 
 

@@ -48,9 +48,3 @@ def shape(
         ip.link("set", index=target, state="up")
         netem.redirect(ip, source, target)
     return {"egress": netem.shape(ip, interface, egress), "ingress": netem.shape(ip, _IFB, ingress)}
-
-
-def remove(ip: IPRoute) -> None:
-    """Take the ifb link away, and with it the shaping of what arrives."""
-    for index in ip.link_lookup(ifname=_IFB):
-        ip.link("del", index=index)

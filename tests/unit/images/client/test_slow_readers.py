@@ -123,13 +123,6 @@ def test_readers_that_nobody_listens_to_are_counted(seen: Seen) -> None:
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
-def test_readers_that_cannot_even_begin_are_counted(seen: Seen) -> None:
-    """A broadcast address is refused by the kernel itself (connect(2))."""
-    answer = slow(80, crowd=seen.crowd, address="255.255.255.255", told=Until(lambda: seen.crowd.failed.total() == 2))
-    assert sum(answer.failed.values()) == 2
-    assert answer.alive == 0
-
-
 # Once read from, once not: the answer's beginning is in two places.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
 def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float, seen: Seen) -> None:

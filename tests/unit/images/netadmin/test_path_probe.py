@@ -16,6 +16,7 @@ import pytest
 from images.netadmin.netadmin import load_path, path_probe
 from images.netadmin.netadmin.load_path import Counter, received
 from images.netadmin.netadmin.path_probe import answer_probes, probe_path
+from tests.support.fake_stage import FakeClock
 from tuneproof.lab.protocol.links import LoadPlan, PathSeen, ProbePath
 
 RATE_BYTES_PER_S = 10e6
@@ -315,6 +316,7 @@ def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) 
     """The kernel would refuse all of them otherwise, and nothing would arrive."""
     path = NarrowPath()
     monkeypatch.setattr(socket, "socket", lambda *_: path)
+    FakeClock().replace_in(monkeypatch, load_path)
     load_path.load("10.0.1.2", 7451, seconds=0.05, rate_bytes_per_s=1e6, stream=False)
     assert path.segment_bytes == 1422
     assert set(path.sent) == {20 * 1422}

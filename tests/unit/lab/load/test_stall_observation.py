@@ -6,7 +6,6 @@ import pytest
 
 from tests.support import canned_turns
 from tests.support.canned_trials import fast_request, observed, stall_record
-from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import percentile
 from tuneproof.lab.protocol.turns import Turns
 
@@ -93,9 +92,3 @@ def test_a_trial_whose_downloads_ended_early_does_not_count_and_says_so() -> Non
 def test_a_percentile_lies_between_its_neighbours() -> None:
     """Linear interpolation, and the ends are the extremes."""
     assert [percentile([1.0, 3.0], rank) for rank in (0, 50, 100)] == [1, 2, 3]
-
-
-def test_taking_the_pathology_away_changes_nothing_but_the_bulk_downloads() -> None:
-    """The control runs the same trial otherwise."""
-    plan = StallLoad(workers=3, bulk_per_worker=(4, 0, 4), fast_rate_hz=15, baseline_s=0.25)
-    assert plan.without_bulk() == StallLoad(workers=3, bulk_per_worker=(0, 0, 0), fast_rate_hz=15, baseline_s=0.25)

@@ -189,7 +189,7 @@ def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loade
             commands=COMMANDS,
             no_turns="process 11 keeps no record",
         )
-    reason = f"no record of turns: process 11 keeps no record: {loader}"
+    reason = f"no record of loop iterations: process 11 keeps no record: {loader}"
     assert caught.value.what == f"precondition of subject small: {reason}"
 
 
