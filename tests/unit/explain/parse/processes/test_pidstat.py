@@ -132,6 +132,15 @@ def test_figures_tell_the_busiest_first_without_the_averages() -> None:
     ]
 
 
+def test_a_long_command_is_cut_where_it_is_shown_and_whole_where_a_program_reads_it() -> None:
+    """Two instances of one program often differ only in their last arguments."""
+    command = f"nginx: master process /usr/sbin/nginx -c {'x' * 40}"
+    text = f"10:00:00 UID PID %CPU Command\n10:00:01 0 7 1.00 {command}\n"
+    (figure,) = [figure for figure in figures(report(text)) if figure.of]
+    assert figure.name == f"{command[:40]} (7): mean time on a CPU"
+    assert figure.of == f"{command} (7)"
+
+
 def test_averages_count_where_there_is_nothing_else() -> None:
     """A grep for the averages leaves them alone; memory is told in bytes."""
     average = "Average:  33  2093  100  512  nginx\n"
