@@ -17,9 +17,6 @@ def lower_limit(count: int, of: int) -> float:
     """Return the lower 95 % limit of a share, by Clopper and Pearson; Wilson's for large counts.
 
     ``of``: of how many; at least ``count``.
-
-    Returns:
-        A share from 0 to 1; 0 where there is nothing.
     """
     count = min(count, of)
     if not count:

@@ -74,18 +74,11 @@ _MOST_SECONDS: Final = 100_000  # more than a day
 
 
 class Seconds:
-    """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is let go.
-
-    Attributes:
-        busiest: Requests of the busiest second, one that was let go as well; 0 without requests.
-        out_of_order: Requests logged behind one with a later time: workers write what they buffered, and the clock of
-            a worker is cached for one turn of its event loop.
-        first_s: The earliest time; None without any.
-        last_s: The latest.
-    """
+    """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is let go."""
 
     def __init__(self) -> None:
-        self.busiest = 0
+        self.busiest = 0  # requests of the busiest second, one that was let go as well
+        # Logged behind one with a later time: workers write what they buffered, with the clock of their iteration.
         self.out_of_order = 0
         self.first_s: float | None = None
         self.last_s: float | None = None
@@ -120,9 +113,6 @@ class ShortBodies:
     its 200s and at least two have it: the size of a page that is made anew each time says nothing. That guess fails
     where most responses were cut short, as in the article's own log; give the size whenever the file is known. At most
     2000 URIs are judged, with 64 sizes each.
-
-    Args:
-        full_body_bytes: Sizes of complete bodies by URI without query, where they are known.
     """
 
     def __init__(self, full_body_bytes: Mapping[str, int]) -> None:
@@ -165,16 +155,11 @@ class ShortBodies:
 
 
 class Upstreams:
-    """Adds up the upstream columns of a log, request by request.
-
-    Attributes:
-        retried: Requests that were passed to more than one server; None as long as no column of a server was logged.
-        header_minus_connect_s: From connected to the response header, of each request's last server.
-        client_s: What was left of each request's time beside its servers.
-    """
+    """Adds up the upstream columns of a log, request by request."""
 
     def __init__(self) -> None:
-        self.retried: int | None = None
+        self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
+        # Of each request: from connected to the response header, of its last server; and what was left beside them.
         self.header_minus_connect_s, self.client_s = Sample(), Sample()
 
     def add(self, record: LogRecord) -> None:
