@@ -1,11 +1,9 @@
 """The sentences of netstat -s become counters under the kernel's names; unknown ones keep their words."""
 
-import pytest
 
 from tests.support.canned_counters import NETSTAT_S
 from tuneproof.explain.parse.counters.netstat_s import snapshots
 from tuneproof.explain.parse.counters.sentences import SENTENCES
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
 def test_known_sentences_have_the_kernels_names() -> None:
@@ -54,22 +52,3 @@ def test_a_loop_is_split_at_sections_that_come_again() -> None:
     first, second = snapshots(f"{NETSTAT_S}Thu Nov 20\n{NETSTAT_S}\n    Forwarding is enabled\n")
     assert first.labels == ()
     assert second.labels == ("Thu Nov 20", "Forwarding is enabled")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [
-        ("", 1, 1),
-        ("    3 segments received\n", 1, 1),
-        ("Tcp:\n    -3 segments received\n", 2, 5),
-        ("Tcp:\n    18446744073709551616 segments received\n", 2, 5),
-        ("Tcp:\n    3 segments received\n    3 segments received\n", 3, 5),
-        ("TcpExt:\n    TCPTimeouts: -1\n", 2, 18),
-    ],
-    ids=["empty", "no section", "negative", "beyond 64 bits", "twice", "negative by name"],
-)
-def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column: int) -> None:
-    """A wrong number is noticed where it stands."""
-    with pytest.raises(MalformedEvidenceError) as caught:
-        snapshots(text)
-    assert (caught.value.line, caught.value.column) == (line, column)

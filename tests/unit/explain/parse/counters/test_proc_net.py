@@ -1,10 +1,8 @@
 """/proc/net/netstat and /proc/net/snmp become named counters, snapshot by snapshot, or one error with its place."""
 
-import pytest
 
 from tests.support.canned_counters import NETSTAT, SNMP
 from tuneproof.explain.parse.counters.proc_net import snapshots
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
 def test_both_files_together_are_one_snapshot() -> None:
@@ -44,37 +42,6 @@ def test_labels_are_bounded_and_all_are_counted() -> None:
 def test_line_ends_of_windows_are_no_part_of_values() -> None:
     """A text that went through another system is the same evidence."""
     assert snapshots(NETSTAT.replace("\n", "\r\n"))[0].counters == snapshots(NETSTAT)[0].counters
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [
-        ("", 1, 1),
-        ("no counters\n", 1, 1),
-        ("Tcp: A B\nTcp: 1 2 3\n", 2, 10),
-        ("Tcp: A BC D\nTcp: 1\n", 1, 8),
-        ("Tcp: A\n", 1, 1),
-        ("Tcp: A\nUdp: 1\n", 1, 1),
-        ("Tcp: 1 2\n", 1, 6),
-        ("Tcp: A A\nTcp: 1 2\n", 1, 8),
-        ("Tcp: A\nTcp: 18446744073709551616\n", 2, 6),
-        ("Tcp: A\nTcp: 99999999999999999999999\n", 2, 6),
-        ("Tcp: A\nTcp: -1\n", 2, 6),
-        ("Tcp: A\nTcp: \u0663\n", 2, 6),
-        ("Tcp: A 7x\nTcp: 1 2\n", 1, 8),
-        ("Tcp: " + "A " * 4097 + "\n", 1, 5 + 2 * 4096 + 1),
-    ],
-    ids=[
-        *("empty", "other", "value too many", "name too many", "no values", "other protocol", "no names", "twice"),
-        *("beyond 64 bits", "far beyond", "negative", "other digits", "no name", "endless"),
-    ],
-)
-def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column: int) -> None:
-    """A value is never counted under a neighbour's name."""
-    with pytest.raises(MalformedEvidenceError) as caught:
-        snapshots(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
-    assert len(str(caught.value)) < 200
 
 
 def test_the_largest_value_of_64_bits_is_read() -> None:

@@ -1,11 +1,9 @@
 """/proc/net/softnet_stat becomes what each CPU processed, dropped and left."""
 
-import pytest
 
 from tests.support.canned_counters import OLD_SOFTNET, SOFTNET
 from tuneproof.explain.parse.counters.snapshot import delta
 from tuneproof.explain.parse.counters.softnet import cpus, figures, snapshots
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 ROW = "00000001 00000002 00000003" + " 00000000" * 9 + " 0000000{cpu}\n"
 
@@ -60,21 +58,3 @@ def test_figures_are_sums_and_the_worst_cpus() -> None:
     assert told["times a CPU stopped with packets left"] == 3
     assert told["packets dropped by CPU 1"] == 2
     assert "packets dropped by CPU 0" not in told
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [
-        ("", 1, 1),
-        ("Thu Nov 20\n", 1, 1),
-        ("00000001 00000002\n", 1, 10),
-        ("date\n" + "00000001 2" + " 00000000" * 9 + "\n", 2, 10),
-        ("00000001 000000002" + " 00000000" * 9 + "\n", 1, 10),
-    ],
-    ids=["empty", "other", "too short", "short value", "long value"],
-)
-def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column: int) -> None:
-    """Another file's hexadecimal numbers are not taken for CPUs."""
-    with pytest.raises(MalformedEvidenceError) as caught:
-        snapshots(text)
-    assert (caught.value.line, caught.value.column) == (line, column)

@@ -4,7 +4,6 @@ import pytest
 
 from tuneproof.explain.parse.load_tools.ab import parse
 from tuneproof.explain.parse.load_tools.run import figures
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 BANNER = """\
 This is ApacheBench, Version 2.3 <$Revision: 1903618 $>
@@ -118,17 +117,3 @@ def test_table_without_deviations_is_read_by_its_columns() -> None:
     """With -S there are three columns."""
     run = parse("Complete requests:      10\nConnect:        0      3    1021\nTotal:          2     24    1043\n")
     assert (run.latency_ms["mean"], run.latency_ms["max"], run.latency_ms["connect_max"]) == (24, 1043, 1021)
-
-
-def test_figure_that_cannot_be_read_is_refused_with_its_place() -> None:
-    """The error says line and column."""
-    with pytest.raises(MalformedEvidenceError, match="whole number") as caught:
-        parse(BANNER + "Complete requests:      1o000\n")
-    assert (caught.value.line, caught.value.column) == (6, 25)
-
-
-@pytest.mark.parametrize("text", ["", "Requests/sec: 10\n", "hello\n"])
-def test_other_text_is_no_report(text: str) -> None:
-    """Nothing of ab is in it."""
-    with pytest.raises(MalformedEvidenceError, match="a report of ab"):
-        parse(text)

@@ -3,7 +3,6 @@
 import pytest
 
 from tuneproof.explain.parse.load_tools.h2load import parse
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 OLD = """\
 starting benchmark...
@@ -77,16 +76,3 @@ def test_report_that_was_cut_off_is_an_interrupted_run() -> None:
     """A killed h2load has printed its progress only."""
     run = parse("starting benchmark...\nprogress: 10% done\n")
     assert (run.interrupted, run.requests) == (True, None)
-
-
-def test_figure_that_cannot_be_read_is_refused_with_its_place() -> None:
-    """The error says line and column."""
-    with pytest.raises(MalformedEvidenceError, match="duration") as caught:
-        parse(OLD.replace("771.26ms", "never"))
-    assert (caught.value.line, caught.value.column) == (7, 13)
-
-
-def test_other_text_is_no_report() -> None:
-    """Nothing of h2load is in it."""
-    with pytest.raises(MalformedEvidenceError, match="a report of h2load"):
-        parse("Requests/sec: 10\n")

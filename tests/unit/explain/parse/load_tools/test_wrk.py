@@ -4,7 +4,6 @@ import pytest
 
 from tuneproof.explain.parse.load_tools import wrk
 from tuneproof.explain.parse.load_tools.run import figures
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 WRK = """\
 Running 30s test @ http://10.0.0.1:80/
@@ -126,19 +125,3 @@ def test_uncorrected_latencies_keep_apart() -> None:
     run = wrk.parse_wrk2(head + UNCORRECTED + line + tail)
     assert (run.latency_ms["p50"], run.latency_ms["uncorrected_p50"]) == (6.67, 1.11)
     assert (run.latency_ms["max"], run.latency_ms["uncorrected_max"]) == (12.496, 3.328)
-
-
-def test_figure_that_cannot_be_read_is_refused_with_its_place() -> None:
-    """The error says line and column."""
-    with pytest.raises(MalformedEvidenceError, match="a number") as caught:
-        wrk.parse(WRK.replace("55866.09", "fast"))
-    assert (caught.value.line, caught.value.column) == (14, 16)
-
-
-@pytest.mark.parametrize("text", ["", "hello\n", "Complete requests:  10\n"])
-def test_other_text_is_no_report(text: str) -> None:
-    """Nothing of wrk is in it."""
-    with pytest.raises(MalformedEvidenceError, match="a report of wrk,"):
-        wrk.parse(text)
-    with pytest.raises(MalformedEvidenceError, match="a report of wrk2,"):
-        wrk.parse_wrk2(text)

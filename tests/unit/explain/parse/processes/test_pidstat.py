@@ -2,7 +2,6 @@
 
 import pytest
 
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, figures, report
 
 CPU = """\
@@ -147,22 +146,3 @@ def test_averages_count_where_there_is_nothing_else() -> None:
     told = {figure.name: figure.value for figure in figures(report(f"Average: UID PID %CPU RSS Command\n{average}"))}
     assert told["nginx (2093): mean time on a CPU"] == 100
     assert told["nginx (2093): most resident memory"] == 512 * 1024
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [
-        ("", 1, 1),
-        ("top - 10:00\n", 1, 1),
-        ("10:00 UID PID %CPU Command\n10:00 33 7 fast nginx\n", 2, 12),
-        ("10:00 UID PID %CPU Command\n10:00 33 7 -1.00 nginx\n", 2, 12),
-        ("10:00 UID PID %CPU Command\n10:00 33 7 1.00Q nginx\n", 2, 12),
-        ("10:00 UID PID %CPU Command\n10:00 33 7 " + "9" * 400 + " nginx\n", 2, 12),
-    ],
-    ids=["empty", "other", "no number", "negative", "unit", "endless"],
-)
-def test_what_is_broken_is_an_error_with_its_place(text: str, line: int, column: int) -> None:
-    """Only a line that names user and process is held to be a sample."""
-    with pytest.raises(MalformedEvidenceError) as caught:
-        report(text)
-    assert (caught.value.line, caught.value.column) == (line, column)

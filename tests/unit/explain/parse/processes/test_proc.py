@@ -1,10 +1,8 @@
 """/proc/PID/status and schedstat become values in bytes and seconds, process by process."""
 
-from collections.abc import Callable
 
 import pytest
 
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import schedstat, status
 
 STATUS = """\
@@ -30,6 +28,7 @@ nonvoluntary_ctxt_switches:\t38
 """  # noqa: W291 - as the kernel prints it
 KERNEL_THREAD = "Name:\tksoftirqd/0\nState:\tS (sleeping)\nPid:\t16\nThreads:\t1\n"
 SCHEDSTAT = "38261109 6899127 96\n"
+IO = "rchar: 3980\nwchar: 12\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
 
 
 def test_status_is_read_in_bytes() -> None:
@@ -88,34 +87,13 @@ def test_between_two_readings_is_their_difference() -> None:
     assert schedstat.between(second, first) is None
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "line", "column"),
-    [
-        (status.snapshots, "", 1, 1),
-        (status.snapshots, "Date: now\n", 1, 1),
-        (status.snapshots, "Name:\tx\nVmRSS:\t 12 MB\n", 2, 9),
-        (status.snapshots, "Name:\tx\nVmRSS:\t -12 kB\n", 2, 9),
-        (status.snapshots, "Name:\tx\nThreads:\tmany\n", 2, 10),
-        (status.snapshots, "Name:\tx\nThreads:\t1\nThreads:\t1\n", 3, 10),
-        (status.snapshots, "Name:\tx\nThreads:\t99999999999999999999\n", 2, 10),
-        (schedstat.snapshots, "", 1, 1),
-        (schedstat.snapshots, "1 2\n", 1, 3),
-        (schedstat.snapshots, "1 2 3 4\n", 1, 7),
-        (schedstat.snapshots, "1 -2 3\n", 1, 3),
-        (schedstat.snapshots, "1 2 18446744073709551616\n", 1, 5),
-    ],
-)
-def test_what_is_broken_is_an_error_with_its_place(
-    read: Callable[[str], tuple[object, ...]], text: str, line: int, column: int
-) -> None:
-    """No other unit and no other file is taken for these."""
-    with pytest.raises(MalformedEvidenceError) as caught:
-        read(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
-
-
 def test_endless_blanks_take_no_endless_time() -> None:
     """A line of a million blanks is read once, not once for each of them."""
     (process,) = status.snapshots(f"Name:\tx{' ' * 1_000_000}y\n")
     assert process.name is not None
     assert len(process.name) == 200
+
+
+def test_what_was_written_to_file_systems_is_told() -> None:
+    """Neither what went to a terminal (wchar) nor what was taken back."""
+    assert status.write_bytes(IO) == 8192

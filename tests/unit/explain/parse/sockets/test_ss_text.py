@@ -2,7 +2,6 @@
 
 import pytest
 
-from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.sockets.socket_summary import figures
 from tuneproof.explain.parse.sockets.ss_text import parse
 from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine
@@ -140,14 +139,6 @@ def test_other_lines_are_counted_and_shown() -> None:
 def test_header_alone_is_a_machine_without_sockets() -> None:
     """`ss -tn` on a quiet machine prints its header only."""
     assert parse("State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n").entries == ()
-
-
-@pytest.mark.parametrize(("text", "line", "column"), [("", 1, 1), ("\n  hello\n", 2, 3)])
-def test_text_without_sockets_is_refused_with_its_place(text: str, line: int, column: int) -> None:
-    """Another program's text is no table of sockets."""
-    with pytest.raises(MalformedEvidenceError, match="text of ss") as caught:
-        parse(text)
-    assert (caught.value.line, caught.value.column) == (line, column)
 
 
 def test_figures_tell_a_full_queue_and_what_holds_sending_up() -> None:
