@@ -1,6 +1,5 @@
 """The sentences of netstat -s become counters under the kernel's names; unknown ones keep their words."""
 
-
 from tests.support.canned_counters import NETSTAT_S
 from tuneproof.explain.parse.counters.netstat_s import snapshots
 from tuneproof.explain.parse.counters.sentences import SENTENCES

@@ -1,6 +1,5 @@
 """/proc/net/netstat and /proc/net/snmp become named counters, snapshot by snapshot, or one error with its place."""
 
-
 from tests.support.canned_counters import NETSTAT, SNMP
 from tuneproof.explain.parse.counters.proc_net import snapshots
 

@@ -1,6 +1,5 @@
 """/proc/net/softnet_stat becomes what each CPU processed, dropped and left."""
 
-
 from tests.support.canned_counters import OLD_SOFTNET, SOFTNET
 from tuneproof.explain.parse.counters.snapshot import delta
 from tuneproof.explain.parse.counters.softnet import cpus, figures, snapshots

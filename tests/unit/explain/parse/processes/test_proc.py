@@ -1,6 +1,5 @@
 """/proc/PID/status and schedstat become values in bytes and seconds, process by process."""
 
-
 import pytest
 
 from tuneproof.explain.parse.processes import schedstat, status
