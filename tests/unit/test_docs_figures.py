@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.golden import assert_golden
 from tests.support.written_results import a_cell, ratio, unsupported, written
 from tools.docs.__main__ import PICTURES, RESULTS, ROOT, combined, pages
 from tools.docs.markers import Marker, markers, rewrite
@@ -42,21 +43,36 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Results of an invented run."""
+    """Results of an invented run on one version."""
+    arms = {"loaded": {"lag_p50_ms": 33.3, "sent_bytes_per_s": 2_500_000.0}, "idle": {"lag_p50_ms": None}}
+    slow = Effect(name="drops", unit="share", value=-0.02, ci_low=-0.03, ci_high=0.01)
+    right = Effect(name="right", unit="share", value=1.0, ci_low=0.902, ci_high=1.0, count=29, of=29)
     return written(
         tmp_path / "run",
-        a_cell(
-            "stalls",
-            arms={"loaded": {"lag_p50_ms": 33.3, "sent_bytes_per_s": 2_500_000.0}, "idle": {"lag_p50_ms": None}},
-        ),
-        a_cell(
-            "rare",
-            verdict="refuted",
-            threshold=0.1,
-            effect=Effect(name="drops", unit="share", value=-0.02, ci_low=-0.03, ci_high=0.01),
-        ),
+        a_cell("stalls", arms=arms, why="ten times is an outage"),
+        a_cell("shared", why="ten times is an outage", exploratory="chosen afterwards"),
+        a_cell("rare", verdict="refuted", threshold=0.1, effect=slow),
+        a_cell("twins", effect=replace(ratio(1.0, 0.9, 1.1), form="same"), threshold=1.25),
+        a_cell("right", effect=right, threshold=0.9, why="one in ten"),
+        a_cell("a | b <i> & c"),
         unsupported("second", scenario="other"),
     )
+
+
+def test_what_stands_between_markers_of_every_kind(results: Results, tmp_path: Path) -> None:
+    """A run on one version and one on two: verdicts with limits, notes and reasons, effects, arms, machines, lines."""
+    page = (
+        "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
+        "<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->\n\n<!-- run: all --><!-- end -->\n"
+    )
+    two = written(
+        tmp_path / "two",
+        a_cell(nginx="1.30", effect=ratio(2.0, 1.0, 3.0), line="use epoll;"),
+        a_cell(nginx="1.9", verdict="refuted", expected="refuted", expired_since="1.7", line="use epoll;"),
+    )
+    kinds = ("verdicts: stall", "versions: stall", "lines: all")
+    other = "\n\n".join(f"<!-- {kind} --><!-- end -->" for kind in kinds)
+    assert_golden("docs.md", f"{fill(page, results, where='page')}\n{fill(other, two, where='page')}\n")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -109,67 +125,6 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
     assert fill(better, committed, where=page.name) == text
 
 
-def test_a_table_has_verdict_effect_and_threshold(results: Results) -> None:
-    """As in the report, and with the reason of what is undecided."""
-    page = fill("Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nAfter.\n", results, where="page.md")
-    lines = page.splitlines()
-    assert "| The claim stalls | lag, loaded ÷ idle | 134× [98–180] | above 10× | **holds** |" in lines  # noqa: RUF001
-    assert "| The claim rare | drops | -2 pp [-3 to 1] | above 10 pp | **refuted** (expected: holds) |" in lines
-    assert "| The claim second | - | - | - | **unsupported** |" in lines
-    assert "- `second`: one CPU" in lines
-    assert lines[0] == "Before."
-    assert lines[-1] == "After."
-
-
-def test_a_table_tells_a_margin_by_both_its_ends_and_a_counted_share_by_its_units(tmp_path: Path) -> None:
-    """Neither a bare margin nor a bare share would say what was declared and what was seen."""
-    twins = Effect(name="a ÷ b", unit="ratio", value=1.0, ci_low=0.9, ci_high=1.1, form="same")
-    right = Effect(name="right", unit="share", value=1.0, ci_low=0.902, ci_high=1.0, count=29, of=29)
-    cells = (a_cell("twins", effect=twins, threshold=1.25), a_cell("right", effect=right, threshold=0.9))
-    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "run", *cells), where="page.md")
-    assert "| The claim twins | a ÷ b | 1× [0.9–1.1] | between 0.8× and 1.25× | **holds** |" in page  # noqa: RUF001
-    assert "| The claim right | right | 29 of 29 [90.2–100 %] | above 90 % | **holds** |" in page  # noqa: RUF001
-
-
-def test_a_table_says_where_its_figures_come_from(results: Results) -> None:
-    """Machine, seed and date: without them nobody can compare."""
-    line = fill("All: <!-- run: all --><!-- end -->", results, where="page.md")
-    assert "2026-11-20" in line
-    assert "seed 7" in line
-    assert "nginx 1.22" in line
-    assert "A processor x 2, 8 GiB, kernel 6.1.0-18" in line
-
-
-def test_versions_have_a_column_where_there_are_several(tmp_path: Path) -> None:
-    """Of one version the line below the table tells."""
-    results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30", effect=ratio(2.0, 1.0, 3.0)))
-    page = fill("<!-- verdicts: stall --><!-- end -->", results, where="page.md")
-    assert "| claim | nginx | effect | measured | threshold | verdict |" in page
-    assert "| The claim stalls | 1.30 | lag, loaded ÷ idle | 2× [1–3] | above 10× | **holds** |" in page  # noqa: RUF001
-
-
-def test_an_effect_stands_within_its_sentence(results: Results) -> None:
-    """Verdict and interval with it, since an estimate alone says nothing."""
-    page = fill("It is <!-- effect: stall/stalls -->9×<!-- end -->.", results, where="page.md")  # noqa: RUF001
-    assert page == "It is <!-- effect: stall/stalls -->**holds**, 134× [98–180]<!-- end -->."  # noqa: RUF001
-
-
-def test_arms_have_a_table_of_their_metrics(results: Results) -> None:
-    """What was not measured says so, and bytes are read in millions."""
-    page = fill("<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->", results, where="page.md")
-    assert "| arm | lag_p50_ms | sent_MB_per_s |" in page
-    assert "| loaded | 33.3 | 2.5 |" in page
-    assert "| idle | - | - |" in page
-
-
-def test_foreign_text_stays_within_its_column(tmp_path: Path) -> None:
-    """A claim's sentence has no tag and no column of its own."""
-    results = written(tmp_path / "run", a_cell(claim="a | b <i> & c"))
-    assert "| The claim a \\| b &lt;i> &amp; c |" in fill(
-        "<!-- verdicts: stall --><!-- end -->", results, where="page.md"
-    )
-
-
 @pytest.mark.parametrize(
     "marker",
     ["verdicts: missing", "effect: stall/missing", "arms: stall/stalls: missing_ms", "drawing: stall"],
@@ -220,17 +175,6 @@ def test_what_was_measured_before_its_claim_stood_is_left_out(tmp_path: Path) ->
     assert [cell.name for cell in combined([after]).cells] == ["stalls", "moved"]
 
 
-def test_a_table_says_why_a_threshold_is_where_it_is_and_what_is_exploratory(tmp_path: Path) -> None:
-    """Claims that share a reason share a line."""
-    why = "ten times is an outage"
-    cells = (a_cell("a", why=why), a_cell("b", why=why, exploratory="chosen afterwards"), a_cell("c", why="another"))
-    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "run", *cells), where="page.md")
-    assert "- Threshold above 10×, `a`, `b`: ten times is an outage." in page  # noqa: RUF001
-    assert "- Threshold above 10×, `c`: another." in page  # noqa: RUF001
-    assert "| above 10× | **holds** (*exploratory*) |" in page  # noqa: RUF001
-    assert "- `b` is *exploratory*: chosen afterwards." in page
-
-
 @pytest.mark.usefixtures("_registered")
 def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
     """So one scenario can be measured again, and the others stay."""
@@ -265,19 +209,6 @@ def _stored(path: Path, results: Results) -> Path:
     kept = replace(results, runs=tuple(replace(run, path="") for run in results.runs))
     path.write_text(json.dumps(kept.to_json()), encoding="utf-8")
     return path
-
-
-def test_versions_stand_side_by_side_and_lines_are_told(tmp_path: Path) -> None:
-    """One row for each claim, with the newest version's figure."""
-    cells = [
-        replace(a_cell("stalls"), id=f"s/stalls/nginx-{nginx}/bare", nginx=nginx, line=line)
-        for nginx, line in (("1.30", "use epoll;"), ("1.9", "use epoll;"))
-    ]
-    results = written(tmp_path / "run", *cells)
-    text = fill("<!-- versions: stall --><!-- end -->\n\n<!-- lines: all --><!-- end -->", results, where="page")
-    assert text.count("| nginx 1.9 | nginx 1.30 |") == 2
-    assert text.count("**holds** | **holds** |") == 2
-    assert "| `use epoll;`: " in text
 
 
 def test_pages_without_any_line_cannot_show_them(results: Results) -> None:
