@@ -1,6 +1,6 @@
 """``python -m tools.diagnoses RESULTS``: recorded once, analysed many times.
 
-RESULTS is a folder of results of ``./lab run -k in_a_street`` or of ``-k differential_diagnosis``. Every trial in it is
+RESULTS is a folder of results of ``./lab run -k diagnosis``. Every trial in it is
 an evidence set, from each place where it was captured; each is diagnosed whole, and with every single file missing.
 """
 
@@ -18,11 +18,13 @@ from typing import Final
 
 from tools.docs.cells import run_line
 from tuneproof.catalogue.diagnosis_in_a_street import DIAGNOSES_IN_A_STREET
+from tuneproof.catalogue.diagnosis_of_failures import DIAGNOSES as DIAGNOSES_OF_FAILURES
 from tuneproof.catalogue.recorded import views_of
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import sources
 from tuneproof.report.results.run_file import load
 
+DIAGNOSES: Final = {**DIAGNOSES_OF_FAILURES, **DIAGNOSES_IN_A_STREET}
 OUTCOMES: Final = ("right", "nothing", "wrong")
 
 
@@ -61,7 +63,7 @@ def found(given: Set) -> tuple[str, ...]:
 
 def outcome(given: Set, causes: tuple[str, ...]) -> str:
     """Return what became of a diagnosis: "right", "nothing" or "wrong"; to find nothing in health is right."""
-    if causes == tuple(cause.value for cause in DIAGNOSES_IN_A_STREET[given.arm]):
+    if causes == tuple(cause.value for cause in DIAGNOSES[given.arm]):
         return "right"
     return "wrong" if causes else "nothing"
 

@@ -9,8 +9,6 @@ from tuneproof.catalogue.differential_diagnosis import (
     HEALTHY_LOAD,
     NINE_IN_TEN,
     SLOW_BACKEND,
-    THREE_IN_FOUR,
-    Demand,
     arm,
     is_right,
 )
@@ -23,7 +21,6 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.scripted import Reply, Scripted
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.depths import QUICK
 from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import SCRIPTED, Backend
@@ -99,7 +96,7 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 }
 
 
-def _claim(built: Arm[RecordedObservation], sentence: str, source: str, demand: Demand) -> Claim[RecordedObservation]:
+def _claim(built: Arm[RecordedObservation], sentence: str, source: str) -> Claim[RecordedObservation]:
     """Return the claim that the cause which was built is found in the files of its trials."""
     name = built.name
     return Claim(
@@ -110,47 +107,39 @@ def _claim(built: Arm[RecordedObservation], sentence: str, source: str, demand: 
         effect=lambda block: is_right(block[name], DIAGNOSES[name]),
         effect_name="right diagnoses",
         scale=Scale.SHARE,
-        threshold=demand.right_share,
-        why=demand.why,
-        own_looks=demand.looks,
+        threshold=NINE_IN_TEN.right_share,
+        why=NINE_IN_TEN.why,
+        own_looks=NINE_IN_TEN.looks,
         turned_by={name: HEALTHY.name},
     )
 
 
-def failures_scenario(demand: Demand) -> Scenario[RecordedObservation]:
-    """Return the scenario."""
-    return Scenario(
-        name="diagnosis_of_failures",
-        arms=(HEALTHY, NO_PORT, KEPT_CONNECTION_CLOSED, RELOAD, NO_LIVE_UPSTREAM),
-        claims=(
-            _claim(
-                NO_PORT,
-                '"Cannot assign requested address" is diagnosed as a want of local ports',
-                "engintron/engintron#938",
-                demand,
-            ),
-            _claim(
-                KEPT_CONNECTION_CLOSED,
-                '"upstream prematurely closed connection" is diagnosed as a kept connection that the backend closed',
-                "jetty/jetty.project#2306",
-                demand,
-            ),
-            _claim(RELOAD, "Requests that a reload resets are diagnosed as its", "nginx/nginx#437", demand),
-            _claim(
-                NO_LIVE_UPSTREAM,
-                '"no live upstreams" is diagnosed where every server is left out',
-                "nginx-proxy/nginx-proxy#1495",
-                demand,
-            ),
+SCENARIO: Final = Scenario(
+    name="diagnosis_of_failures",
+    arms=(HEALTHY, NO_PORT, KEPT_CONNECTION_CLOSED, RELOAD, NO_LIVE_UPSTREAM),
+    claims=(
+        _claim(
+            NO_PORT,
+            '"Cannot assign requested address" is diagnosed as a want of local ports',
+            "engintron/engintron#938",
         ),
-        backends=(FILES_BACKEND, SLOW_BACKEND, DYING_BACKEND),
-    )
-
-
-SCENARIO: Final = failures_scenario(THREE_IN_FOUR)
+        _claim(
+            KEPT_CONNECTION_CLOSED,
+            '"upstream prematurely closed connection" is diagnosed as a kept connection that the backend closed',
+            "jetty/jetty.project#2306",
+        ),
+        _claim(RELOAD, "Requests that a reload resets are diagnosed as lost to it", "nginx/nginx#437"),
+        _claim(
+            NO_LIVE_UPSTREAM,
+            '"no live upstreams" is diagnosed where every server is left out',
+            "nginx-proxy/nginx-proxy#1495",
+        ),
+    ),
+    backends=(FILES_BACKEND, SLOW_BACKEND, DYING_BACKEND),
+)
 
 ADVICE: Final = Advice(
-    scenario=lambda run: failures_scenario(THREE_IN_FOUR if run.depth == QUICK else NINE_IN_TEN),
+    scenario=lambda _run: SCENARIO,
     # They are about explain, not about nginx.
     full_depth=tuple(claim.name for claim in SCENARIO.claims),
 )
