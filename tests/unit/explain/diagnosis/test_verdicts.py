@@ -529,6 +529,12 @@ LATE: Final = spread(0.001, 0.3)
             "for 1: Worker 12 takes 300 ms (p90) to connect to the backend, worker 11 1 ms",
             log(workers=(worker(11, spread(0.001)), worker(12, LATE))),
         ),
+        row(
+            "one worker connects late, and nginx is prompt on the wire",
+            RULED_OUT,
+            log(workers=(worker(11, spread(0.001)), worker(12, spread(0.033)))),
+            legs(),
+        ),
         *(
             row(name, verdict, log(workers=(worker(11, spread(fast_s)), worker(12, spread(slow_s)))))
             for name, slow_s, fast_s, verdict in (
