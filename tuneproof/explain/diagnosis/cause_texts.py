@@ -38,8 +38,8 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.RELOAD: CauseText(
         name="A reload closes clients' connections",
-        next_step="set keepalive_min_timeout (since 1.27.4) longer than clients pause between requests, or let them ask "
-        "again: docs/reloads.md.",
+        next_step="set keepalive_min_timeout (since 1.27.4) longer than clients pause between requests, or let them "
+        "ask again: docs/reloads.md.",
     ),
     Cause.NO_LIVE_UPSTREAM: CauseText(
         name="nginx has left out every server of an upstream",
