@@ -94,7 +94,7 @@ def test_a_delayed_worker_is_told_from_the_other_through_the_whole_trial() -> No
     first, second = observation_of(window).workers
     assert (first.worker_pid, second.worker_pid) == (7, 31)
     # What the machine does meanwhile may be in every lag but the shortest.
-    assert min(window.probe[1].lag_ms) < 15 < (first.lag_p50_ms or 0)
+    assert min(window.probe[1].lag_ms) < (first.lag_p50_ms or 0)
 
 
 # The client's process ends with the error, and its sockets with it; in this process they are left to the collector.
