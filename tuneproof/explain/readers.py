@@ -11,7 +11,7 @@ from typing import Protocol
 
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
-from tuneproof.explain.found import Found, Report
+from tuneproof.explain.found import Found
 from tuneproof.explain.parse import event_loop, event_loop_summary
 from tuneproof.explain.parse.capture import capture_summary
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
@@ -35,7 +35,7 @@ _KINDS_SHOWN = 5
 _Read = tuple[Iterable[Figure], Iterable[str], EvidenceSet]
 
 
-def read_text(kind: Kind, name: str, text: str) -> Report:
+def read_text(kind: Kind, name: str, text: str) -> Found:
     """Read a text of one of the kinds in :data:`READERS`.
 
     Raises:
@@ -44,7 +44,7 @@ def read_text(kind: Kind, name: str, text: str) -> Report:
     return _report(kind, name, READERS[kind](name, text))
 
 
-def read_capture(name: str, file: BufferedIOBase) -> Report:
+def read_capture(name: str, file: BufferedIOBase) -> Found:
     """Read a capture, unpacked.
 
     Raises:
@@ -55,11 +55,9 @@ def read_capture(name: str, file: BufferedIOBase) -> Report:
     return _report(Kind.CAPTURE, name, (capture_figures(summary), _about_capture(summary), evidence))
 
 
-def _report(kind: Kind, name: str, read: _Read) -> Report:
+def _report(kind: Kind, name: str, read: _Read) -> Found:
     figures, warnings, evidence = read
-    return Report(
-        found=Found(name=name, kind=kind, figures=tuple(figures), warnings=tuple(warnings)), evidence=evidence
-    )
+    return Found(name=name, kind=kind, figures=tuple(figures), warnings=tuple(warnings), evidence=evidence)
 
 
 def _about_capture(summary: CaptureSummary) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """Flows out of segments: handshakes, accidents of data, windows, endings, and what a capture may lack."""
 
+from collections.abc import Callable
 from dataclasses import fields
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -97,79 +99,117 @@ def test_handshake_that_fails_is_told_as_what_it_is(answer: int | None, outcome:
 
 # The accidents of one segment of which bytes came a second time.
 RESENT = {"retransmitted_segments": 1, "resent_arrived_segments": 1}
+Send = Callable[[Conversation], None]
 
 
-def test_segment_that_fills_an_old_gap_had_not_arrived_before() -> None:
-    """Long after it was overtaken: lost before the capture, and sent again."""
+def client(payload: bytes = b"", **how: Any) -> Send:
+    """Return a step: what the client sends."""
+    return lambda talk: talk.send(CLIENT, payload, **how)
+
+
+def server(payload: bytes = b"", **how: Any) -> Send:
+    """Return a step: what the server sends."""
+    return lambda talk: talk.send(SERVER, payload, **how)
+
+
+LOST = (server(DATA, captured=False), server(DATA))
+
+
+@pytest.mark.parametrize(
+    ("steps", "of_client", "of_server"),
+    [
+        pytest.param((server(DATA), server(DATA), server(DATA, seq=500_001, after_s=0.2)), {}, RESENT, id="lost later"),
+        # Captured behind the loss: the bytes come once, but too late to have been overtaken only.
+        pytest.param(
+            (*LOST, server(DATA, seq=500_001, after_s=0.0125)), {}, {"retransmitted_segments": 1}, id="lost before"
+        ),
+        # Less than a round trip is too short for a repetition.
+        pytest.param(
+            (*LOST, server(DATA, seq=500_001, after_s=0.005)), {}, {"out_of_order_segments": 1}, id="overtaken"
+        ),
+        # After two duplicate acknowledgements even a fast repetition is one.
+        pytest.param(
+            (*LOST, *[client(ack=500_001)] * 3, server(DATA, seq=500_001)),
+            {"duplicate_acks": 3},
+            {"retransmitted_segments": 1},
+            id="asked for",
+        ),
+        # A gap of two segments takes two, and a third copy is a retransmission.
+        pytest.param(
+            (
+                server(DATA * 2, captured=False),
+                server(DATA),
+                server(DATA, seq=501_001),
+                *[server(DATA, seq=500_001)] * 2,
+            ),
+            {},
+            {"out_of_order_segments": 2, **RESENT},
+            id="two halves of a gap",
+        ),
+        # Of 1000 bytes 400 were there before; the 600 new ones are not sent again by what follows.
+        pytest.param(
+            (server(DATA), server(DATA, seq=500_601, after_s=0.2), server(DATA, seq=501_601)),
+            {},
+            RESENT,
+            id="partly new",
+        ),
+        # A slow reader, closed for 5 s and for 1 s: probes of one byte, and Linux's empty ones, are no data.
+        pytest.param(
+            (
+                server(DATA),
+                client(window=0),
+                server(b"x", seq=501_001, after_s=2.0),
+                client(window=0),
+                server(seq=501_000, after_s=2.0),
+                client(window=0, after_s=0.5),
+                client(after_s=0.499),
+                server(DATA),
+                client(window=0),
+                client(after_s=1.0),
+            ),
+            {"zero_windows": 4, "zero_window_episodes": 2, "zero_window_s": pytest.approx(6.0)},
+            {},
+            id="closed twice",
+        ),
+        # The flow's last segment ends it.
+        pytest.param(
+            (client(window=0), server(seq=500_000, after_s=3.0)),
+            {"zero_windows": 1, "zero_window_episodes": 1, "zero_window_s": pytest.approx(3.0)},
+            {},
+            id="stays closed",
+        ),
+        # Neither the probe, with or without a byte, nor its answer is a retransmission or a duplicate.
+        pytest.param(
+            (
+                client(DATA),
+                server(),
+                *(client(seq=2000, after_s=10.0), server()),
+                *(client(b"\0", seq=2000, after_s=10.0), server()),
+            ),
+            {},
+            {},
+            id="keep-alive",
+        ),
+        pytest.param((client(flags=FIN | ACK), client(flags=FIN | ACK, seq=1001, after_s=0.2)), {}, {}, id="FIN again"),
+    ],
+)
+def test_what_was_sent_again_overtaken_or_held_back_is_told_apart(
+    steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
+) -> None:
+    """After a handshake whose round trip is 12 ms; probes and FINs are no data."""
     talk = opened()
-    talk.send(SERVER, DATA, captured=False)
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA, seq=500_001, after_s=0.3)
-    side = talk.record().from_server
-    assert (side.retransmitted_segments, side.resent_arrived_segments) == (1, 0)
-
-
-def test_lost_segment_that_is_sent_again_is_retransmitted() -> None:
-    """Captured before the loss: the same bytes come twice."""
-    talk = opened()
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA, seq=500_001, after_s=0.2)
-    assert accidents(talk.record().from_server) == RESENT
-
-
-def test_gap_that_is_filled_a_round_trip_later_is_retransmitted() -> None:
-    """Captured behind the loss: the bytes come once, but too late to have been overtaken only."""
-    talk = opened()
-    talk.send(SERVER, DATA, captured=False)
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA, seq=500_001, after_s=0.0125)
-    assert accidents(talk.record().from_server) == {"retransmitted_segments": 1}
-
-
-def test_gap_that_is_filled_at_once_was_out_of_order() -> None:
-    """Less than a round trip is too short for a repetition."""
-    talk = opened()
-    talk.send(SERVER, DATA, captured=False)
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA, seq=500_001, after_s=0.005)
-    assert accidents(talk.record().from_server) == {"out_of_order_segments": 1}
-
-
-def test_gap_that_duplicate_acknowledgements_ask_for_is_retransmitted() -> None:
-    """After two of them even a fast repetition is one; each of them is counted."""
-    talk = opened()
-    talk.send(SERVER, DATA, captured=False)
-    talk.send(SERVER, DATA)
-    for _ in range(3):
-        talk.send(CLIENT, ack=500_001)
-    talk.send(SERVER, DATA, seq=500_001)
+    for step in steps:
+        step(talk)
     flow = talk.record()
-    assert accidents(flow.from_server) == {"retransmitted_segments": 1}
-    assert accidents(flow.from_client) == {"duplicate_acks": 3}
+    assert (accidents(flow.from_client), accidents(flow.from_server)) == (of_client, of_server)
 
 
-def test_second_half_of_a_gap_is_new_as_well() -> None:
-    """A gap of two segments takes two, and a third copy is a retransmission."""
+def test_a_probe_of_a_closed_window_is_no_data() -> None:
+    """Its byte is sent again once the window opens."""
     talk = opened()
-    talk.send(SERVER, DATA * 2, captured=False)
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA, seq=501_001)
-    talk.send(SERVER, DATA, seq=500_001)
-    talk.send(SERVER, DATA, seq=500_001)
-    assert accidents(talk.record().from_server) == {
-        "out_of_order_segments": 2,
-        **RESENT,
-    }
-
-
-def test_segment_that_is_partly_new_repeats_only_the_rest() -> None:
-    """Of 1000 bytes 400 were there before; the 600 new ones are not sent again by what follows."""
-    talk = opened()
-    talk.send(SERVER, DATA)
-    talk.send(SERVER, DATA, seq=500_601, after_s=0.2)
-    talk.send(SERVER, DATA, seq=501_601)
-    assert accidents(talk.record().from_server) == RESENT
+    talk.send(CLIENT, window=0)
+    talk.send(SERVER, b"x", seq=500_001)
+    assert talk.record().from_server.data_segments == 0
 
 
 def test_packet_captured_twice_counts_and_is_suspected() -> None:
@@ -190,57 +230,6 @@ def test_sequence_numbers_may_wrap() -> None:
     assert accidents(talk.record().from_server) == accidents(talk.record().from_client) == {}
     talk.send(SERVER, DATA, seq=talk.seq[SERVER] - 2500, after_s=0.2)
     assert accidents(talk.record().from_server) == RESENT
-
-
-def test_closed_window_is_timed_and_probes_are_no_data() -> None:
-    """A slow reader: closed twice for 5 s and 1 s; probes of one byte, and Linux's empty ones."""
-    talk = opened()
-    talk.send(SERVER, DATA)
-    talk.send(CLIENT, window=0)
-    talk.send(SERVER, b"x", seq=501_001, after_s=2.0)
-    talk.send(CLIENT, window=0)
-    talk.send(SERVER, seq=501_000, after_s=2.0)
-    talk.send(CLIENT, window=0, after_s=0.5)
-    talk.send(CLIENT, after_s=0.499)
-    talk.send(SERVER, DATA)
-    talk.send(CLIENT, window=0)
-    talk.send(CLIENT, after_s=1.0)
-    flow = talk.record()
-    assert accidents(flow.from_client) == {
-        "zero_windows": 4,
-        "zero_window_episodes": 2,
-        "zero_window_s": pytest.approx(6.0),
-    }
-    assert accidents(flow.from_server) == {}
-    assert flow.from_server.data_segments == 2
-
-
-def test_window_that_stays_closed_counts_to_the_end() -> None:
-    """The flow's last segment ends it."""
-    talk = opened()
-    talk.send(CLIENT, window=0)
-    talk.send(SERVER, seq=500_000, after_s=3.0)
-    assert talk.record().from_client.zero_window_s == pytest.approx(3.0)
-
-
-def test_keep_alive_probes_and_their_answers_are_no_accident() -> None:
-    """Neither the probe, with or without a byte, nor its answer is a retransmission or a duplicate."""
-    talk = opened()
-    talk.send(CLIENT, DATA)
-    talk.send(SERVER)
-    for payload in (b"", b"\0"):
-        talk.send(CLIENT, payload, seq=2000, after_s=10.0)
-        talk.send(SERVER)
-    flow = talk.record()
-    assert accidents(flow.from_client) == accidents(flow.from_server) == {}
-
-
-def test_repeated_fin_is_no_data() -> None:
-    """Nor does it end anything twice."""
-    talk = opened()
-    talk.send(CLIENT, flags=FIN | ACK)
-    talk.send(CLIENT, flags=FIN | ACK, seq=1001, after_s=0.2)
-    assert accidents(talk.record().from_client) == {}
 
 
 def test_data_that_a_client_no_longer_wants_is_told() -> None:
