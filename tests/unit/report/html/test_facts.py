@@ -48,7 +48,7 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
     ]
     tally = facts.tally(cells)
     assert dict(tally.verdicts) == {"holds": 1, "refuted": 3, "inconclusive": 1, "unsupported": 0}
-    assert (tally.cells, tally.contradictions, tally.expired) == (5, 1, 1)
+    assert (tally.cells, tally.contradictions) == (5, 1)
 
 
 def test_the_commands_ask_for_the_same_again(tmp_path: Path) -> None:
