@@ -57,8 +57,9 @@ def test_a_claim_has_expired_from_the_version_on_that_made_it_needless(
     since: str,
     expired: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """Versions compare part by part as numbers, not as text."""
+    """Versions compare part by part as numbers, not as text; what a version begins is not there before it."""
     assert claim("stall", "a", expired_since=since).has_expired(version) is expired
+    assert claim("stall", "a", since=since).is_ahead_of(version) is (bool(since) and not expired)
 
 
 WAN = PROFILES["wan"]
