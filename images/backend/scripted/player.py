@@ -76,7 +76,8 @@ class Player:
 
     def _address_of(self, name: str) -> str:
         self._names.append(name)
-        return self._addresses.get(name) or names.usual_address(name)
+        known = (address for known, address in self._addresses.items() if f".{name}".endswith(f".{known}"))
+        return next(known, "") or names.usual_address(name)
 
     async def seen(self) -> Seen:
         """Tell what was seen."""

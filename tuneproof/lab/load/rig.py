@@ -243,6 +243,15 @@ class Rig:
         """Let a scripted backend do something (:mod:`tuneproof.lab.protocol.scripted`); return its answer."""
         return self._stage.programs.backend(name).ask(asked)
 
+    def address(self, name: str) -> str:
+        """Return the IPv4 address of a backend."""
+        return self._stage.addresses[name]
+
+    def resolve_by(self, name: str) -> None:
+        """Let the subject's system ask a scripted backend for the addresses of names (resolv.conf(5))."""
+        line = f"nameserver {self.address(name)}"
+        self._stage.subject.run(["sh", "-c", f"echo {line} >/etc/resolv.conf"], user="root")
+
     def open_streams(self, asked: Streams, *, port: int = 0) -> None:
         """Ask for responses that stay open, beside those that do already."""
         self._ask(call(Loadgen.open_streams, self._stage.address, port or self._stage.port, asked))

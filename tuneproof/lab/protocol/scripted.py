@@ -55,7 +55,10 @@ class Scripted(Protocol):
         """End all open connections, by a reset or in order; return how many there were."""
 
     def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
-        """Answer from now on, on UDP port 53, that names have these IPv4 addresses; others have their usual ones."""
+        """Answer from now on, on UDP port 53, that names, and all below them, have these IPv4 addresses.
+
+        Others have their usual ones.
+        """
 
     def seen(self) -> Seen:
         """Tell what was seen."""
