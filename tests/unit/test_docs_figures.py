@@ -125,9 +125,31 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
     assert fill(better, committed, where=page.name) == text
 
 
+def test_what_was_counted_on_several_versions_is_told_of_each_where_they_differ(tmp_path: Path) -> None:
+    """In a row for each arm of the scenario, whichever claim it belongs to; an arm without any such figure has none."""
+    old = a_cell(arms={"kept": {"failed": 6.0, "tries": 2}, "other": {"trials": 5}}, nginx="1.22")
+    new = a_cell(arms={"kept": {"failed": 0.0, "tries": 2}}, nginx="1.30")
+    second = a_cell("spares", arms={"spared": {"failed": 0}}, nginx="1.30")
+    results = written(tmp_path / "run", new, old, second, a_cell("else", scenario="s", arms={"far": {"failed": 1}}))
+    page = fill("<!-- counted: stall: failed, tries --><!-- end -->", results, where="page.md")
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert rows == [
+        "| arm | failed | tries |",
+        "| --- | --- | --- |",
+        "| kept | 6 (1.22); 0 (1.30) | 2 |",
+        "| spared | 0 | - |",
+    ]
+
+
 @pytest.mark.parametrize(
     "marker",
-    ["verdicts: missing", "effect: stall/missing", "arms: stall/stalls: missing_ms", "drawing: stall"],
+    [
+        "verdicts: missing",
+        "effect: stall/missing",
+        "arms: stall/stalls: missing_ms",
+        "counted: stall: missing",
+        "drawing: stall",
+    ],
 )
 def test_what_the_results_do_not_have_is_an_error(marker: str, results: Results) -> None:
     """It names the page and the marker, so that it is quickly mended."""

@@ -1,13 +1,13 @@
 """Tables with a column for each version of nginx: of a scenario's claims, or of the lines of copied configurations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tools.docs.cells import NOTHING, plain, run_line, threshold_notes, verdict
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import row
 from tuneproof.report.words import measured
-from tuneproof.wording import as_numbers
+from tuneproof.wording import as_numbers, format_number
 
 
 def version_table(results: Results, wanted: str) -> str:
@@ -35,12 +35,47 @@ def line_table(results: Results, _wanted: str = "") -> str:
     return _table("the line", [(f"`{plain(of[0].line)}`: {plain(of[0].claim)}", of) for of in claims], results)
 
 
+def counted_table(results: Results, wanted: str) -> str:
+    """Return some metrics of all arms of a scenario that have them; where versions of nginx differ, of each.
+
+    KeyError: No arm of the scenario has such a metric.
+    """
+    scenario, _, metrics = (part.strip() for part in wanted.partition(":"))
+    names = [name.strip() for name in metrics.split(",")]
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for cell in sorted((cell for cell in results.cells if cell.scenario == scenario), key=_version):
+        for arm, values in cell.arms.items():
+            for name in names:
+                if (value := values.get(name)) is not None:
+                    found.setdefault(arm, {}).setdefault(name, {})[cell.nginx] = value
+    for name in names:
+        if not any(name in by_name for by_name in found.values()):
+            raise KeyError(f"no arm of {scenario} has the metric {name}")
+    heads = ["arm", *names]
+    rows = [row([plain(arm), *[_of_versions(by.get(name, {})) for name in names]]) for arm, by in found.items()]
+    return "\n".join([row(heads), row(["---"] * len(heads)), *rows])
+
+
+def _of_versions(values: Mapping[str, float]) -> str:
+    """Return a value that is the same on all versions; else each with those that have it."""
+    versions: dict[float, list[str]] = {}
+    for version, value in values.items():
+        versions.setdefault(value, []).append(version)
+    if len(versions) < 2:  # noqa: PLR2004 - nothing to tell apart
+        return format_number(next(iter(versions))) if versions else NOTHING
+    return "; ".join(f"{format_number(value)} ({', '.join(of)})" for value, of in versions.items())
+
+
+def _version(cell: Cell) -> tuple[int, ...]:
+    return as_numbers(cell.nginx)
+
+
 def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Return the cells of each claim, by version, in the order in which the claims come."""
     claims: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         claims.setdefault((cell.scenario, cell.name), []).append(cell)
-    return [sorted(of, key=lambda cell: as_numbers(cell.nginx)) for of in claims.values()]
+    return [sorted(of, key=_version) for of in claims.values()]
 
 
 def _table(head: str, rows: Sequence[tuple[str, list[Cell]]], results: Results, notes: Sequence[str] = ()) -> str:

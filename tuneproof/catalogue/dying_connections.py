@@ -65,6 +65,8 @@ def _to_peer(version: str) -> str:
     )
 
 
+# More than the sockets between them hold: the rest is still on its way when the connection ends.
+BODY_BYTES: Final = 1_000_000
 _FOURTH: Final = (Reply(answers=3),)
 ARMS: Final = arms_of(
     [
@@ -89,6 +91,11 @@ ARMS: Final = arms_of(
             script=asked_in_turn(),
         ),
         Setting(name="reset", config=_kept(), script=asked_in_turn((Reply(answers=1, resets=True),))),
+        Setting(
+            name="closed-at-the-head",
+            config=_kept(),
+            script=asked_in_turn((Reply(answers=1, reads_body=False),), body_bytes=BODY_BYTES),
+        ),
         Setting(name="fourth-request-ends", config=_kept(), script=asked_in_turn(_FOURTH)),
         Setting(
             name="keepalive-requests-below",

@@ -28,9 +28,9 @@ FIGURES: Final = {
 }
 
 
-def _flow(kind: str, requests: int) -> Flow:
+def _flow(kind: str, requests: int, body_bytes: int = 100) -> Flow:
     if kind.startswith("post"):
-        return Flow(requests=requests, path=f"/{kind}", method="POST", body_bytes=100)
+        return Flow(requests=requests, path=f"/{kind}", method="POST", body_bytes=body_bytes)
     return Flow(requests=requests, path=f"/{kind}")
 
 
@@ -58,12 +58,14 @@ def _failed(rig: Rig, became: Mapping[str, tuple[Connection, ...]], asked: int) 
     return {figure: statuses(became[kind], 502) for figure, kind in FIGURES.items()}
 
 
-def asked_in_turn(replies: tuple[Reply, ...] = (Reply(answers=1),)) -> Callable[[Rig], Figures]:
+def asked_in_turn(
+    replies: tuple[Reply, ...] = (Reply(answers=1),), *, body_bytes: int = 100
+) -> Callable[[Rig], Figures]:
     """Return the script: ask one after the other, while the backends end each connection that is used again."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, *replies)
-        became = rig.flows(*(_flow(kind, ASKED) for kind in SERVERS))
+        became = rig.flows(*(_flow(kind, ASKED, body_bytes) for kind in SERVERS))
         return _told(rig, dict(zip(SERVERS, became, strict=True)))
 
     return script
