@@ -129,7 +129,11 @@ class Around:
             supervisor=supervisor,
             observer=observer,
             reload=lambda: self.did.append("reload"),
-            subject=types.SimpleNamespace(fetch=lambda path: log.encode() if path == ACCESS_LOG_PATH else b"failed"),
+            subject=types.SimpleNamespace(
+                fetch=lambda path: log.encode() if path == ACCESS_LOG_PATH else b"failed",
+                run=lambda command, *, user: self.did.append((command[-1], user)),
+            ),
+            addresses={"backend": "172.18.0.5"},
             subject_name="subject",
             address="172.18.0.4",
             port=8000,
@@ -417,6 +421,25 @@ def test_what_is_read_during_a_flow_comes_back() -> None:
     around = Around()
     assert rig(around).during(Flow(), lambda: 5) == (5, (CONNECTION,))
     assert around.did == [("flows", 8000)]
+
+
+def test_requests_wait_behind_stopped_workers_until_something_is_done() -> None:
+    """The workers go on whatever becomes of it."""
+    around = Around()
+    two = Flow(connections=2)
+    became = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))
+    assert became == [EXCHANGED[0]]
+    assert [done for done in around.did if isinstance(done, str)] == ["stop workers", "done", "continue workers"]
+    with pytest.raises(ZeroDivisionError):
+        rig(around).flows_behind_stopped_workers(Flow(connections=0), then=lambda: 1 / 0)
+    assert around.did[-1] == "continue workers"
+
+
+def test_a_backend_resolves_names_for_the_system() -> None:
+    """Only root may write that file."""
+    around = Around()
+    rig(around).resolve_by("backend")
+    assert around.did == [("echo nameserver 172.18.0.5 >/etc/resolv.conf", "root")]
 
 
 def test_logs_and_settings_are_read() -> None:
