@@ -33,23 +33,28 @@ NO_REUSE: Final = "proxy_http_version 1.0; proxy_set_header Connection close;"
 KEEPALIVE: Final = "keepalive 16;"
 
 
-def _kept(location: str = "", *, block: str = KEEPALIVE, server: str = "", reuse: str = REUSE, main: str = "") -> str:
+def _kept(
+    location: str = "",
+    *,
+    block: str = KEEPALIVE,
+    server: str = "",
+    reuse: str = REUSE,
+    listen: str = "",
+    events: str = "worker_connections 1024;",
+) -> str:
     """Return a configuration with a location and an upstream block for each kind of request."""
     blocks = [
         f"upstream {kind} {{ {''.join(f'server {name}:{PORT} {server};' for name in names)} {block} }}"
         for kind, names in SERVERS.items()
     ]
     locations = [f"location /{kind} {{ proxy_pass http://{kind}; {reuse} {location} }}" for kind in SERVERS]
-    return written_config("\n".join(locations), http="\n".join(blocks) + main)
+    return written_config("\n".join(locations), http="\n".join(blocks), listen=listen, events=events)
 
 
-def _raced(server: str = "") -> str:
+def _raced(location: str = "", *, server: str = "", reuse: str = REUSE) -> str:
     """Return one whose worker accepts all that wait, with their requests, before it hears of anything else."""
-    return (
-        _kept(server=server)
-        .replace("listen 8000;", "listen 8000 deferred;")
-        .replace("worker_connections 1024;", "worker_connections 1024; multi_accept on;")
-    )
+    events = "worker_connections 1024; multi_accept on;"
+    return _kept(location, server=server, reuse=reuse, listen="deferred", events=events)
 
 
 def _to_peer(version: str) -> str:
@@ -102,16 +107,16 @@ ARMS: Final = arms_of(
             config=_kept(block=f"{KEEPALIVE} keepalive_requests 3;"),
             script=asked_in_turn(_FOURTH),
         ),
-        Setting(name="closed-before", config=_raced("max_fails=0"), script=ended_before(resets=False)),
-        Setting(name="reset-before", config=_raced("max_fails=0"), script=ended_before(resets=True)),
+        Setting(name="closed-before", config=_raced(server="max_fails=0"), script=ended_before(resets=False)),
+        Setting(name="reset-before", config=_raced(server="max_fails=0"), script=ended_before(resets=True)),
         Setting(
             name="three-tries",
-            config=_raced().replace(REUSE, f"{REUSE} proxy_next_upstream_tries {TRIES};"),
+            config=_raced(f"proxy_next_upstream_tries {TRIES};"),
             script=one_request_for_all,
         ),
         Setting(
             name="three-tries-no-keepalive",
-            config=_raced().replace(REUSE, f"{NO_REUSE} proxy_next_upstream_tries {TRIES};"),
+            config=_raced(f"proxy_next_upstream_tries {TRIES};", reuse=NO_REUSE),
             script=one_request_for_all,
         ),
         Setting(name="http1-to-upstream", config=_to_peer("1.1"), script=streams_at_once),
