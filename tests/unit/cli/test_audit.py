@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
-from tuneproof.cli.main import main
+from tests.support.command_line import Lab
 
 MAIN: Final = "events { multi_accept on; }\nhttp {\n  include conf.d/*.conf;\n}\n"
 SITE: Final = (
@@ -61,66 +61,61 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def audited(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
+def audited(lab: Lab, *options: str) -> tuple[int, str]:
     """Return the exit status, and what was printed."""
-    status = main(["audit", "my deploy", "--nginx", "1.22", *options])
-    return status, capsys.readouterr().out
+    return lab("audit", "my deploy", "--nginx", "1.22", *options)[:2]
 
 
 @pytest.mark.parametrize(
     ("states", "status"),
     [("harmful", 1), ("expired", 0), ("expired,harmful", 1), ("without-effect", 1), ("missing", 1)],
 )
-def test_the_exit_status_tells_a_state_that_is_not_wanted(
-    capsys: pytest.CaptureFixture[str], states: str, status: int
-) -> None:
+def test_the_exit_status_tells_a_state_that_is_not_wanted(lab: Lab, states: str, status: int) -> None:
     """And no other."""
-    assert audited(capsys)[0] == 0
-    assert audited(capsys, "--fail-on", states)[0] == status
+    assert audited(lab)[0] == 0
+    assert audited(lab, "--fail-on", states)[0] == status
 
 
-def test_a_state_that_does_not_exist_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_state_that_does_not_exist_is_bad_input(lab: Lab) -> None:
     """What needs no action cannot be forbidden either."""
     for state in ("harmfull", "in-effect", ""):
-        assert main(["audit", "my deploy", "--fail-on", f"harmful,{state}"]) == 2
-        assert "some of harmful,without-effect" in capsys.readouterr().err
+        told = lab("audit", "my deploy", "--fail-on", f"harmful,{state}")
+        assert (told.status, "some of harmful,without-effect" in told.err) == (2, True)
 
 
-def test_a_baseline_holds_what_is_known_wherever_it_moves(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path) -> None:
     """Once each: the same line a second time is new, and so is another."""
-    assert audited(capsys, "--write-baseline", "known.json", "--fail-on", "harmful")[0] == 1
+    assert audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")[0] == 1
     known = ("--baseline", "known.json", "--fail-on", "harmful")
     config = folder / "my deploy/nginx.conf"
     config.write_text(f"\n\n{MAIN}", encoding="utf-8")
-    status, out = audited(capsys, *known)
+    status, out = audited(lab, *known)
     assert status == 0
     assert "multi_accept" not in out
     assert "4 findings more in known.json." in out
     config.write_text(MAIN.replace("http {", "http {\n  send_timeout 2;"), encoding="utf-8")
-    status, out = audited(capsys, *known, "--format", "github")
+    status, out = audited(lab, *known, "--format", "github")
     assert status == 1
     assert [line.split("::")[2].split(":")[1].split()[0] for line in out.splitlines()] == ["send_timeout"]
     config.write_text(MAIN.replace("on;", "on; multi_accept on;"), encoding="utf-8")
-    assert audited(capsys, *known)[0] == 1
+    assert audited(lab, *known)[0] == 1
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": 2, "findings": []}', '{"schema": 1, "findings": [1]}'])
-def test_what_is_no_baseline_is_bad_input(capsys: pytest.CaptureFixture[str], folder: Path, text: str) -> None:
+def test_what_is_no_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
     """With what makes one."""
     (folder / "known.json").write_text(text, encoding="utf-8")
     for name in ("known.json", "none.json"):
-        assert main(["audit", "my deploy", "--baseline", name]) == 2
-        assert f"--write-baseline {name}" in capsys.readouterr().err
+        told = lab("audit", "my deploy", "--baseline", name)
+        assert (told.status, f"--write-baseline {name}" in told.err) == (2, True)
 
 
-def test_annotations_are_workflow_commands_for_paths_of_the_checkout(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, folder: Path) -> None:
     """One for each finding; what would end a property or a message is escaped."""
     (folder / "my deploy/conf.d/a,b:c%.conf").write_text(
         "server { sendfile on; tcp_nopush on; send_timeout 1%; send_timeout 1; }", encoding="utf-8"
     )
-    lines = audited(capsys, "--format", "github")[1].splitlines()
+    lines = audited(lab, "--format", "github")[1].splitlines()
     shape = re.compile(r"::(error|warning|notice) file=([^,]+),line=(\d+),title=([^,:]+)::(.+)")
     found = [match.groups() for line in lines if (match := shape.fullmatch(line))]
     assert len(found) == len(lines)
@@ -128,16 +123,16 @@ def test_annotations_are_workflow_commands_for_paths_of_the_checkout(
     assert ("error", "my deploy/conf.d/a%2Cb%3Ac%25.conf", "1") in [one[:3] for one in found]
 
 
-def sarif(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
+def sarif(lab: Lab, *options: str) -> Any:
     """Return the run of a log, which was found valid."""
-    log = json.loads(audited(capsys, "--format", "sarif", *options)[1])
+    log = json.loads(audited(lab, "--format", "sarif", *options)[1])
     SARIF.validate(log)
     return log["runs"][0]
 
 
-def test_sarif_has_what_code_scanning_shows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
     """Each result has its rule, its line, and a fingerprint of its own."""
-    run = sarif(capsys)
+    run = sarif(lab)
     rules = run["tool"]["driver"]["rules"]
     found = []
     for result in run["results"]:
@@ -153,67 +148,59 @@ def test_sarif_has_what_code_scanning_shows(capsys: pytest.CaptureFixture[str]) 
     assert len({str(result["partialFingerprints"]) for result in run["results"]}) == len(found)
 
 
-def test_sarif_tells_what_is_new(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_sarif_tells_what_is_new(lab: Lab, folder: Path) -> None:
     """Since a baseline, if there is one; and what nginx would refuse."""
-    audited(capsys, "--write-baseline", "known.json")
+    audited(lab, "--write-baseline", "known.json")
     (folder / "my deploy/conf.d/other.conf").write_text("server { send_timeout 1; listn 81; }", encoding="utf-8")
-    states = {
-        result["ruleId"]: result["baselineState"] for result in sarif(capsys, "--baseline", "known.json")["results"]
-    }
+    states = {result["ruleId"]: result["baselineState"] for result in sarif(lab, "--baseline", "known.json")["results"]}
     assert {state for state in states.values() if state == "unchanged"}
     assert states["request_limits/send_timeout_2_ends_steady_downloads"] == "new"
 
 
-def test_an_absolute_path_elsewhere_is_a_file_uri(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_an_absolute_path_elsewhere_is_a_file_uri(lab: Lab, folder: Path) -> None:
     """And one below the checkout is relative to it."""
     folder.chmod(0o755)
-    main(["audit", str(folder / "my deploy"), "--format", "sarif"])
-    log = capsys.readouterr().out
-    assert '"uri": "my%20deploy/nginx.conf"' in log
+    assert '"uri": "my%20deploy/nginx.conf"' in lab("audit", folder / "my deploy", "--format", "sarif").out
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
 @pytest.mark.parametrize("is_repository", [True, False])
 def test_one_patch_is_applied_by_git_and_leaves_nothing_to_patch(
-    capsys: pytest.CaptureFixture[str], folder: Path, *, is_repository: bool
+    lab: Lab, folder: Path, *, is_repository: bool
 ) -> None:
     """By the very command that is told; several changes of one line come one after the other."""
     if is_repository:
         subprocess.run(["git", "init", "-q"], check=True)
-    main(["audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch"])
-    told = capsys.readouterr()
+    told = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
     assert "+++" not in told.out
     command = told.err.removeprefix("lab: to apply it: ").strip()
     subprocess.run(["sh", "-c", command], check=True)
     assert "listen 80 backlog=4096;" in (folder / "my deploy/conf.d/site.conf").read_text(encoding="utf-8")
-    main(["audit", "my deploy", "--nginx", "1.22", "--patch", "more.patch"])
-    assert "nothing to patch" in capsys.readouterr().err
+    assert "nothing to patch" in lab("audit", "my deploy", "--nginx", "1.22", "--patch", "more.patch").err
     assert not (folder / "more.patch").exists()
 
 
-def test_what_nginx_would_refuse_gets_no_patch_and_a_status_of_its_own(
-    capsys: pytest.CaptureFixture[str], folder: Path
-) -> None:
+def test_what_nginx_would_refuse_gets_no_patch_and_a_status_of_its_own(lab: Lab, folder: Path) -> None:
     """Whatever fails on what."""
     (folder / "my deploy/nginx.conf").write_text(f"{MAIN}}}\n", encoding="utf-8")
-    status, out = audited(capsys, "--fail-on", "harmful", "--patch", "all.patch")
+    status, out = audited(lab, "--fail-on", "harmful", "--patch", "all.patch")
     assert status == 2
     assert 'nginx.conf:5: unexpected "}"' in out
     assert "+++" not in out
     assert not (folder / "all.patch").exists()
-    assert audited(capsys, "--json")[0] == 2
-    assert '"patch": "' not in audited(capsys, "--json")[1]
+    assert audited(lab, "--json")[0] == 2
+    assert '"patch": "' not in audited(lab, "--json")[1]
 
 
-def test_a_file_that_lies_elsewhere_is_no_fault(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_file_that_lies_elsewhere_is_no_fault(lab: Lab, folder: Path) -> None:
     """A copy of a folder lacks what stands beside it at home."""
     (folder / "my deploy/nginx.conf").write_text(MAIN.replace("conf.d/*", "gone"), encoding="utf-8")
-    assert audited(capsys)[0] == 0
+    assert audited(lab)[0] == 0
 
 
-def test_places_are_told_relative_to_the_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_places_are_told_relative_to_the_folder(lab: Lab) -> None:
     """In sentences and patches alike."""
-    out = audited(capsys)[1]
+    out = audited(lab)[1]
     assert "harmful: accepting, nginx.conf:1\n" in out
     assert "\n--- a/conf.d/site.conf\n" in out
     assert "my deploy" not in out
@@ -222,8 +209,8 @@ def test_places_are_told_relative_to_the_folder(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "raw", [b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8, b"\x1f\x8b\x08" + bytes(range(255, 0, -1)) * 4]
 )
-def test_a_binary_file_is_called_one(capsys: pytest.CaptureFixture[str], folder: Path, raw: bytes) -> None:
+def test_a_binary_file_is_called_one(lab: Lab, folder: Path, raw: bytes) -> None:
     """Not a template, and not a syntax error."""
     (folder / "a").write_bytes(raw)
-    assert main(["audit", "a"]) == 2
-    assert "a is a binary file, and no configuration" in capsys.readouterr().err
+    told = lab("audit", "a")
+    assert (told.status, "a is a binary file, and no configuration" in told.err) == (2, True)

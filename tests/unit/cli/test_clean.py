@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support.command_line import Lab
 from tuneproof.cli import clean
-from tuneproof.cli.main import main
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.sweep import Removed
 
@@ -16,7 +16,7 @@ Cleaned = Callable[..., tuple[int, list[str]]]
 
 
 @pytest.fixture
-def cleaned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cleaned:
+def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
     """Engines that count what is closed; the one called boss manages their swarm."""
     opened: list[bool] = []
 
@@ -28,9 +28,9 @@ def cleaned(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
     def run(removed: Removed, *engines: str) -> tuple[int, list[str]]:
         monkeypatch.setattr(clean, "remove_everything", lambda _: removed)
-        status = main(["clean", *[word for name in engines for word in ("--engine", name)]])
+        status, out, _ = lab("clean", *[word for name in engines for word in ("--engine", name)])
         assert opened == []
-        return status, capsys.readouterr().out.splitlines()
+        return status, out.splitlines()
 
     monkeypatch.setattr(clean, "connect", connect)
     monkeypatch.setattr(clean, "environment_of", lambda name: nullcontext({"ENGINE": name}))
@@ -50,17 +50,14 @@ def test_clean_tells_what_it_removed_and_what_the_engine_did_not(cleaned: Cleane
     )
 
 
-def test_clean_without_an_engine_is_one_message(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clean_without_an_engine_is_one_message(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     """Nothing is started only to be cleaned."""
 
     def connect(**_: object) -> None:
         raise EngineUnavailableError("No engine after 60 s.")
 
     monkeypatch.setattr(clean, "connect", connect)
-    assert main(["clean"]) == 3
-    assert capsys.readouterr() == ("", "lab: No engine after 60 s.\n")
+    assert lab("clean") == (3, "", "lab: No engine after 60 s.\n")
 
 
 def test_the_engine_that_manages_a_swarm_is_cleaned_last(cleaned: Cleaned) -> None:

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import pytest
 import requests
 
+from tests.support.command_line import Ended, Lab
 from tuneproof.cli import doctor
-from tuneproof.cli.main import main
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.reach import NoLocalEngineError
@@ -23,7 +23,7 @@ INFO = {
     "MemTotal": 8 << 30,
     "DockerRootDir": "/",
 }
-Told = Callable[..., tuple[int, str, str]]
+Told = Callable[..., Ended]
 """Puts a way to connect in the place of the real one; returns the doctor's status, and what it says."""
 
 
@@ -47,7 +47,7 @@ def refusing(error: Exception) -> Callable[..., NoReturn]:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
     """A quiet host that is nobody's choice."""
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
@@ -55,11 +55,10 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     monkeypatch.setattr(doctor, "STEAL_SAMPLE_S", 0)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=8 << 30))
 
-    def ask(connect: Callable[[], Any] = engine, *, may_start: bool = False) -> tuple[int, str, str]:
+    def ask(connect: Callable[[], Any] = engine, *, may_start: bool = False) -> Ended:
         monkeypatch.setattr(doctor, "connect", connect)
         monkeypatch.setattr(doctor, "may_start_engine", lambda _: may_start)
-        status = main(["doctor"])
-        return (status, *capsys.readouterr())
+        return lab("doctor")
 
     return ask
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.command_line import Lab
 from tuneproof.cli import checks, doctor
-from tuneproof.cli.main import main
 from tuneproof.errors import BadInputError, EngineUnavailableError
 from tuneproof.lab.engine.named import EngineFacts
 from tuneproof.lab.engine.swarm import Node
@@ -47,15 +47,15 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "connect", None)
 
 
-def said(capsys: pytest.CaptureFixture[str], *names: str) -> tuple[int, list[str]]:
+def said(lab: Lab, *names: str) -> tuple[int, list[str]]:
     """Return the doctor's status, and its lines without the columns' spaces."""
-    status = main(["doctor", *[word for name in names for word in ("--engine", name)]])
-    return status, [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    status, out, _ = lab("doctor", *[word for name in names for word in ("--engine", name)])
+    return status, [" ".join(line.split()) for line in out.splitlines()]
 
 
-def test_engines_that_can_do_everything(capsys: pytest.CaptureFixture[str]) -> None:
+def test_engines_that_can_do_everything(lab: Lab) -> None:
     """For --engine, and together for --place."""
-    assert said(capsys, "boss", "gen1") == (
+    assert said(lab, "boss", "gen1") == (
         0,
         [
             "ok engine boss: Docker 28.0, x86_64, 32 CPUs",
@@ -68,9 +68,9 @@ def test_engines_that_can_do_everything(capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
-def test_an_engine_without_a_swarm_can_do_all_but_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_without_a_swarm_can_do_all_but_place(lab: Lab) -> None:
     """By itself there is nothing to compare."""
-    status, lines = said(capsys, "bare")
+    status, lines = said(lab, "bare")
     assert status == 0
     assert lines == [
         "ok engine bare: Docker 20.10, x86_64, 2 CPUs",
@@ -79,7 +79,7 @@ def test_an_engine_without_a_swarm_can_do_all_but_place(capsys: pytest.CaptureFi
             "init` or `docker swarm join` there"
         ),
     ]
-    _, lines = said(capsys, "boss", "bare")
+    _, lines = said(lab, "boss", "bare")
     assert lines[-1].startswith("warn together Engine bare is in no swarm. - for --place: `docker swarm init`")
 
 
@@ -91,20 +91,16 @@ def test_an_engine_without_a_swarm_can_do_all_but_place(capsys: pytest.CaptureFi
         ("arm", "missing architecture x86_64, aarch64 - neither a run nor a lab is shared by engines so unlike"),
     ],
 )
-def test_an_engine_that_cannot_take_part_gets_status_1(
-    capsys: pytest.CaptureFixture[str], name: str, line: str
-) -> None:
+def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line: str) -> None:
     """The others are told all the same."""
-    status, lines = said(capsys, "boss", name)
+    status, lines = said(lab, "boss", name)
     assert status == 1
     assert line in lines
     assert "ok swarm boss: active, manager" in lines
 
 
-def test_a_manager_that_went_away_is_no_traceback(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_manager_that_went_away_is_no_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """It answered a moment ago."""
     monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
-    _, lines = said(capsys, "boss", "gone")
+    _, lines = said(lab, "boss", "gone")
     assert lines[-1].startswith("warn together The Docker engine does not answer.")
