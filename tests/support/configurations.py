@@ -56,6 +56,11 @@ CASES: Final[Mapping[str, Case]] = {
         version="1.30",
         proxied=(place("/", "no"),),
     ),
+    "event-stream": whole(
+        "upstream app { server 127.0.0.1:3000; keepalive 4; }\nserver {\nlocation /events {\n"
+        f"proxy_pass http://app; {BOTH}\nproxy_set_header Accept text/event-stream;\n}}\n}}",
+        proxied=(place("/events", "yes"),),
+    ),
     "classic": whole(
         f"{APP}server {{ location / {{ proxy_pass http://app; {BOTH} }} }}",
         proxied=(place("/", "yes"),),

@@ -25,6 +25,11 @@ RANK: Final = 8
 _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = "max_fails=0"
+_EVENT_STREAM: Final = "text/event-stream"
+# Of locations and backends: server-sent events, chats, and the servers of language models.
+_STREAMS: Final = re.compile(
+    r"(?<![a-z])(?:events?|sse|streams?|streaming|subscribe|chat|completions|ollama|vllm|litellm|llama)(?![a-z])"
+)
 _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -32,9 +37,15 @@ def advise(facts: Facts) -> Iterator[Advised]:
     """Yield what the rows say of each directive and of each block, in the order of the files."""
     rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
     main = facts.configuration.main
+    said_before: set[tuple[str, ...]] = set()
     for said, block in main.everything():
         for line, concern in rows:
-            if concern.directive == said.name and _is_written(said, concern) and _is_meant(concern, said, block, facts):
+            if concern.directive != said.name or not _is_written(said, concern):
+                continue
+            # What only hints at something does so once, wherever the same stands again.
+            key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
+            if key not in said_before and _is_meant(concern, said, block, facts):
+                said_before.add(key)
                 yield _advised(line, concern, said)
     for line, concern in rows:
         for at in _blocks(concern.block, main):
@@ -166,6 +177,40 @@ def _may_have_peers(target: Target, facts: Facts) -> bool:
     return False
 
 
+def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
+    return upstream is not None and upstream.keepalive > 0
+
+
+def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a server's, or an address's, name is looked up when nginx starts, and never again."""
+    if isinstance(at, Block):
+        return any(_is_name(server.value) and "resolve" not in server.args for server in _servers(block))
+    target = next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
+    if target is None or "$" in target.to:
+        return False
+    is_elsewhere = not facts.configuration.is_whole and re.fullmatch(r"[\w-]+", target.host)
+    return target.host.lower() not in facts.upstreams and _is_name(target.host) and not is_elsewhere
+
+
+def _is_name(address: str) -> bool:
+    return not _ADDRESS.match(address) and address.partition(":")[0] != "localhost"
+
+
+def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return _is_buffered(block, facts) and any(_EVENT_STREAM in said.args for said in block.own)
+
+
+def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a location, or who it passes requests on to, is named like what streams."""
+    names = [*block.args, *(proxied.target.to for proxied in facts.proxied if proxied.target.block is block)]
+    return _is_buffered(block, facts) and not _streams(at, block, facts) and bool(_STREAMS.search(" ".join(names)))
+
+
+def _is_buffered(block: Block, facts: Facts) -> bool:
+    return any(proxied.is_buffered for proxied in facts.proxied if proxied.target.block is block)
+
+
 def _servers(upstream: Block) -> list[Statement]:
     return [server for server in upstream.local("server") if "down" not in server.args]
 
@@ -175,6 +220,10 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], bool]]] = 
     "HTTP/2": _speaks_http2,  # one of them does
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _has_peers,
+    "keeps connections": _keeps_connections,  # an upstream block does, also by default
+    "looked up once": _is_looked_up_once,
+    "streams": _streams,  # a location that passes requests on, buffered, and names text/event-stream
+    "may stream": _may_stream,
     "several servers and workers": lambda _at, block, facts: len(_servers(block)) > 1 and facts.workers != 1,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""
