@@ -6,7 +6,7 @@ import pytest
 
 from tuneproof import lines
 from tuneproof.audit.advice import State
-from tuneproof.audit.rules.copied_lines import WHERE
+from tuneproof.audit.conditions import WHERE
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.proof.inference.verdicts import Form, Verdict
 

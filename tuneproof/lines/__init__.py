@@ -34,7 +34,7 @@ class Concern:
     place: int = 0  # of that one among the arguments
     where: str = ""
     """What must be so besides: a setting in effect there or in a block inside, such as "sendfile on", as a regular
-    expression; or something with a name in the audit's rules."""
+    expression; or a name of tuneproof.audit.conditions."""
     unless: str = ""  # what must not be so, likewise
     patch: str | None = None
     """What is put in the directive's place, or into the block, whose argument ``{arg}`` is; "" takes it away."""

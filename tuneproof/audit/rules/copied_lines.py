@@ -6,30 +6,22 @@ configuration.
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.conditions import WHERE
 from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Before, Edit, Insert, Replace
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
-from tuneproof.audit.values import size_bytes, time_ms, whole_number
+from tuneproof.audit.values import size_bytes, time_ms
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.wording import as_numbers
 
 NAME: Final = "copied_lines"
 RANK: Final = 8
 
-_ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
-# https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
-_NEVER_EJECTED: Final = "max_fails=0"
-_EVENT_STREAM: Final = "text/event-stream"
-# Of locations and backends: server-sent events, chats, and the servers of language models.
-_STREAMS: Final = re.compile(
-    r"(?<![a-z])(?:events?|sse|streams?|streaming|subscribe|chat|completions|ollama|vllm|litellm|llama)(?![a-z])"
-)
 _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -139,91 +131,3 @@ def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> bool
 
 def _matches(setting: str, said: Statement) -> bool:
     return re.fullmatch(setting, " ".join([said.name, *said.args]), re.DOTALL) is not None
-
-
-def _is_tls_only(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    servers = block.servers()
-    return bool(servers) and all(server.listens_with("ssl") for server in servers)
-
-
-def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    return any(server.is_on("http2") or server.listens_with("http2") for server in block.servers())
-
-
-def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    limit = whole_number(at.args[0])
-    return limit is not None and facts.worker_connections is not None and limit < 2 * facts.worker_connections
-
-
-def _has_peers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether a failure may eject one of several peers: one that is alone is always asked.
-
-    One with a backup is not alone, and both are ejected (ngx_http_upstream_init_round_robin).
-    """
-    targets = [proxied.target for proxied in facts.proxied]
-    meant = [target for target in targets if target.block.setting(at.name) is at]
-    return not meant or any(_may_have_peers(target, facts) for target in meant)
-
-
-def _may_have_peers(target: Target, facts: Facts) -> bool:
-    for name in target.names() or {""}:
-        servers = _servers(facts.upstreams[name].block) if name in facts.upstreams else []
-        if any(_NEVER_EJECTED in server.args for server in servers):
-            continue
-        addresses = [server.value for server in servers] or [name]
-        # A name may have several addresses: "localhost" has two.
-        if len(addresses) > 1 or not _ADDRESS.match(addresses[0]):
-            return True
-    return False
-
-
-def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
-    return upstream is not None and upstream.keepalive > 0
-
-
-def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a server's, or an address's, name is looked up when nginx starts, and never again."""
-    if isinstance(at, Block):
-        return any(_is_name(server.value) and "resolve" not in server.args for server in _servers(block))
-    target = next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
-    if target is None or "$" in target.to:
-        return False
-    is_elsewhere = not facts.configuration.is_whole and re.fullmatch(r"[\w-]+", target.host)
-    return target.host.lower() not in facts.upstreams and _is_name(target.host) and not is_elsewhere
-
-
-def _is_name(address: str) -> bool:
-    return not _ADDRESS.match(address) and address.partition(":")[0] != "localhost"
-
-
-def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    return _is_buffered(block, facts) and any(_EVENT_STREAM in said.args for said in block.own)
-
-
-def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a location, or who it passes requests on to, is named like what streams."""
-    names = [*block.args, *(proxied.target.to for proxied in facts.proxied if proxied.target.block is block)]
-    return _is_buffered(block, facts) and not _streams(at, block, facts) and bool(_STREAMS.search(" ".join(names)))
-
-
-def _is_buffered(block: Block, facts: Facts) -> bool:
-    return any(proxied.is_buffered for proxied in facts.proxied if proxied.target.block is block)
-
-
-def _servers(upstream: Block) -> list[Statement]:
-    return [server for server in upstream.local("server") if "down" not in server.args]
-
-
-WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], bool]]] = {
-    "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it
-    "HTTP/2": _speaks_http2,  # one of them does
-    "fewer descriptors than twice worker_connections": _lacks_descriptors,
-    "peers that may be ejected": _has_peers,
-    "keeps connections": _keeps_connections,  # an upstream block does, also by default
-    "looked up once": _is_looked_up_once,
-    "streams": _streams,  # a location that passes requests on, buffered, and names text/event-stream
-    "may stream": _may_stream,
-    "several servers and workers": lambda _at, block, facts: len(_servers(block)) > 1 and facts.workers != 1,
-}
-"""What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""
