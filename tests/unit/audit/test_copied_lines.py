@@ -101,6 +101,21 @@ def test_every_line_rests_on_a_claim_that_was_recorded(line: Line, concern: Conc
     )
 
 
+def test_a_hint_is_given_once() -> None:
+    """However many locations pass requests on to one name; what can be patched is told at each place."""
+    locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")
+    found = of(f"server {{ {locations} }}")
+    assert states(found, "names_are_resolved_once") == ["cannot tell"]
+    assert len(states(found, "send_timeout_2_ends_steady_downloads")) == 3
+
+
+def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
+    """An upstream block of the http{} around it."""
+    text = "server { location / { proxy_pass http://app; } location /b { proxy_pass http://app.example; } }"
+    found = audit_source(Dump({"site.conf": text}, is_complete=False), version=NEWEST)
+    assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
+
+
 def test_what_stands_in_stream_is_not_meant() -> None:
     """tcp_nodelay there is another module's."""
     text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"

@@ -169,7 +169,7 @@ def test_the_example_of_docs_is_what_an_audit_says() -> None:
 
 def test_what_matters_comes_first() -> None:
     """By state, then by what it usually gains."""
-    found = of("server { listen 80; location / { proxy_pass http://a:1; proxy_buffers 64 16m; } }")
+    found = of("server { listen 80; location / { proxy_pass http://10.0.0.1; proxy_buffers 64 16m; } }")
     assert [(one.state, one.name) for one in found.advice] == [
         (State.HARMFUL, "proxy_buffering"),
         (State.MISSING, "upstream_keepalive"),
@@ -179,7 +179,8 @@ def test_what_matters_comes_first() -> None:
 
 def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     """What needs no action is one line, unless it is asked for."""
-    found = of(f"{UP}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
+    block = UP.replace("a:1;", "10.0.0.1; keepalive_timeout 4s;")
+    found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
     text = render(found, width=80)
     assert text.startswith(
         "Read for nginx 1.22: 1 server, 1 upstream block, 2 places that pass requests on "
