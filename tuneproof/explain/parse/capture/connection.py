@@ -212,6 +212,7 @@ class Conversation:
     _request: str = ""
     _start_ns: int = 0
     _end_seq: int = UNKNOWN
+    _asked_seq: int = UNKNOWN  # how far the server had come when it was asked
     # Whether the client went while nobody can tell if the response is complete.
     _unfinished: bool = False
 
@@ -221,6 +222,7 @@ class Conversation:
         self.awaiting = True
         self._request = asked
         self._start_ns = time_ns
+        self._asked_seq = client.peer.next_seq
         if client.peer.fin_end != UNKNOWN or client.peer.resets:
             # Both crossed, or the client did not look.
             self.hung_up_ns = time_ns
@@ -268,7 +270,10 @@ class Conversation:
     def server_leaves(self, server: SideState) -> None:
         """Take in the server's FIN or RST."""
         has_left = self.left_before or self.left_in or self._unfinished or self.hung_up_ns is not None
-        if not has_left and (self.awaiting or self._is_cut_short(server)):
+        # What the capture lacks of a response shows in the FIN's number.
+        end_seq = server.next_seq if server.fin_end == UNKNOWN else (server.fin_end - 1) & MASK
+        is_silent = self.awaiting and end_seq == self._asked_seq
+        if not has_left and (is_silent or self._is_cut_short(server)):
             self.hung_up_ns = server.last_ns
 
     def _is_cut_short(self, server: SideState) -> bool:

@@ -146,6 +146,14 @@ def test_server_that_goes_under_a_request_hung_up(flags: int) -> None:
     assert not any(flow.client_left_before_response for flow in flows)
 
 
+def test_server_whose_answer_the_capture_lacks_did_not_hang_up() -> None:
+    """A busy host's tcpdump loses packets; the FIN's number tells that something came before it."""
+    talk = asked()
+    talk.send(SERVER, ok(b"hello", length=5), captured=False)
+    talk.send(SERVER, flags=FIN | ACK)
+    assert talk.record().hung_up_ns is None
+
+
 def test_server_that_goes_before_the_promised_end_hung_up() -> None:
     """One that has sent everything, or goes after its client, did not."""
     for length, gone, hung_up in ((1000, False, True), (5, False, False), (1000, True, False)):
