@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tools.docs.cells import NOTHING, plain, run_line, threshold_notes, verdict
+from tools.docs.cells import NOTHING, cells_of, plain, run_line, threshold_notes, verdict
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
-from tuneproof.report.terminal.markdown import row
+from tuneproof.report.terminal.markdown import head, row
 from tuneproof.report.words import measured
 from tuneproof.wording import as_numbers, format_number
 
@@ -15,11 +15,7 @@ def version_table(results: Results, wanted: str) -> str:
 
     KeyError: A scenario has no cell.
     """
-    names = [name.strip() for name in wanted.split(",")]
-    for name in names:
-        if not any(cell.scenario == name for cell in results.cells):
-            raise KeyError(f"there is no scenario {name}")
-    cells = [cell for name in names for cell in results.cells if cell.scenario == name]
+    cells = cells_of(results, wanted)
     return _table("claim", [(plain(of[0].claim), of) for of in _by_claim(cells)], results, threshold_notes(cells))
 
 
@@ -53,7 +49,7 @@ def counted_table(results: Results, wanted: str) -> str:
             raise KeyError(f"no arm of {scenario} has the metric {name}")
     heads = ["arm", *names]
     rows = [row([plain(arm), *[_of_versions(by.get(name, {})) for name in names]]) for arm, by in found.items()]
-    return "\n".join([row(heads), row(["---"] * len(heads)), *rows])
+    return "\n".join([*head(heads), *rows])
 
 
 def _of_versions(values: Mapping[str, float]) -> str:
@@ -78,10 +74,10 @@ def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
     return [sorted(of, key=_version) for of in claims.values()]
 
 
-def _table(head: str, rows: Sequence[tuple[str, list[Cell]]], results: Results, notes: Sequence[str] = ()) -> str:
+def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], results: Results, notes: Sequence[str] = ()) -> str:
     versions = sorted({cell.nginx for _, of in rows for cell in of}, key=as_numbers)
-    heads = [head, *[f"nginx {version}" for version in versions], "counted", "figure"]
-    lines = [row(heads), row(["---"] * len(heads))]
+    heads = [first, *[f"nginx {version}" for version in versions], "counted", "figure"]
+    lines = head(heads)
     for said, of in rows:
         by_version = {cell.nginx: cell for cell in of}
         newest = of[-1]

@@ -12,6 +12,15 @@ from tuneproof.wording import one_line
 NOTHING: Final = "-"
 
 
+def cells_of(results: Results, wanted: str) -> list[Cell]:
+    """Return the cells of some scenarios, separated by commas, in that order. KeyError: One has no cell."""
+    names = [name.strip() for name in wanted.split(",")]
+    for name in names:
+        if not any(cell.scenario == name for cell in results.cells):
+            raise KeyError(f"there is no scenario {name}")
+    return [cell for name in names for cell in results.cells if cell.scenario == name]
+
+
 def verdict(cell: Cell) -> str:
     """Return a cell's verdict, with what was expected where that is something else."""
     marks = []

@@ -7,7 +7,7 @@ from typing import Final
 from tools.docs.cells import run_line
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
-from tuneproof.report.terminal.markdown import row
+from tuneproof.report.terminal.markdown import head, row
 from tuneproof.report.terminal.own_nginx import render_gains
 
 FOLDER: Final = Path(__file__).parents[2] / "docs"
@@ -36,7 +36,7 @@ def errors_table(_results: Results, wanted: str) -> str:
     if not file.exists():
         return "Not replayed since the rule stands as it does: `python -m tools.replay RESULTS` does it."
     document = json.loads(file.read_text(encoding="utf-8"))
-    lines = [row(("form", "replayed", "wrongly *holds*", "wrongly *refuted*", "of")), row(["---"] * 5)]
+    lines = head(("form", "replayed", "wrongly *holds*", "wrongly *refuted*", "of"))
     for rate in document["rates"]:
         wrong = (rate["wrong_holds"], rate["wrong_refuted"])
         cells = [f"{count} (at most {limit:.1%})" for count, limit in zip(wrong, rate["upper_limits"], strict=True)]
@@ -57,7 +57,7 @@ def diagnoses_table(_results: Results, wanted: str) -> str:
     """
     document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))
     found = {(each["built"], each["captured"], each["whole"]): each for each in document["sets"]}
-    lines = [row(_HEAD), row(["---"] * len(_HEAD))]
+    lines = head(_HEAD)
     for built in dict.fromkeys(each["built"] for each in document["sets"]):
         for captured, place in _PLACES.items():
             numbers = [found[built, captured, whole] for whole in (True, False)]
