@@ -246,7 +246,7 @@ def _looked_at(results: Results) -> set[str]:
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
     """Return results with each cell as it came out first, unless it was unsupported there.
 
-    ``looked_at``: Labs that were lost after their first look.
+    ``looked_at``: labs that were lost after their first look.
     """
     ordered = sorted(results, key=lambda item: (item.finished, item.started))
     source: dict[str, Results] = {}

@@ -13,7 +13,7 @@ _DECIDED: Final = ("holds", "refuted")
 def render_gains(cells: Sequence[Cell], *, told: Sequence[str]) -> str:
     """Return what to change, the largest gain first, what would gain nothing, and what was made around it.
 
-    ``told``: What is made or changed around the configuration, and what is left out, in words.
+    ``told``: what is made or changed around the configuration, and what is left out, in words.
     """
     gains = [cell for cell in cells if cell.remedy and cell.verdict == "holds" and cell.effect]
     gains.sort(key=lambda cell: cell.effect.value if cell.effect else 0.0, reverse=True)
