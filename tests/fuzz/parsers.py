@@ -21,15 +21,15 @@ from tuneproof.explain.document import document
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import OpenedFile, Source
 from tuneproof.explain.parse import error_log, event_loop, event_loop_summary
-from tuneproof.explain.parse.access_log import figures as log_figures
-from tuneproof.explain.parse.access_log.guess import HEAD_LINES, guess_format
+from tuneproof.explain.parse.access_log.known import HEAD_LINES, guess_format
 from tuneproof.explain.parse.access_log.log_format import compile_format
+from tuneproof.explain.parse.access_log.log_summary import figures as log_figures
 from tuneproof.explain.parse.access_log.log_summary import summarise
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.explain.parse.access_log.records import records
+from tuneproof.explain.parse.capture.capture_summary import figures as capture_figures
 from tuneproof.explain.parse.capture.capture_summary import read_capture
 from tuneproof.explain.parse.capture.framing import PacketReader
-from tuneproof.explain.parse.capture.told import figures as capture_figures
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta, total
@@ -38,8 +38,8 @@ from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.sockets import ss_text
-from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
 from tuneproof.explain.parse.sockets.table import SocketTable
+from tuneproof.explain.parse.sockets.table import figures as socket_figures
 from tuneproof.explain.terminal import render_text
 
 FILE_END: Final = b"\n\x1c\n"
@@ -74,7 +74,7 @@ def _access_log(content: bytes) -> None:
     log_lines = _text(content).split("\n")
     guessed = guess_format(log_lines)
     summary = summarise(records(log_lines, guessed.line_format), format_name=guessed.line_format.name)
-    told(log_figures.figures(summary))
+    told(log_figures(summary))
     accounted = summary.requests + summary.unmatched_lines + summary.blank_lines
     require(accounted == len(log_lines), f"{accounted} of {len(log_lines)} lines")
     guessed_all = guessed.tried_lines < HEAD_LINES

@@ -15,7 +15,7 @@ from tuneproof.explain.found import Found
 from tuneproof.explain.parse import event_loop, event_loop_summary
 from tuneproof.explain.parse.capture import capture_summary
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
-from tuneproof.explain.parse.capture.told import figures as capture_figures
+from tuneproof.explain.parse.capture.capture_summary import figures as capture_figures
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.counters.figures import figures as counter_figures
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, total
@@ -27,7 +27,7 @@ from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.processes.schedstat import Schedstat
 from tuneproof.explain.parse.processes.status import ProcessStatus
 from tuneproof.explain.parse.sockets import ss_text
-from tuneproof.explain.parse.sockets.socket_summary import figures as socket_figures
+from tuneproof.explain.parse.sockets.table import figures as socket_figures
 
 _SAMPLES = 3
 _KINDS_SHOWN = 5

@@ -7,9 +7,8 @@ from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.found import Found
-from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.figures import Figure, format_value
 from tuneproof.explain.terminal import render_text
-from tuneproof.explain.values import format_value
 
 
 @pytest.mark.parametrize(

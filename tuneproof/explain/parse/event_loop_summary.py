@@ -10,8 +10,8 @@ from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopRecordin
 from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.wording import count, seconds, share, size
 
-# A connection whose turn takes a millisecond is no ordinary request: those cost 10 to 100 microseconds. An iteration
-# that is long for the number of its events is a full load's.
+# A connection that takes a millisecond of an iteration is no ordinary request: those cost 10 to 100 microseconds. An
+# iteration that is long for the number of its events is a full load's.
 _STALL_PER_EVENT_S: Final = 0.001
 LONG_S: Final = 0.005
 """From here on the recording lists iterations one by one."""

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tuneproof.explain.parse.access_log.figures import figures
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
-from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, figures, summarise
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
 from tuneproof.explain.parse.access_log.sums import Sample, Seconds, ShortBodies
 from tuneproof.explain.parse.figures import distribution

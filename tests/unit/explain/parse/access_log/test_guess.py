@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuneproof.explain.parse.access_log.guess import guess_format
+from tuneproof.explain.parse.access_log.known import guess_format
 from tuneproof.explain.parse.access_log.log_format import TextFormat
 from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, logging_settings
 from tuneproof.explain.parse.access_log.nginx_tokens import statements

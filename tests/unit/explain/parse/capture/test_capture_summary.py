@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok, records
-from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, summarise
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary, figures, summarise
 from tuneproof.explain.parse.capture.decode import RST, SYN, Segment
 from tuneproof.explain.parse.capture.durations import Durations
 from tuneproof.explain.parse.capture.flows import flows
 from tuneproof.explain.parse.capture.held import HeldMatcher
 from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
-from tuneproof.explain.parse.capture.told import figures
 from tuneproof.explain.parse.figures import MOST_FIGURES, Figure, distribution
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tuneproof.explain.parse.sockets.socket_summary import figures
 from tuneproof.explain.parse.sockets.ss_text import parse
-from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine
+from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine, figures
 
 # Recorded with ss of iproute2 6.1: `ss -tanmie`, a listener of backlog 2 with all the connections that it can hold.
 FULL_QUEUE = """\
