@@ -174,7 +174,7 @@ def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able
 def test_a_machine_on_which_no_time_passed_did_nothing() -> None:
     """Nothing is divided by it."""
     now = CpuTimes(jiffies=(5,) * 8)
-    assert now.since(now) == MachineShares()
+    assert now.since(now) == MachineShares(busy_pct=0.0, steal_pct=0.0)
 
 
 def test_cpu_times_are_read_without_those_of_guests() -> None:
