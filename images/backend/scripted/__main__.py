@@ -31,9 +31,9 @@ class Scripted(protocol.Scripted):
         """Begin anew; see player.py."""
         self._run(self._player.play(replies))
 
-    def send(self, text: str, times: int) -> int:
-        """Write to each open stream."""
-        return self._run(self._player.send(text, times))
+    def send(self, text: str, times: int, path: str = "/") -> int:
+        """Write to open streams."""
+        return self._run(self._player.send(text, times, path))
 
     def end_streams(self) -> None:
         """End them."""

@@ -7,6 +7,7 @@ import struct
 import sys
 import termios
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from tuneproof.lab.protocol import names
@@ -14,8 +15,19 @@ from tuneproof.lab.protocol.scripted import Reply, Seen
 
 _HEAD_END: Final = b"\r\n\r\n"
 _READ_BYTES: Final = 65536
+_BEAT_S: Final = 0.1
 # On, for no time: what is closed is reset (SO_LINGER, socket(7)).
 _RESETS: Final = struct.pack("ii", 1, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stream:
+    target: str
+    in_chunks: bool
+
+    def framed(self, data: bytes) -> bytes:
+        """Return data as they are sent."""
+        return b"%x\r\n%s\r\n" % (len(data), data) if self.in_chunks else data
 
 
 class Player:
@@ -23,11 +35,12 @@ class Player:
 
     def __init__(self) -> None:
         self._replies: tuple[Reply, ...] = ()
-        # Whether a stream is sent in chunks, by its connection.
-        self._streams: dict[asyncio.StreamWriter, bool] = {}
+        self._streams: dict[asyncio.StreamWriter, _Stream] = {}
         self._open: set[asyncio.StreamWriter] = set()
         self._connections = 0
         self._left = 0
+        self._beats: set[asyncio.Task[None]] = set()
+        self._longest_pause_s = 0.0
         self._requests: list[str] = []
         self._names: list[str] = []
         self._addresses: Mapping[str, str] = {}
@@ -36,24 +49,27 @@ class Player:
     async def play(self, replies: tuple[Reply, ...]) -> None:
         """Begin anew."""
         await self.end_connections(resets=True)
+        for beats in self._beats:
+            beats.cancel()
         self._connections = self._left = 0
+        self._longest_pause_s = 0.0
         self._requests, self._names = [], []
         self._replies = replies
 
-    async def send(self, text: str, times: int) -> int:
-        """Write to each open stream, and wait until the kernel has it."""
+    async def send(self, text: str, times: int, path: str = "/") -> int:
+        """Write to open streams of a path, and wait until the kernel has it."""
         data = text.encode()
-        streams = dict(self._streams)
-        for writer, in_chunks in streams.items():
+        streams = {writer: stream for writer, stream in self._streams.items() if stream.target.startswith(path)}
+        for writer, stream in streams.items():
             for _ in range(times):
-                writer.write(b"%x\r\n%s\r\n" % (len(data), data) if in_chunks else data)
+                writer.write(stream.framed(data))
                 await writer.drain()
         return len(streams)
 
     async def end_streams(self) -> None:
         """End each open stream's body."""
-        for writer, in_chunks in self._streams.items():
-            if in_chunks:
+        for writer, stream in self._streams.items():
+            if stream.in_chunks:
                 writer.write(b"0" + 2 * b"\r\n")
             else:
                 writer.write_eof()
@@ -89,6 +105,7 @@ class Player:
             unacknowledged_bytes=sum(map(_unacknowledged, self._open)),
             requests=tuple(self._requests),
             names=tuple(self._names),
+            longest_pause_s=self._longest_pause_s,
         )
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -128,12 +145,26 @@ class Player:
         stays = "keep-alive" in connection if is_old else "close" not in connection
         if reply.streams:
             writer.write(_head(reply, "" if is_old else "Transfer-Encoding: chunked", stays=stays and not is_old))
-            self._streams[writer] = not is_old
+            self._streams[writer] = _Stream(target=target, in_chunks=not is_old)
+            if reply.beat:
+                beats = asyncio.create_task(self._beat(writer, reply.beat.encode()))
+                self._beats.add(beats)
+                beats.add_done_callback(self._beats.discard)
             await self._hear_the_end(reader)
         body = reply.body.encode()
         writer.write(_head(reply, f"Content-Length: {len(body)}", stays=stays) + body)
         await writer.drain()
         return stays
+
+    async def _beat(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        """Write to a stream again and again while it is open."""
+        loop = asyncio.get_running_loop()
+        last_s = loop.time()
+        while stream := self._streams.get(writer):
+            writer.write(stream.framed(data))
+            now_s = loop.time()
+            self._longest_pause_s, last_s = max(self._longest_pause_s, now_s - last_s), now_s
+            await asyncio.sleep(_BEAT_S)
 
     async def _hear_the_end(self, reader: asyncio.StreamReader) -> NoReturn:
         """Wait for the other side to leave while a stream goes on, or has ended: nothing is asked after it."""

@@ -102,9 +102,10 @@ class Loadgen(protocol.Loadgen):
 
         return http2.run((address, port), streams, path=path, timeout_s=timeout_s)
 
-    def open_streams(self, address: str, port: int, asked: Streams) -> None:
+    def open_streams(self, address: str, port: int, asked: tuple[Streams, ...]) -> None:
         """Ask for responses that stay open; see streams.py."""
-        self._streams.open((address, port), asked)
+        for streams_alike in asked:
+            self._streams.open((address, port), streams_alike)
 
     def arrived(self) -> tuple[Arrived, ...]:
         """Read what is there."""

@@ -107,7 +107,8 @@ class Stream:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked.receive_buffer_bytes)
         self._connection = plain
         try:
-            plain.connect(server)
+            address, port = server
+            plain.connect((address, asked.port or port))
             if asked.tls:
                 context = unchecked()
                 context.set_alpn_protocols(["h2"] if asked.http2 else ["http/1.1"])

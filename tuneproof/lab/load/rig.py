@@ -252,7 +252,7 @@ class Rig:
         line = f"nameserver {self.address(name)}"
         self._stage.subject.run(["sh", "-c", f"echo {line} >/etc/resolv.conf"], user="root")
 
-    def open_streams(self, asked: Streams, *, port: int = 0) -> None:
+    def open_streams(self, *asked: Streams, port: int = 0) -> None:
         """Ask for responses that stay open, beside those that do already."""
         self._ask(call(Loadgen.open_streams, self._stage.address, port or self._stage.port, asked))
 

@@ -76,6 +76,7 @@ class Streams:
     """Requests whose responses stay open."""
 
     count: int = 1  # each on a connection of its own
+    port: int = 0  # 0 for that of all others
     path: str = "/"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tls: bool = False  # certificates are not checked

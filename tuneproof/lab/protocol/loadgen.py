@@ -191,7 +191,7 @@ class Loadgen(Protocol):
     def http2(self, address: str, port: int, streams: int, path: str = "/", timeout_s: float = 10.0) -> tuple[int, ...]:
         """Ask several times at once on one connection of HTTP/2; return the statuses in that order, 0 for none."""
 
-    def open_streams(self, address: str, port: int, asked: Streams) -> None:
+    def open_streams(self, address: str, port: int, asked: tuple[Streams, ...]) -> None:
         """Ask for responses that stay open, each on a connection of its own; none of them is waited for."""
 
     def arrived(self) -> tuple[Arrived, ...]:

@@ -19,6 +19,7 @@ class Reply:
     body: str = ""
     streams: bool = False
     """Whether the body goes on by :meth:`Scripted.send`: in chunks to HTTP/1.1, up to the connection's end to 1.0."""
+    beat: str = ""  # what a stream gets by itself, ten times a second
     answers: int = 0
     """How many requests of a connection are answered: the next one, once it is here, ends the connection. 0 for all."""
     resets: bool = False  # whether it is ended by a reset (RST), and not in order (FIN)
@@ -37,6 +38,7 @@ class Seen:
     requests: tuple[str, ...]
     """First lines of those that came whole, such as "GET /events HTTP/1.1", in the order in which they came."""
     names: tuple[str, ...] = ()  # whose IPv4 addresses were asked for, likewise
+    longest_pause_s: float = 0.0  # between two beats of a stream
 
 
 class Scripted(Protocol):
@@ -45,8 +47,11 @@ class Scripted(Protocol):
     def play(self, replies: tuple[Reply, ...]) -> None:
         """Reset all connections, forget what was seen, and answer so from now on."""
 
-    def send(self, text: str, times: int) -> int:
-        """Write a text so many times to each open stream; return how many streams there are once the kernel has it."""
+    def send(self, text: str, times: int, path: str = "/") -> int:
+        """Write a text so many times to each open stream whose target begins so.
+
+        Return how many streams these are, once the kernel has it.
+        """
 
     def end_streams(self) -> None:
         """End the body of each open stream in order."""

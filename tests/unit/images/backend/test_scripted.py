@@ -77,6 +77,7 @@ def test_a_stream_goes_on_as_it_is_told_and_ends() -> None:
         assert until(streams, lambda it: it.status == 200) == Arrived(status=200, body_bytes=0, end="")
         assert backend.send(EVENT, 3) == 1
         assert until(streams, lambda it: it.body_bytes == 3 * len(EVENT)).end == ""
+        assert backend.send(EVENT, 1, "/other") == 0
         backend.end_streams()
         assert until(streams, lambda it: it.end != "").end == "whole"
         streams.leave()
@@ -181,3 +182,14 @@ def test_what_the_other_side_has_not_got_is_told() -> None:
         until(streams, lambda it: it.body_bytes == 100_000)
         wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "was not acknowledged")
         streams.leave()
+
+
+def test_a_stream_that_beats_gets_its_text_again_and_again() -> None:
+    """And the longest pause in between is known, so that a trial can tell whether a timeout could strike."""
+    with playing(Reply(streams=True, beat=": \n\n")) as (backend, address):
+        streams = OpenStreams()
+        streams.open(address, Streams())
+        assert until(streams, lambda it: it.body_bytes >= 3 * len(": \n\n")).end == ""
+        assert backend.seen().longest_pause_s > 0
+        streams.leave()
+        wait_until(lambda: backend.seen().left_connections == 1, "did not hear of it")

@@ -246,8 +246,8 @@ def test_streams_are_opened_read_and_left() -> None:
     assert rig(around).arrived() == (ARRIVED,)
     rig(around).leave_streams()
     assert [asked for asked, _ in around.asked] == [
-        call(Loadgen.open_streams, "172.18.0.4", 8000, Streams()),
-        call(Loadgen.open_streams, "172.18.0.4", 8443, Streams(http2=True)),
+        call(Loadgen.open_streams, "172.18.0.4", 8000, (Streams(),)),
+        call(Loadgen.open_streams, "172.18.0.4", 8443, (Streams(http2=True),)),
         call(Loadgen.arrived),
         call(Loadgen.leave_streams),
     ]
