@@ -65,12 +65,13 @@ def test_what_stands_between_markers_of_every_kind(results: Results, tmp_path: P
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
         "<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->\n\n<!-- run: all --><!-- end -->\n"
     )
+    shares = {"old_plain": 1.0, "old_tls": 0.05, "trials": 5, "new_plain": 0.0, "new_tls": None}
     two = written(
         tmp_path / "two",
-        a_cell(nginx="1.30", effect=ratio(2.0, 1.0, 3.0), line="use epoll;"),
+        a_cell(nginx="1.30", effect=ratio(2.0, 1.0, 3.0), line="use epoll;", arms={"buffered": shares}),
         a_cell(nginx="1.9", verdict="refuted", expected="refuted", expired_since="1.7", line="use epoll;"),
     )
-    kinds = ("verdicts: stall", "versions: stall", "lines: all")
+    kinds = ("verdicts: stall", "versions: stall", "lines: all", "shares: stall/stalls: 1.30: plain, tls")
     other = "\n\n".join(f"<!-- {kind} --><!-- end -->" for kind in kinds)
     assert_golden("docs.md", f"{fill(page, results, where='page')}\n{fill(other, two, where='page')}\n")
 
@@ -148,6 +149,7 @@ def test_what_was_counted_on_several_versions_is_told_of_each_where_they_differ(
         "effect: stall/missing",
         "arms: stall/stalls: missing_ms",
         "counted: stall: missing",
+        "shares: stall/stalls: 1.30: a",
         "drawing: stall",
     ],
 )
