@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from tests.support import canned_turns
 from tests.support.canned_trials import observed, stall_record
+from tuneproof.catalogue.streams_scripts import OF_SIZE
 from tuneproof.lab.load.accept_load import AcceptObservation
 from tuneproof.lab.load.base import Observation
 from tuneproof.lab.load.connect_storm import StormObservation
@@ -188,6 +189,11 @@ def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) 
     """Return nginxes of so many workers and connections of them all, of which each costs so much."""
     rows = [(workers, slots, round(workers * (1 << 20) + slots * slot_bytes)) for workers, slots in workers_and_slots]
     return [replace(STARTED, workers=workers, slots=slots, rss_bytes=rss) for workers, slots, rss in rows]
+
+
+def arrived(*shares: float) -> Block:
+    """Return a trial of streams: the shares of events of each size that have arrived, the smallest first."""
+    return [CountedObservation(**_ANY, figures=dict(zip(OF_SIZE, shares, strict=True)))]
 
 
 def counted(*values: float) -> Block:
