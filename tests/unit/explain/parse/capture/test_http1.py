@@ -104,7 +104,7 @@ def test_other_protocols_have_no_exchanges() -> None:
     talk.handshake()
     talk.send(CLIENT, b"\x16\x03\x01" + bytes(300))
     talk.send(SERVER, b"\x16\x03\x03" + bytes(300))
-    assert talk.record().exchanges == 0
+    assert (talk.record().exchanges, talk.record().tls) == (0, True)
 
 
 @pytest.mark.parametrize("flags", [FIN | ACK, RST])
