@@ -28,13 +28,13 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.NO_PORT: CauseText(
         name="nginx runs out of local ports",
-        next_step="keep upstream connections (keepalive), or widen net.ipv4.ip_local_port_range; further addresses of "
-        "the upstream, or proxy_bind, give a range each: docs/upstream-keepalive.md.",
+        next_step="keep connections to the upstream (keepalive): a wider net.ipv4.ip_local_port_range, proxy_bind and "
+        "more addresses only move the limit: docs/upstream-names.md.",
     ),
     Cause.KEPT_CONNECTION_CLOSED: CauseText(
         name="Backends close kept connections under a request",
-        next_step="let nginx close them first (keepalive_timeout in the upstream block below the backend's idle "
-        "time-out), and have a second server to ask again: docs/upstream-keepalive.md.",
+        next_step="let nginx close first: keepalive_timeout in the upstream block below the backend's idle timeout; "
+        "with several servers, max_fails=0: docs/dying-connections.md.",
     ),
     Cause.RELOAD: CauseText(
         name="A reload closes clients' connections",
