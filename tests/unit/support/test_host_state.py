@@ -171,3 +171,28 @@ def test_a_link_that_goes_away_while_it_is_read_is_no_error(
 
     monkeypatch.setattr(os, "scandir", gone)
     assert HostState.read(sysctls=sysctls, links=links).sysctls == {"net/ipv4/tcp_syncookies": "1"}
+
+
+def test_a_byte_that_is_no_text_is_no_error(sysctls: Path, links: Path) -> None:
+    """It is the same in every reading, so it can be compared."""
+    write(sysctls, {"net/core/odd": "\xff1\n"})
+    assert HostState.read(sysctls=sysctls, links=links).sysctls == {"net/core/odd": "\N{REPLACEMENT CHARACTER}1"}
+
+
+def test_a_host_without_one_of_the_folders_has_no_such_values(sysctls: Path, links: Path) -> None:
+    """A container may not see them."""
+    assert HostState.read(sysctls=sysctls, links=links) == HostState(
+        sysctls={}, links=frozenset({"lo", "eth0"}), qdiscs={}
+    )
+
+
+def test_a_tc_that_shows_nothing_has_seen_none(programs: Path, sysctls: Path, links: Path) -> None:
+    """Without rights it prints an error, and no JSON."""
+    tc(programs, "")
+    assert HostState.read(sysctls=sysctls, links=links).qdiscs == {}
+
+
+def test_a_new_link_is_told_and_one_that_went_is_not() -> None:
+    """A lab ends no link that it has not made."""
+    after = state(links=frozenset({"lo", "veth2", "veth1"}))
+    assert after.changes_since(state()) == ["link veth1 is new", "link veth2 is new"]

@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, medians, outcome_of
+from tuneproof.lab.load.held_connections import HeldConnections
+from tuneproof.lab.load.one_by_one import OneByOne
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.messages import Answered
 
@@ -74,6 +79,20 @@ def test_a_load_that_says_no_more_has_the_medians_as_figures_and_cuts_nothing_sh
     assert plan.metrics(observations) == medians(observations)
     assert plan.metrics(observations)["refused"] == 3
     assert plan.cut_short_paths == plan.configurations == ()
+
+
+@pytest.mark.parametrize(
+    ("load", "paths"),
+    [
+        (StallLoad(), ("/bulk.bin",)),
+        (OneByOne(bulk_path="/film.bin", fast_path="/page"), ("/film.bin",)),
+        (HeldConnections(), ()),
+    ],
+    ids=["stall", "one-by-one", "held"],
+)
+def test_only_bulk_downloads_are_cut_short_by_a_trials_end(load: Load[Any, Any], paths: tuple[str, ...]) -> None:
+    """A fast request that is short would be a sign of trouble."""
+    assert load.cut_short_paths == paths
 
 
 ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))

@@ -79,6 +79,14 @@ def test_rate_of_good_responses_is_told_apart() -> None:
     assert {figure.name: figure.value for figure in figures(run)}["failed requests"] == pytest.approx(1)
 
 
+def test_every_kind_of_failure_has_its_own_number() -> None:
+    """By the tool's own words."""
+    failed = REPORT.replace(
+        "(Connect: 0, Receive: 10, Length: 30, Exceptions: 0)", "(Connect: 1, Receive: 8, Length: 13, Exceptions: 5)"
+    )
+    assert dict(parse(failed).errors) == {"connect": 1, "receive": 8, "length": 13, "exception": 5}
+
+
 def test_run_without_failures_has_one_rate() -> None:
     """Nothing failed: the figures tell no second rate."""
     kept = [line for line in REPORT.splitlines() if not line.startswith(("   (Connect", "Non-2xx", "Failed"))]

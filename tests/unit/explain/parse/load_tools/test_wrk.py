@@ -88,6 +88,17 @@ def test_errors_of_wrk_are_told_by_kind() -> None:
     assert run.good_per_s == pytest.approx((1_677_100 - 16_771) / 30.02)
 
 
+def test_requests_that_could_not_be_written_are_told_too() -> None:
+    """Each kind has its own number."""
+    assert wrk.parse(WRK.replace("write 0", "write 300")).errors["write"] == 300
+
+
+@pytest.mark.parametrize(("written", "seconds"), [("1.50m", 90), ("2.00h", 7200), ("900.00ms", 0.9)])
+def test_a_run_is_as_long_as_its_unit_says(written: str, seconds: float) -> None:
+    """A minute is not a millisecond."""
+    assert wrk.parse(WRK.replace("in 30.02s", f"in {written}")).duration_s == pytest.approx(seconds)
+
+
 def test_run_of_nothing_but_error_pages_has_no_throughput() -> None:
     """The tool's rate is of its errors."""
     run = wrk.parse(WRK.replace("responses: 16771", "responses: 1677100"))
