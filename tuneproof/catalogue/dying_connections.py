@@ -84,6 +84,11 @@ ARMS: Final = arms_of(
         ),
         Setting(name="max-fails-0", config=_kept(server="max_fails=0"), script=asked_in_turn()),
         Setting(
+            name="non-idempotent-max-fails-0",
+            config=_kept("proxy_next_upstream error timeout non_idempotent;", server="max_fails=0"),
+            script=asked_in_turn(),
+        ),
+        Setting(
             name="keepalive-timeout-below",
             config=_kept(block=f"{KEEPALIVE} keepalive_timeout 1ms;"),
             script=asked_after_pauses,
