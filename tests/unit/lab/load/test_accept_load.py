@@ -90,3 +90,12 @@ def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_m
     observation = LOAD.observe(recorded)
     assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
     assert observation.faults == ()
+
+
+def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:
+    """Nothing is divided by zero, and the reason is the load's own."""
+    fake = LoggingStage(log, EMPTY * 5)
+    fake.answers["run_tool"] = [ab_said(completed=0, failed=0, seconds=2.0)]
+    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    assert observation.empty_accepts_per_request == 5
+    assert observation.faults == ("no request was completed",)

@@ -344,6 +344,11 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(
     assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
 
 
+def test_programs_that_share_a_clock_leave_no_doubt() -> None:
+    """Nor anything of it in the record."""
+    assert asked(Program(), Program()).clock_doubt_s is None
+
+
 def test_two_records_become_one() -> None:
     """Lags and the machine's figures are the prober's, loads are the client's, and the time is the longer one."""
     loads = replace(window(bulk=(3_000_000, 0), fast_ms=[5.0], steal_pct=9.0, measuring_s=4.0), probe=())
