@@ -102,9 +102,6 @@ class Stream:
     def __init__(self, server: tuple[str, int], asked: Streams) -> None:
         plain = socket.socket()
         plain.settimeout(asked.timeout_s)
-        if asked.receive_buffer_bytes:
-            # Before the connection stands: the window's scale is told in the SYN.
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, asked.receive_buffer_bytes)
         self._connection = plain
         try:
             address, port = server

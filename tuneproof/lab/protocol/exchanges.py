@@ -81,7 +81,6 @@ class Streams:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tls: bool = False  # certificates are not checked
     http2: bool = False  # without TLS: "with prior knowledge" (RFC 9113, section 3.3)
-    receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own
     timeout_s: float = 10.0  # the longest that a connection and its handshake may take
 
 

@@ -173,15 +173,18 @@ def test_a_stream_that_nobody_serves_is_an_error() -> None:
 
 def test_what_the_other_side_has_not_got_is_told() -> None:
     """Its kernel takes no more than the receive buffer holds, until it is read."""
-    with playing(EVENTS) as (backend, address):
-        streams = OpenStreams()
-        streams.open(address, Streams(path="/events", receive_buffer_bytes=4096))
-        until(streams, lambda it: it.status == 200)
-        backend.send("x" * 100_000, 1)
+    size = 100_000
+    with playing(EVENTS) as (backend, address), socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(address)
+        connection.sendall(b"GET /events HTTP/1.0\r\n\r\n")
+        wait_until(lambda: backend.seen().open_streams == 1, "no stream")
+        backend.send("x" * size, 1)
         assert backend.seen().unacknowledged_bytes > 0
-        until(streams, lambda it: it.body_bytes == 100_000)
+        received = 0
+        while received < size:
+            received += len(connection.recv(65536))
         wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "was not acknowledged")
-        streams.leave()
 
 
 def test_a_stream_that_beats_gets_its_text_again_and_again() -> None:
