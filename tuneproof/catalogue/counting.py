@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
 from tuneproof.lab.load.rig import Rig
@@ -36,14 +36,6 @@ class Setting:
     starts: bool = True  # whether nginx is started
     sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of its network namespace
     every_cpu: bool = False  # whether it may run on every CPU
-
-
-@dataclass(frozen=True, kw_only=True)
-class Count:
-    """A figure that is counted."""
-
-    figure: str  # its name among those that a script returns
-    what: str  # the figure in words
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
@@ -152,20 +144,3 @@ def _ratio(line: Line, numbers: Mapping[str, float]) -> Callable[[Mapping[str, C
     if isinstance(least, str):
         least = float(Fraction(least.format(**numbers)))
     return times(line.figure, (first, second), at_least=least)
-
-
-def more(name: str, sentence: str, *, count: Count, **row: Any) -> CountedClaim:
-    """Return the claim of a row with two arms."""
-    return _from_row(claim=name, sentence=sentence, figure=count.figure, what=count.what, **row)
-
-
-def usual(name: str, sentence: str, *, arm: str, turned_by: str, **row: Any) -> CountedClaim:
-    """Return the claim of a row with one arm."""
-    return _from_row(claim=name, sentence=sentence, arms=(arm,), turned_by={arm: turned_by}, **row)
-
-
-def _from_row(**row: Any) -> CountedClaim:
-    plain: dict[str, Any] = {
-        name: value.value if isinstance(value, Verdict | Form) else value for name, value in row.items()
-    }
-    return next(claims_from(Line(scenario="", **plain)))

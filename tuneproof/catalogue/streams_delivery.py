@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from tuneproof.catalogue.counting import HALF, ONE_OR_THE_OTHER, USUALLY, CountedClaim, Setting, usual
+from tuneproof.catalogue.counting import HALF, ONE_OR_THE_OTHER, USUALLY, CountedClaim, Setting
 from tuneproof.catalogue.streams_config import streaming
 from tuneproof.catalogue.streams_scripts import (
     CLEAR,
@@ -259,25 +259,5 @@ CLAIMS: Final = (
         threshold=USUALLY,
         why=ONE_OR_THE_OTHER,
         turned_by={"buffered": "unbuffered"},
-    ),
-    usual(
-        "head_waits_for_the_first_event",
-        "Without proxy_buffering off the head waits for the first event: EventSource does not open, with HTTP/1.1, too",
-        source="nginx/nginx#864: the head is delayed until the first chunk",
-        arm="buffered",
-        figure="unopened_plain",
-        what="trials in which the head of a stream without events does not arrive",
-        turned_by="unbuffered",
-    ),
-    usual(
-        "http2_head_waits_unbuffered",
-        "Over HTTP/2 the head waits for the first event even with proxy_buffering off",
-        source="lichess-org/lila#18029: an event stream opens seconds late over HTTP/2",
-        arm="unbuffered",
-        figure="unopened_http2",
-        what="trials in which the head of a stream without events does not arrive over HTTP/2",
-        turned_by="clear-http2",
-        expired_since="1.26",
-        expired_reason="the flush after the head reaches what TLS holds; seen with 1.26, and not yet with 1.22",
     ),
 )
