@@ -1,5 +1,6 @@
 """Every cell has one place in the matrix and one page of its own."""
 
+import math
 from typing import Any
 
 from hypothesis import given
@@ -80,9 +81,13 @@ def test_rows_are_ranked_by_what_needs_attention() -> None:
 
 
 def test_effects_are_sorted_by_their_size_either_way() -> None:
-    """A tenth is as large as ten times, and every ratio stands before every difference of shares."""
+    """A tenth is as large as ten times, and every ratio stands before every difference of shares.
+
+    One without a bound comes first, by a number: the pages' script knows no infinity.
+    """
     rows = matrix(
         [
+            a_cell("unbounded", effect=effect(math.inf, 9.0, math.inf)),
             a_cell("ten", effect=effect(10.0, 9.0, 11.0)),
             a_cell("tenth", effect=effect(0.1, 0.09, 0.11)),
             a_cell("none", effect=effect(1.0, 0.9, 1.1)),
@@ -90,8 +95,8 @@ def test_effects_are_sorted_by_their_size_either_way() -> None:
             a_cell("unsupported", effect=None, verdict="unsupported", reason="because"),
         ]
     ).rows
-    ten, tenth, none, everything, nothing = (row.effect_size for row in rows)
-    assert ten == tenth > none > everything > nothing
+    unbounded, ten, tenth, none, everything, nothing = (row.effect_size for row in rows)
+    assert math.inf > unbounded > ten == tenth > none > everything > nothing
 
 
 def test_what_matters_comes_first() -> None:
