@@ -258,6 +258,8 @@ CLAIMS: Final = (
         scale=Scale.SHARE,
         threshold=USUALLY,
         why=ONE_OR_THE_OTHER,
+        exploratory="sizes of 500 and 2000 bytes gave way to one of 1000 after a first run: at 500, all events fit "
+        "into one TLS record",
         turned_by={"buffered": "unbuffered"},
     ),
 )
