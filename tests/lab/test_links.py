@@ -15,6 +15,7 @@ import pytest
 
 from fixtures.engine import BuiltImages
 from fixtures.measurements import Measure
+from images.netadmin.netadmin.wire import REGISTERS_LIBRARY
 from tests.lab.wire_processes import end_wires
 from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
@@ -166,7 +167,8 @@ def test_native_shaping_works_where_the_kernel_has_netem(lab_session: Session, i
     assert wire
     owner = wire_owner(images, init="native")
     boot = (
-        "TMPDIR=/wire HOME=/wire linux.uml mem=256M root=/dev/root rootfstype=hostfs rootflags=/ ro panic=-1 "
+        f"TMPDIR=/wire HOME=/wire LD_PRELOAD={REGISTERS_LIBRARY} linux.uml "
+        "mem=256M root=/dev/root rootfstype=hostfs rootflags=/ ro panic=-1 "
         'init=/usr/bin/python3 con0=null,fd:1 con=null ssl=null -- -B /opt/netadmin/wire_init.py "$@" 2>&1 </dev/null'
     )
     with Lab(lab_session) as alone:
