@@ -8,7 +8,9 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
+from http.client import HTTPResponse
 from pathlib import Path
+from types import SimpleNamespace
 
 import certifi
 import pytest
@@ -17,7 +19,7 @@ import urllib3
 from docker.errors import DockerException
 
 from tuneproof.errors import EngineUnavailableError
-from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint
+from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint, hang_up
 
 
 @pytest.fixture
@@ -179,3 +181,12 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
     assert not chosen.is_local
     environment = {"DOCKER_HOST": "unix:///run/other.sock", "DOCKER_CONTEXT": "far"}
     assert find_endpoint(environment) == Endpoint(address="unix:///run/other.sock", chosen_by="DOCKER_HOST")
+
+
+def test_a_response_whose_file_was_closed_already_is_hung_up_without_an_error() -> None:
+    """Python would flush it once more (http.client); the lab's end would be a raw ValueError."""
+    here, there = socket.socketpair()
+    with here, there:
+        response = HTTPResponse(here)
+        response.fp.close()
+        hang_up(SimpleNamespace(close=lambda: None, _response=response))
