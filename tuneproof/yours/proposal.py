@@ -7,6 +7,7 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Edit, apply, diff
 from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.sources import Source, open_source
@@ -92,7 +93,30 @@ def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
     Raises:
         BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
     """
-    source = source or open_source(wanted.configuration)
+    return _proposer(wanted, source or open_source(wanted.configuration)).proposal()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A configuration that can be started, and what stands around it."""
+
+    facts: Facts
+    subject: Subject  # the nginx with it
+    standin: Backend  # for all that it passes requests on to
+    ways: tuple[Way, ...]  # one to each kind of place that passes requests on
+    told: tuple[str, ...]  # as of a Proposal
+
+
+def prepare(wanted: Wanted, source: Source) -> Prepared:
+    """Return what it takes to start a configuration, whether or not there is a claim on it.
+
+    Raises:
+        BadInputError: It has mistakes.
+    """
+    return _proposer(wanted, source).prepared()
+
+
+def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
     found = audit_source(source, version=wanted.version)
     for problem in found.facts.configuration.problems:
         if not problem.message.startswith(_FOR_NGINX_TO_SAY):
@@ -102,7 +126,7 @@ def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
     if not wanted.image:
         _refuse_what_is_missing(found.facts.configuration)
     places = installed(found.facts.configuration, source, main=wanted.main)
-    return _Proposer(wanted, found, places).proposal()
+    return _Proposer(wanted, found, places)
 
 
 def _refuse_what_is_missing(configuration: Configuration) -> None:
@@ -153,26 +177,40 @@ class _Proposer:
         if not found:
             why = "; ".join(f"{_place(one)}: {one.why}" for one in self._no_ways) or "nothing passes requests on"
             raise BadInputError(f"there is nothing to prove: {why}", where=self._wanted.configuration)
-        standin = Backend(
+        scenario = Scenario(
+            name=SCENARIO,
+            arms=tuple(arms.values()),
+            claims=tuple(found),
+            backends=(self._standin(),),
+            beside=(CLIENT,),
+            many_clients=True,
+        )
+        left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
+        left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
+        return Proposal(scenario=scenario, told=(*self._choices(), *self._around(), *left_out))
+
+    def prepared(self) -> Prepared:
+        return Prepared(
+            facts=self._audit.facts,
+            subject=self._yours,
+            standin=self._standin(),
+            ways=tuple(self._ways),
+            told=self._around(),
+        )
+
+    def _standin(self) -> Backend:
+        return Backend(
             name=_STANDIN,
             kind=STANDIN,
             ports=self._peers.ports,
             aliases=self._peers.names,
             answers_names=bool(self._peers.resolvers),
         )
-        scenario = Scenario(
-            name=SCENARIO,
-            arms=tuple(arms.values()),
-            claims=tuple(found),
-            backends=(standin,),
-            beside=(CLIENT,),
-            many_clients=True,
-        )
-        left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
-        left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
+
+    def _around(self) -> tuple[str, ...]:
+        """Return what is made around the files, in words."""
         modules = [f"{name}: the image must have this module" for name in self._needs.modules]
-        around = (*self._choices(), *self._changes.told, *modules)
-        return Proposal(scenario=scenario, told=(*around, *self._peers.left_out, *left_out))
+        return (*self._changes.told, *modules, *self._peers.left_out)
 
     def _choices(self) -> Iterator[str]:
         """Yield what was chosen for the user, in words."""
