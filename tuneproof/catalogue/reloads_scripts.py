@@ -11,7 +11,6 @@ from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.scripted import Reply, Scripted
 
 CLIENTS: Final = 20
-REQUESTS_EACH: Final = 100
 DOWNLOADS: Final = 5
 WEBSOCKETS: Final = 5
 QUEUED: Final = 40
@@ -20,8 +19,6 @@ PAGE: Final = "/page"
 # Far less than the whole file while a trial lasts; the rest is read at once when it goes on.
 SLOW_BYTES_PER_S: Final = 20_000
 HALF_A_HEAD: Final = 10
-# Behind it a load is under way, and not near its end.
-SEGMENTS: Final = 10 * CLIENTS
 SWITCHING_PROTOCOLS: Final = 101
 
 Step = Callable[[Rig], None]
@@ -47,7 +44,6 @@ def upgrade(rig: Rig) -> None:
     old = _workers(rig)
     rig.signal("USR2")
     rig.settle(2 * len(old))
-    rig.rest()
     rig.signal("WINCH")
     rig.signal("QUIT")
     rig.until_they_leave(old)
@@ -129,28 +125,22 @@ def half_asked(rig: Rig) -> Figures:
 
 
 def load(step: Step, *, keeps: bool) -> Script:
-    """Return the script of a step under load: clients keep their connections, or take a new one for each request."""
-    flow = (
-        Flow(connections=CLIENTS, requests=REQUESTS_EACH, path=PAGE)
-        if keeps
-        else Flow(connections=CLIENTS * REQUESTS_EACH, at_once=CLIENTS, path=PAGE, close=True)
-    )
+    """Return the script of a step under load: clients keep their connections, or take a new one for each request.
+
+    They ask until the step is done, and once more: what only new workers are left to answer.
+    """
+    flow = Flow(connections=CLIENTS, path=PAGE, close=not keeps, stays=True, asks_on=True)
 
     def script(rig: Rig) -> Figures:
         old = _workers(rig)
-        before = rig.counters()["Tcp.InSegs"]
-
-        def under_load() -> None:
-            rig.wait_until(lambda: rig.counters()["Tcp.InSegs"] > before + SEGMENTS, "has no load")
+        with rig.standing(flow) as became:
             step(rig)
-
-        _, connections = rig.during(flow, under_load)
-        answers = list(answers_of(connections))
+        answers = list(answers_of(became[0]))
         lost = sum(not answer.complete for answer in answers)
         # Whoever has no connection asks nothing.
-        lost += sum(bool(one.error) and not one.answers for one in connections)
+        lost += sum(bool(one.error) and not one.answers for one in became[0])
         new = sum(bool(answer.worker) and answer.worker not in old for answer in answers)
-        rig.must(lost + new > 0, "the load was over too early")
+        rig.must(lost + new >= CLIENTS, "the load was over too early")
         return {**_lost(lost, of=CLIENTS), "by_new_workers": new}
 
     return script

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import threading
 import time
@@ -132,23 +133,31 @@ class _Crowd:
         if not flow.stays:
             await self._all_stand.wait()
 
-        async def one(number: int) -> Connection:
+        async def one(number: int) -> list[Connection]:
+            made: list[Connection] = []
             async with room:
-                return await self._connection(flow, number)
+                is_last = False
+                while not is_last:
+                    is_last = self._ended.is_set() or not flow.asks_on
+                    made.append(await self._connection(flow, number, stands=flow.stays and not made))
+                    # Whoever has lost a request asks no more: it is counted once.
+                    is_last |= not (made[-1].answers and made[-1].answers[-1].complete)
+            return made
 
-        return tuple(await asyncio.gather(*(one(number) for number in range(flow.connections))))
+        made = await asyncio.gather(*(one(number) for number in range(flow.connections)))
+        return tuple(itertools.chain.from_iterable(made))
 
-    async def _connection(self, flow: Flow, number: int) -> Connection:
+    async def _connection(self, flow: Flow, number: int, *, stands: bool) -> Connection:
         talk = _Talk(flow, self._server, number)
         began_s = time.monotonic()
         try:
             try:
                 await asyncio.wait_for(talk.run(), flow.timeout_s)
             finally:
-                if flow.stays:
+                if stands:
                     self._one_stands()
             if flow.stays:
-                await talk.stay(self._ended)
+                await (talk.ask_on(self._ended) if flow.asks_on else talk.stay(self._ended))
                 if flow.goes_on:
                     await asyncio.wait_for(talk.go_on(), flow.timeout_s)
         except TimeoutError:
@@ -203,9 +212,7 @@ class _Talk:
             await self._writer.drain()
         else:
             for count in range(flow.requests):
-                answer = _Answer()
-                self.report.answers.append(answer)
-                self._writer.write(request(flow, server.host, connection=self._number, number=count))
+                answer = self._ask(self._writer, count)
                 if flow.stays and flow.read_bytes_per_s:
                     head = await _receive_head(reader, answer)
                     self._body_length = head.content_length
@@ -215,6 +222,22 @@ class _Talk:
         if flow.awaits_end:
             await self._await_end(reader)
         self._reader = reader
+
+    def _ask(self, writer: asyncio.StreamWriter, number: int) -> _Answer:
+        """Send what is left of a request; return what will be its answer."""
+        answer = _Answer()
+        self.report.answers.append(answer)
+        asked = request(self._flow, self._server.host, connection=self._number, number=number)
+        writer.write(asked[self._flow.head_bytes :])
+        return answer
+
+    async def ask_on(self, ended: asyncio.Event) -> None:
+        """Ask again and again until the event, and once after it; nothing where the server said that it would close."""
+        is_last = False
+        while self._writer is not None and not is_last and not self.report.answers[-1].says_close:
+            is_last = ended.is_set()
+            answer = self._ask(self._writer, self._flow.requests)
+            await asyncio.wait_for(_receive(self._reader, answer, self._flow), self._flow.timeout_s)
 
     async def stay(self, ended: asyncio.Event) -> None:
         """Stay until the event; what the server does meanwhile is noted."""
@@ -234,10 +257,7 @@ class _Talk:
         if self._rest is not None:
             await _receive_bytes(self._reader, self.report.answers[-1], self._body_length, 0)
         elif writer is not None:
-            answer = _Answer()
-            self.report.answers.append(answer)
-            number = 0 if flow.head_bytes else flow.requests
-            writer.write(request(flow, self._server.host, connection=self._number, number=number)[flow.head_bytes :])
+            answer = self._ask(writer, 0 if flow.head_bytes else flow.requests)
             await _receive(self._reader, answer, flow)
 
     def close(self) -> None:

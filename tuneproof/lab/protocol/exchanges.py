@@ -26,6 +26,10 @@ class Flow:
     """Whether a connection that stays goes on with what it was in the middle of when all flows have come to their end,
     instead of being reset: it sends the rest of its request and hears the answer, or hears the rest of its answer, or
     asks once more, whether or not the server has closed it: the request may cross the close on its way."""
+    asks_on: bool = False
+    """Whether a connection that stays asks again and again, until all flows have come to their end and once after that.
+    Where the server says that it will close it, or ``close`` asks for that, its client takes another one; where a
+    request is lost, its client asks no more."""
     awaits_end: bool = False  # whether a connection waits after its last answer until the server ends it
     read_bytes_per_s: int = 0  # 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own

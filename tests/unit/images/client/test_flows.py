@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from images.client.loadgen import flows
 from images.client.loadgen.tls import Records
 from tuneproof.lab.protocol.exchanges import Connection, Flow
@@ -212,6 +214,59 @@ def test_the_rest_of_an_answer_is_heard_when_its_connection_goes_on() -> None:
     with standing(answering(whole[:-1]), slow) as end:
         ((cut,),) = end()
     assert [(answer.complete, answer.body_bytes) for answer in cut.answers] == [(False, 199_999)]
+
+
+class Counting:
+    """A server that answers every request, and tells how many there were; the last ones by another worker."""
+
+    def __init__(self, *, closes: bool = False) -> None:
+        self._answer = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker") if closes else OK
+        self.connections = self.requests = 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer until the client leaves."""
+        self.connections += 1
+        with contextlib.suppress(EOFError, OSError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                self.requests += 1
+                writer.write(self._answer)
+        writer.close()
+
+    def change(self) -> None:
+        """Let another worker answer, once many requests have been."""
+        while self.requests < 50:
+            time.sleep(0.001)
+        self._answer = self._answer.replace(b"X-Worker: 7", b"X-Worker: 8")
+
+
+@pytest.mark.parametrize(
+    ("flow", "closes"),
+    [
+        (Flow(connections=2, stays=True, asks_on=True), False),
+        (Flow(connections=2, stays=True, asks_on=True, close=True), True),
+        (Flow(connections=2, stays=True, asks_on=True), True),
+    ],
+    ids=["kept", "closed by the client", "closed by the server"],
+)
+def test_a_client_that_asks_on_does_so_once_more_after_the_end(flow: Flow, *, closes: bool) -> None:
+    """On one connection, or on new ones; so each has met whoever answers in the end, however long that took."""
+    counting = Counting(closes=closes)
+    with standing(counting, flow) as end:
+        counting.change()
+        (connections,) = end()
+    answers = [answer for one in connections for answer in one.answers]
+    assert len(answers) == counting.requests >= 50
+    assert all(answer.complete for answer in answers)
+    assert sum(answer.worker == 8 for answer in answers) >= 2
+    assert len(connections) == counting.connections
+    assert (len(connections) == len(answers)) == closes
+
+
+def test_a_client_that_has_lost_a_request_asks_no_more() -> None:
+    """It is counted once."""
+    with standing(answering(OK, OK), Flow(stays=True, asks_on=True)) as end:
+        (connections,) = end()
+    assert [[answer.complete for answer in one.answers] for one in connections] == [[True, True, False]]
 
 
 def test_a_connection_that_fails_keeps_nobody_waiting() -> None:
