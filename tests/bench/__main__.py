@@ -86,7 +86,6 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Run the benchmarks."""
     client = connect(timeout_s=600)
     specs = {
         role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION])

@@ -26,8 +26,6 @@ _VERDICT: Final = re.compile(r": (holds|refuted|inconclusive)\b")
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """One run of a command."""
-
     wall_s: float
     first_verdict_s: float | None
     cells: Sequence[Cell]

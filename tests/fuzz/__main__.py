@@ -17,7 +17,6 @@ UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit"})
 
 
 def target(name: str) -> Target:
-    """Return a parser by its name."""
     return Target(name=name, read=READERS[name], seeds=SEEDS[name], places=name not in UNPLACED)
 
 

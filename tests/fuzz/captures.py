@@ -32,7 +32,6 @@ _MACS: Final = bytes(12)
 
 
 def frame(segment: Segment, *, linktype: int = _ETHERNET, vlan: bool = False) -> Packet:
-    """Return a segment as a packet of a link."""
     time_ns, source, destination, seq, ack, flags, window, _, payload = segment
     options = _MSS_AND_WINDOW_SCALE if flags & SYN else b""
     ports = source[-_PORT_BYTES:] + destination[-_PORT_BYTES:]

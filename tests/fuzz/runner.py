@@ -27,8 +27,6 @@ class HangError(BaseException):
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A parser."""
-
     name: str
     read: Callable[[bytes], None]  # parses an input, and computes all that is computed from the answer
     seeds: Sequence[bytes]  # inputs that can be read

@@ -169,7 +169,6 @@ def _ipv6(address: str, port: int) -> bytes:
 
 
 def _file(segments: Iterable[Segment], *, tagged: bytes = b"", snap_bytes: int | None = None) -> bytes:
-    """Write segments as packets."""
     return pcap((_packet(segment, tagged=tagged, snap_bytes=snap_bytes) for segment in segments), nanoseconds=True)
 
 

@@ -36,7 +36,6 @@ class Leftovers:
 
     @classmethod
     def look(cls) -> "Leftovers":
-        """Look at this machine."""
         return cls(
             links=frozenset(entry.name for entry in Path("/sys/class/net").iterdir()),
             kernels=sum(command.startswith("linux.uml") for command in _commands()),

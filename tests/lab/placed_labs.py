@@ -95,7 +95,6 @@ def _say(line: str) -> None:
 
 
 def main(command: str, *words: str) -> None:
-    """Do what a command line says."""
     if command == "starts":
         starts(int(words[0]), parse_places(words[1:]))
     else:

@@ -23,8 +23,6 @@ LATEST_S: Final = 14.0
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    """One kill."""
-
     after_s: float  # Life of the process until it was killed
     alive: bool  # Whether it was still running then
     resources: int  # Containers and networks that it had at that instant

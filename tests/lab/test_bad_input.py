@@ -33,7 +33,6 @@ pytestmark = pytest.mark.engine
 
 
 def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Session, images: BuiltImages) -> None:
-    """The message has the line that nginx complains about."""
     broken = RoleSpec(
         name="subject",
         role=Role.SUBJECT,
@@ -48,7 +47,6 @@ def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Se
 
 
 def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.DockerClient, tmp_path: Path) -> None:
-    """The failing command's output is in the message."""
     folder = tmp_path / "broken"
     folder.mkdir()
     dockerfile = 'ARG BASE\nFROM ${BASE}\nLABEL io.tuneproof.project="tuneproof"\nRUN echo about to fail && false\n'
@@ -79,7 +77,6 @@ def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.Dock
 
 
 def test_an_engine_that_does_not_answer_is_one_message(tmp_path: Path) -> None:
-    """Nothing listens at this address."""
     child = start_pytest(
         *SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
     )

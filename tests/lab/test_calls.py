@@ -28,13 +28,11 @@ DEBUG: Final = written_config("sendfile on;", main=f"error_log {ERROR_LOG_PATH} 
 
 
 def by_the_library(rig: Rig) -> Figures:
-    """Count by the library."""
     calls = rig.calls(lambda: requests(rig))
     return {name: calls[name].made - calls[name].failed for name in LOGGED}
 
 
 def by_the_log(rig: Rig) -> Figures:
-    """Count by the debug log."""
     before = rig.error_log()
     requests(rig)
     added = rig.error_log()[len(before) :]

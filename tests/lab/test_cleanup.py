@@ -40,7 +40,6 @@ def _ids(engine: docker.DockerClient, session: Session) -> list[str]:
 def test_a_lab_leaves_nothing_at_its_end(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """Containers and network go with the context."""
     client = RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])
     with Lab(other_session) as lab:
         lab.start([client])

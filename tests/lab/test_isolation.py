@@ -55,14 +55,12 @@ def test_no_container_mounts_anything_of_the_host(inspected: dict[str, Any]) -> 
 
 
 def test_no_container_publishes_a_port(inspected: dict[str, Any]) -> None:
-    """All traffic stays in the lab's own network."""
     assert not inspected["HostConfig"]["PortBindings"]
     assert not inspected["HostConfig"]["PublishAllPorts"]
     assert not any((inspected["NetworkSettings"]["Ports"] or {}).values())
 
 
 def test_no_container_is_privileged_or_shares_a_namespace_of_the_host(inspected: dict[str, Any]) -> None:
-    """The host's network, process ids and IPC are out of reach."""
     host = inspected["HostConfig"]
     assert host["Privileged"] is False
     assert "host" not in {host["NetworkMode"], host["PidMode"], host["IpcMode"], host["UTSMode"], host["UsernsMode"]}

@@ -31,7 +31,6 @@ with lease_of(connect(), session=far, image=sys.argv[2]):
 
 
 def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
-    """Return the leases of a session."""
     found = engine.api.containers(all=True, filters={"label": f"{SESSION}={session}"})
     return [item for item in found if LEASE in item["Labels"]]
 
@@ -54,7 +53,6 @@ def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
 
 
 def test_a_lease_is_given_back(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """Nothing is left of it."""
     session = Session(owner=Owner.current())
     with lease_of(engine, session=session, image=images.roles["netadmin"]):
         assert [item["State"] for item in leases(engine, session.id)] == ["running"]

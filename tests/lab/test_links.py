@@ -96,7 +96,6 @@ def wire(lab_session: Session, images: BuiltImages) -> str:
 
 @pytest.fixture(scope="module")
 def links(lab: Lab) -> ShapedLinks:
-    """Its links."""
     return ShapedLinks(lab, shaper=WIRE)
 
 
@@ -122,7 +121,6 @@ def interface(lab: Lab, container: str) -> tuple[str, str, str]:
 
 
 def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, links: ShapedLinks) -> None:
-    """Through the wire and past it, the role's interface looks the same."""
     links.apply(PROFILES["bare"], subject=PEER)
     before = interface(lab, "client")
     links.apply(WAN, subject=PEER)
@@ -218,7 +216,6 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
 
 
 def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
-    """What somebody else has put on the interface stays, and the shaping fails."""
     foreign = (
         "from netadmin.rtnetlink import IPRoute; ip = IPRoute(); index = ip.link_lookup(ifname='eth0')[0];"
         "ip.tc('add', 'tbf', index, handle=0x10000, rate='100mbit', burst=65536, latency='50ms')"
@@ -255,7 +252,6 @@ def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
     wire: str,
     during_block: Callable[[int, Callable[[], None]], None],
 ) -> None:
-    """The claim is decided all the same, by blocks over a living link."""
     assert wire
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     claim = scenario.claim("twins_are_alike")

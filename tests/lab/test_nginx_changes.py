@@ -192,7 +192,6 @@ def test_names_and_parameters_are_known_since_the_version_of_the_table(
 
 
 def default(directive: str, block: str, version: str) -> str:
-    """Return a default on a version by the table."""
     rows = [one for one in CHANGES if one.kind is Kind.DEFAULT and (one.directive, one.block) == (directive, block)]
     passed = [one for one in rows if one.numbers <= as_numbers(version)]
     return passed[-1].after if passed else rows[0].before
@@ -202,7 +201,6 @@ def default(directive: str, block: str, version: str) -> str:
 def test_defaults_that_show_outside_are_those_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> None:
-    """Requests of a connection, what the upstream sees, TLSv1.3, and a thousand header lines."""
     image = subject_images([version])[version]
     ensure([image])
     with container(engine, image.tag, {"etc/seen.conf": _NGINX}, lab_session, user="0:0") as nginx:

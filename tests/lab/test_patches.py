@@ -57,8 +57,6 @@ done
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A configuration as it is, or with a patch."""
-
     case: str
     patch: str
     files: Mapping[str, bytes]
@@ -67,7 +65,6 @@ class Variant:
 
 
 def variants(name: str, case: Case, folder: Path, version: str, materials: Mapping[str, bytes]) -> Iterator[Variant]:
-    """Yield a case as it is, with each patch, and with all of them."""
     source = open_source(str(written(folder, case.files)))
     found = audit_source(source, version=version)
     configuration = found.facts.configuration
@@ -93,7 +90,6 @@ def variants(name: str, case: Case, folder: Path, version: str, materials: Mappi
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:
-    """Return files by path as a tar archive."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for path, content in files.items():
@@ -127,7 +123,6 @@ def test_nginx_loads_every_patch(
     nginx: str,
     tmp_path: Path,
 ) -> None:
-    """Whatever it loads as it is, with each patch of its own and with all of them at once."""
     cases = {**CASES, **SURROUNDINGS, **{name: Case(files=TEXTS[name]) for name in ("dense", "dense-crlf")}}
     # http{} of the fragments of stream{} is nothing that an installation has.
     cases = {name: case for name, case in cases.items() if not case.problems and "stream" not in name}

@@ -45,22 +45,17 @@ FILES: Final[Mapping[str, bytes]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """One connection, by both."""
-
     ours: FlowRecord
     theirs: Sequence[Frame]
 
     @property
     def sides(self) -> Iterator[tuple[Side, Sequence[Frame]]]:
-        """What each end sent."""
         for end, side in ((self.ours.client, self.ours.from_client), (self.ours.server, self.ours.from_server)):
             yield side, [frame for frame in self.theirs if frame.source == end]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A capture, by both."""
-
     name: str
     pairs: Sequence[Pair]
 
@@ -91,7 +86,6 @@ def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[F
 
 
 def test_segments_resets_and_closed_windows_are_tsharks(compared: Compared) -> None:
-    """Every end of every connection has the same counts."""
     for pair in compared.pairs:
         for side, theirs in pair.sides:
             kinds = _kinds(theirs)

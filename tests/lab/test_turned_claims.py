@@ -34,7 +34,6 @@ SEEN_EVERYWHERE: Final = "config_rot"
 def test_a_claim_comes_out_the_other_way_with_another_arm(
     scenario: Scenario[Any], nginx: str, measure: Measure
 ) -> None:
-    """Each by the arm that it names itself."""
     other_way = turned(scenario)
     place = CellPlace(scenario=f"{scenario.name} turned", nginx=nginx, network=BARE)
     claims = [claim for claim in other_way.claims if not claim.is_ahead_of(nginx)]

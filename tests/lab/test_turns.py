@@ -42,7 +42,6 @@ PROCESS = re.compile(r"^\S+ \S+ \[debug\] (\d+)#", re.ASCII)
 def started(
     placement: CpuPlacement, session: Session, images: BuiltImages, nginx: str, subject: Subject
 ) -> Iterator[tuple[Bench, Stage]]:
-    """The lab of one subject, and its stage."""
     arm = Arm(name="recorded", subject=subject, plan=PLAN)
     scenario = Scenario(name="turns", arms=(arm,), claims=())
     with Lab(session) as lab:
@@ -90,12 +89,10 @@ def recorded_load(stage: Stage) -> tuple[dict[int, recorder.Record], list[str]]:
 
 
 def counted(lines: Sequence[str], call: re.Pattern[str]) -> int:
-    """Return how many calls there were."""
     return sum(call.search(line) is not None for line in lines)
 
 
 def moved(lines: Sequence[str], call: re.Pattern[str]) -> list[int]:
-    """Return what each call moved; one that failed moved nothing."""
     matches = [match for line in lines if (match := call.search(line))]
     return [max(0, int(next(each for each in match.groups() if each is not None))) for match in matches]
 

@@ -56,8 +56,6 @@ _BPF_MAP_GET_NEXT_ID: Final = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
-    """What watching came to."""
-
     loops: tuple[WorkerLoop, ...]
     told: tuple[str, ...]
     cost_share: float | None
@@ -78,7 +76,6 @@ class Watched:
 
     @property
     def signs(self) -> tuple[LoopSign, ...]:
-        """All that is said."""
         return tuple(signs(self.loops))
 
 
@@ -164,7 +161,6 @@ def nothing_is_found(of: Stage) -> Watched:
 
 
 def test_the_stalled_worker_is_named(stage: Stage) -> None:
-    """Within five seconds, with the upstream that it reads from."""
     stall_is_named(stage)
 
 
@@ -236,7 +232,6 @@ def test_a_stopped_worker_is_told_as_not_running(stage: Stage, stopped_ms: int) 
 
 
 def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:
-    """Neither bpftrace nor a program nor a map, at whatever moment."""
     killed(stage, times=3)
 
 
@@ -290,21 +285,18 @@ def from_outside(of: Stage) -> str:
 
 @pytest.mark.slow
 def test_series_stalls_are_named_in_20_of_20(stage: Stage) -> None:
-    """Each within five seconds."""
     for _ in range(20):
         stall_is_named(stage)
 
 
 @pytest.mark.slow
 def test_series_nothing_is_found_in_20_of_20(stage: Stage) -> None:
-    """Under full load."""
     for _ in range(20):
         nothing_is_found(stage)
 
 
 @pytest.mark.slow
 def test_series_by_url_the_stall_is_found_in_18_of_20(stage: Stage) -> None:
-    """In thirty seconds each."""
     told = []
     for _ in range(20):
         with loaded(stage, replace(STALL, measure_s=35)):
@@ -321,7 +313,6 @@ def test_series_by_url_nothing_is_found_in_20_of_20(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_series_a_killed_watch_leaves_nothing_50_times(stage: Stage) -> None:
-    """At random moments."""
     killed(stage, times=50)
 
 

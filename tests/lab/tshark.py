@@ -69,17 +69,14 @@ class Frame:
 
     @property
     def is_syn_ack(self) -> bool:
-        """Whether it is the answer to a SYN."""
         return self.flags & (SYN | ACK) == SYN | ACK
 
     @property
     def is_reset(self) -> bool:
-        """Whether it is a RST."""
         return bool(self.flags & RST)
 
 
 def tshark_spec(image: str, captures: Mapping[str, bytes], *, cpuset: str = "") -> RoleSpec:
-    """Return the container with captures by name."""
     return RoleSpec(
         name=NAME,
         role=Role.CLIENT,

@@ -10,6 +10,5 @@ class TestYours:
     """Claims on what requests through the configuration cost, and on what each patch gains."""
 
     def test_own_claim(self, own_claim: str, prove: Prove) -> None:
-        """Decide one of them."""
         assert own_claim
         prove()

@@ -27,7 +27,6 @@ def cell(
 
 
 def dosed(of: str, unit: str, amounts: Mapping[str, float | None], *, series: Mapping[str, str] | None = None) -> Cell:
-    """Return a cell whose arms are doses."""
     known = series or {}
     doses = {
         arm: (Dose(of=of, unit=unit, amount=amount, series=known.get(arm, "")),) for arm, amount in amounts.items()
@@ -62,7 +61,6 @@ def stall(*lags_ms: Sequence[float], fast_ms: Sequence[float] = (), bulk_bytes: 
 
 
 def storm(connect_ms: Sequence[float], *, connections: int, overflows: int = 0, queue_peak: int = 0) -> Json:
-    """Return the record of a storm of connects."""
     return {
         "connect_ms": list(connect_ms),
         "connections": connections,
@@ -83,13 +81,11 @@ def memory(*rss_bytes: Sequence[int], before: int = 1000, began_s: float = 500.0
 
 
 def named(name: str, of: Cell, evidence: Mapping[str, str]) -> Chart:
-    """Return the chart of this name, of which there must be one."""
     (chart,) = [item for item in charts(of, evidence) if item.name == name]
     return chart
 
 
 def names(of: Cell, evidence: Mapping[str, str]) -> list[str]:
-    """Return the names of all charts."""
     return [item.name for item in charts(of, evidence)]
 
 
@@ -99,7 +95,6 @@ def traces(chart: Chart, **wanted: Any) -> list[Json]:
 
 
 def rows(chart: Chart) -> list[tuple[Any, ...]]:
-    """Return the rows of a table."""
     return list(chart.rows)
 
 

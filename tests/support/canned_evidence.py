@@ -26,7 +26,6 @@ _REQUESTS: Final = 200
 def spread(
     fast_s: float, slow_s: float | None = None, *, slow_share: float = 0.2, count: int = _REQUESTS
 ) -> Distribution:
-    """Return times, a share of them slow."""
     slow = round(slow_share * count)
     made = distribution([fast_s] * (count - slow) + [fast_s if slow_s is None else slow_s] * slow)
     assert made is not None
@@ -86,7 +85,6 @@ def held(request_s: Distribution | None = None, backend_s: Distribution | None =
 
 
 def capture(*services: ServiceSummary, held: HeldRequests | None = None) -> CaptureSummary:
-    """Return a capture of these services."""
     return CaptureSummary(
         packets=20_000,
         tcp_segments=20_000,
@@ -121,7 +119,6 @@ def log(**values: Any) -> LogSummary:
 
 
 def worker(pid: int, connect_s: Distribution, header_s: Distribution | None = None) -> WorkerSummary:
-    """Return what a log says of one worker."""
     return WorkerSummary(
         worker_pid=pid,
         requests=connect_s.count,
@@ -132,7 +129,6 @@ def worker(pid: int, connect_s: Distribution, header_s: Distribution | None = No
 
 
 def readings(*numbers: Mapping[str, int], relative: bool = False) -> tuple[CounterSnapshot, ...]:
-    """Return readings of counters, each of which changes the one before."""
     counters = dict(HEALTHY_BEFORE)
     made = []
     for each in numbers:
@@ -172,7 +168,6 @@ HEALTHY_GROWTH: Final[Mapping[str, int]] = {"Tcp.OutSegs": 20_000, "Tcp.RetransS
 
 
 def listening(port: int = FRONT.port, *, queued: int = 0, backlog: int = 511) -> SocketEntry:
-    """Return a listening socket."""
     return _socket("LISTEN", queued, backlog, port)
 
 
@@ -182,12 +177,10 @@ def established(send_queue: int = 0, port: int = FRONT.port, **values: Any) -> S
 
 
 def half_open(count: int) -> list[SocketEntry]:
-    """Return half-open connections."""
     return [_socket("SYN-RECV", 0, 0, FRONT.port)] * count
 
 
 def table(*entries: SocketEntry) -> SocketTable:
-    """Return a table of sockets."""
     return socket_table(entries, other_families={}, unread=Unread())
 
 
@@ -238,7 +231,6 @@ def scheduled(*run_and_wait_s: tuple[float, float]) -> tuple[Schedstat, ...]:
 
 
 def pidstat(column: str, *values: float) -> tuple[PidstatSample, ...]:
-    """Return samples of a worker."""
     return tuple(
         PidstatSample(is_average=False, pid=7, thread_id=None, command="nginx", columns={column: each})
         for each in values

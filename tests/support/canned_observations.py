@@ -99,7 +99,6 @@ STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=
 
 
 def by_arm(claim: Claim[Any], block: Block) -> dict[str, Observation]:
-    """Return the observations of a block by the claim's arms."""
     return dict(zip(claim.arms, block, strict=True))
 
 
@@ -115,7 +114,6 @@ def costs(*cpu_us: float) -> list[HttpObservation]:
 
 
 def rates(*requests_per_s: float) -> list[HttpObservation]:
-    """Return loads of these rates."""
     return per_arm(HTTP, requests_per_s=requests_per_s)
 
 

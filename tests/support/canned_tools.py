@@ -42,7 +42,6 @@ def ab_said(
     seconds: float = 2.0,
     times: AbTimes = FAST_TIMES,
 ) -> ToolSaid:
-    """Return what ab said and wrote."""
     report = _AB.format(
         completed=completed, failed=failed, of_another_length=of_another_length, non_2xx=non_2xx, seconds=seconds
     )
@@ -52,7 +51,6 @@ def ab_said(
 def wrk_said(
     *, completed: int = 4000, failed: int = 0, seconds: float = 2.0, p50: str = "12.00ms", p99: str = "1.03s"
 ) -> ToolSaid:
-    """Return what wrk said."""
     report = _WRK.format(
         completed=completed, failed=failed, seconds=seconds, rate=completed / seconds, p50=p50, p99=p99
     )

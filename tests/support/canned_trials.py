@@ -14,7 +14,6 @@ _NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 def fast_request(
     total_ms: float, *, late_ms: float = 0.1, complete: bool = True, worker_pid: int | None = 11
 ) -> FastRequest:
-    """One fast request."""
     return FastRequest(
         at_ms=0.0,
         late_ms=late_ms,

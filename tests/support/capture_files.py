@@ -12,7 +12,6 @@ PCAP_HEADER_BYTES, RECORD_BYTES = 24, 16
 
 
 def packet(number: int, *, linktype: int = 1, size_bytes: int = 60, wire_bytes: int | None = None) -> Packet:
-    """Return the packet of a number: its bytes and its time are its own."""
     data = bytes((number + at) % 256 for at in range(size_bytes))
     return SECONDS * 10**9 + number * 1000, linktype, data, size_bytes if wire_bytes is None else wire_bytes
 
@@ -25,7 +24,6 @@ def pcap(
     linktype: int = 1,
     version: tuple[int, int] = (2, 4),
 ) -> bytes:
-    """Return a pcap file."""
     magic, unit_ns = (0xA1B23C4D, 1) if nanoseconds else (0xA1B2C3D4, 1000)
     parts = [struct.pack(order + "IHHiIII", magic, *version, 0, 0, 262_144, linktype)]
     for time_ns, _, data, wire_bytes in packets:
@@ -47,7 +45,6 @@ def block(kind: int, body: bytes, *, order: str = "<") -> bytes:
 
 
 def section(*, order: str = "<", major: int = 1) -> bytes:
-    """Return a section's header."""
     return block(SECTION_HEADER, struct.pack(order + "IHHq", 0x1A2B3C4D, major, 0, -1), order=order)
 
 
@@ -62,7 +59,6 @@ def interface(*options: tuple[int, bytes], linktype: int = 1, snap_bytes: int = 
 
 
 def enhanced(data: bytes, *, number: int = 0, ticks: int = 0, wire_bytes: int | None = None, order: str = "<") -> bytes:
-    """Return an enhanced packet block."""
     wire = len(data) if wire_bytes is None else wire_bytes
     head = struct.pack(order + "IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(data), wire)
     return block(ENHANCED_PACKET, head + data, order=order)
@@ -75,7 +71,6 @@ def old(data: bytes, *, number: int = 0, ticks: int = 0, order: str = "<") -> by
 
 
 def simple(data: bytes, *, wire_bytes: int, order: str = "<") -> bytes:
-    """Return a simple packet block."""
     return block(SIMPLE_PACKET, struct.pack(order + "I", wire_bytes) + data, order=order)
 
 

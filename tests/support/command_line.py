@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 
 class Ended(NamedTuple):
-    """What a command came to."""
-
     status: int
     out: str
     err: str

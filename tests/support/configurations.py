@@ -24,7 +24,6 @@ class Case:
 
 
 def whole(http: str, **values: Any) -> Case:
-    """Return a case of one nginx.conf."""
     return Case(files={MAIN: f"{HEAD}http {{\n{http}\n}}\n"}, **values)
 
 

@@ -52,7 +52,6 @@ class Machine:
         self.paths.pid_file.write_text(str(DAEMON_PID), encoding="utf-8")
 
     def run(self, command: Sequence[str], *, timeout_s: float) -> Finished:
-        """Stand for every program."""
         assert timeout_s > 0
         self.commands.append(" ".join(command))
         if "install" in command:
@@ -68,7 +67,6 @@ class Machine:
         return Finished(status=0, output="")
 
     def connect(self) -> "Machine":
-        """Answer, or not yet."""
         if (self.paths.proc / str(DAEMON_PID)).exists():
             self.attempts_since_start += 1
             if self.attempts_since_start == self.exits_after:
@@ -83,7 +81,6 @@ class Machine:
         """Close the connection."""
 
     def ensure(self, *, is_root: bool = True, wait_s: float = 30) -> None:
-        """Make sure that this machine has an engine."""
         host = Host(
             paths=self.paths,
             run=self.run,

@@ -66,7 +66,6 @@ class FakeBench:
         self.links = links
 
     def run(self, arm: Arm[StallObservation], *, label: str) -> Outcome[StallRecord]:
-        """Return what was canned."""
         self.now_s += TRIAL_SECONDS
         self.trials.append(arm.name)
         self.log += access_line("/small.bin", label) + access_line("/bulk.bin", label, body_bytes=7)
@@ -78,7 +77,6 @@ class FakeBench:
         return 0.0
 
     def access_log(self, subject: str) -> str:
-        """Return the log so far."""
         assert subject == SUBJECT.name
         return self.log
 
@@ -111,17 +109,14 @@ class FakeLinks:
         )
 
     def notes(self, networks: Sequence[NetworkProfile | None]) -> list[str]:
-        """Return what became of the links: they are as they were asked for."""
         assert networks
         return []
 
     def logs(self) -> dict[str, str]:
-        """Return the log of the one wire."""
         return {"client": "Linux version\n"}
 
 
 def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
-    """Return one line of an access log."""
     return (
         f'172.18.0.3 [20/Nov/2025:10:00:00 +0000] "GET {path} HTTP/1.1" status=200 body_bytes_sent={body_bytes} '
         f'rt=0.010 uct="0.000" uht="0.001" urt="0.010" pid=11 connection=1 trial="{trial}"\n'
@@ -129,7 +124,6 @@ def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
 
 
 def arm(name: str, *, subject: Subject = SUBJECT) -> Arm[StallObservation]:
-    """An arm of the one subject, or of another one in its place."""
     return Arm(name=name, subject=subject, plan=StallLoad())
 
 
@@ -203,7 +197,6 @@ class Deciding:
     def measuring(
         self, bench: FakeBench, *claims: Claim[StallObservation], **options: Any
     ) -> Measurement[StallObservation]:
-        """Return a measurement of several claims."""
         return measuring(bench, self.writer, self._monkeypatch, *claims, **options)
 
     def texts(self, cell: Cell) -> dict[str, str]:
@@ -212,7 +205,6 @@ class Deciding:
         return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
     def samples(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return a cell's trials."""
         return [json.loads(line) for line in self.texts(cell)["samples.jsonl"].splitlines()]
 
 

@@ -99,11 +99,9 @@ class FakeDiag:
         self.error: Exception | None = None
 
     def bind(self) -> None:
-        """Get ready."""
         self._bound = True
 
     def get_sock_stats(self, *, family: int, states: int) -> list[Mapping[str, Any]]:
-        """Return those of a family in one of the states."""
         assert self._bound
         self.asked.append((family, states))
         if self.error is not None:
@@ -130,7 +128,6 @@ def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int
 
 
 def served(observer: Observer, *lines: str) -> list[dict[str, Any]]:
-    """Return the answers to lines."""
     answers = io.StringIO()
     Answers(protocol.Observer, observer).serve(lines, answers)
     return [json.loads(line) for line in answers.getvalue().splitlines()]

@@ -58,11 +58,9 @@ class Program:
         return Channel(self, name=name, program="its program", status=lambda: None)
 
     def settimeout(self, timeout_s: float) -> None:
-        """Wait for nothing."""
         assert timeout_s > 0
 
     def sendall(self, line: bytes) -> None:
-        """Take a call."""
         plain = json.loads(line)
         function, number = plain["call"], plain["number"]
         self.numbers.append(number)
@@ -79,13 +77,11 @@ class Program:
         self.noise = []
 
     def recv(self, size: int) -> bytes:
-        """Return what was not heard yet."""
         assert self._unheard
         heard, self._unheard = self._unheard[:size], self._unheard[size:]
         return heard
 
     def of(self, function: str) -> list[dict[str, Any]]:
-        """Return the arguments of every call of one function."""
         return [arguments for called, arguments in self.asked if called == function]
 
     def _nothing(self, **_: object) -> None:
@@ -94,14 +90,14 @@ class Program:
     answer_probes = fix_neighbours = lead_addresses = open_entries = _nothing
     start_capture = street = switch_segmentation = _nothing
 
-    def greet(self) -> links.Greeting:  # noqa: D102 - these do what their protocol says
+    def greet(self) -> links.Greeting:
         return self._greeting
 
-    def shape(self, wanted: links.Impairments, per_packet: Mapping[str, bool]) -> links.Impairments:  # noqa: ARG002, D102
+    def shape(self, wanted: links.Impairments, per_packet: Mapping[str, bool]) -> links.Impairments:  # noqa: ARG002
         self.link = LinkProfile(**{name: _impairment(way) for name, way in wanted.items()})
         return wanted
 
-    def probe_path(self, asked: links.ProbePath) -> PathSeen:  # noqa: D102
+    def probe_path(self, asked: links.ProbePath) -> PathSeen:
         if self.hangs:
             self.hangs -= 1
             return PathSeen(sent=asked.packets, late=(), there=(), back=(), loads={})
@@ -114,25 +110,25 @@ class Program:
             loads={**seen.loads, **self._carried(link)},
         )
 
-    def revive(self) -> None:  # noqa: D102
+    def revive(self) -> None:
         self.alive = True
 
-    def half_open(self, address: str, port: int, count: int) -> HalfOpened:  # noqa: ARG002, D102
+    def half_open(self, address: str, port: int, count: int) -> HalfOpened:  # noqa: ARG002
         return HalfOpened(sent=count, seconds=0.01, sources=("172.18.255.254", "172.18.255.191"))
 
-    def steer_receive(self, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:  # noqa: D102
+    def steer_receive(self, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
         return {"rx-0": cpus}
 
-    def status(self) -> bool:  # noqa: D102
+    def status(self) -> bool:
         return self.alive
 
-    def wire_log(self) -> str:  # noqa: D102
+    def wire_log(self) -> str:
         return "Kernel panic"
 
-    def shapers(self) -> links.Shapers:  # noqa: D102
+    def shapers(self) -> links.Shapers:
         return links.Shapers(native="", wire="no room")
 
-    def stop_capture(self) -> str:  # noqa: D102
+    def stop_capture(self) -> str:
         return "/var/log/link.pcap"
 
     def _carried(self, link: LinkProfile) -> dict[str, tuple[tuple[int, int], ...]]:
@@ -177,7 +173,6 @@ class FakeLab:
 
 
 def container(program: Program, *, name: str = "netadmin-client") -> "LabContainer":
-    """Return the container of a program."""
     return cast(
         "LabContainer",
         types.SimpleNamespace(

@@ -161,7 +161,6 @@ class FakeNginx:
             answered += 1
 
     def _answer(self, connection: socket.socket, pid: int, path: str) -> bool:
-        """Answer; tell whether the connection is kept."""
         behaviour = self._behaviour
         if path in behaviour.statuses:
             connection.sendall(_head(behaviour.statuses[path], pid, length=4) + b"none")

@@ -39,11 +39,9 @@ class FakeClock:
         self.now_s = 100.0
 
     def monotonic(self) -> float:
-        """Tell the time."""
         return self.now_s
 
     def sleep(self, seconds: float) -> None:
-        """Let it pass."""
         assert seconds > 0
         self.now_s += seconds
 
@@ -240,7 +238,6 @@ def sockets(
 
 
 def sample(at_s: float, *rss_bytes: int, queued: int = 0) -> WatchSample:
-    """Return one sample of a watch."""
     return WatchSample(at_s=at_s, rss_bytes=rss_bytes, queued=queued)
 
 

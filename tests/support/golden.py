@@ -13,7 +13,6 @@ _RENEW: Final = "TUNEPROOF_RENEW_GOLDEN"
 
 
 def assert_golden(name: str, text: str) -> None:
-    """Compare a text with the golden file of this name."""
     file = _FOLDER / name
     # Half of a surrogate pair, which a stranger may have written, is in no file.
     text = text.encode("utf-8", errors="backslashreplace").decode("utf-8")

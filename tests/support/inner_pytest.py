@@ -70,6 +70,5 @@ class Decided:
         self._writer = run.writer
 
     def decide(self, _claim: object) -> Cell:
-        """Return the cell."""
         self._writer.append(self._cell)
         return self._cell

@@ -26,11 +26,9 @@ class Joined:
         self.closed = False
 
     def ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:
-        """Return the answer alone."""
         return self.timed(asked, lasts_s=lasts_s).answer
 
     def timed(self, asked: Call[A], *, lasts_s: float = 0.0) -> Answered[A]:
-        """Return the answer; an error is one of the lab."""
         self.asked.append(asked)
         self.lasts_s.append(lasts_s)
         answered = asked.parse_answer(json.loads(self._answers.answer(asked.line(len(self.asked)))))
@@ -39,5 +37,4 @@ class Joined:
         return answered
 
     def close(self) -> None:
-        """End the conversation."""
         self.closed = True

@@ -13,7 +13,6 @@ WINDOW: Final = 64_000
 
 
 def end(address: str, port: int) -> bytes:
-    """Return an IPv4 address and a port, as segments have them."""
     return bytes(int(part) for part in address.split(".")) + port.to_bytes(2)
 
 
@@ -91,23 +90,19 @@ class Conversation:
         self.send(self.server)
 
     def record(self) -> FlowRecord:
-        """Return the one flow that these segments are."""
         return only(self.segments)
 
 
 def records(segments: Iterable[Segment]) -> list[FlowRecord]:
-    """Return the flows of segments."""
     return list(flows(segments))
 
 
 def only(segments: Sequence[Segment]) -> FlowRecord:
-    """Return the one flow of segments."""
     [record] = records(segments)
     return record
 
 
 def get(path: str = "/", *, version: str = "1.1") -> bytes:
-    """Return a request."""
     return f"GET {path} HTTP/{version}\r\nHost: h\r\n\r\n".encode()
 
 

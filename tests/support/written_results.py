@@ -38,7 +38,6 @@ LINK: dict[str, Any] = {
 
 
 def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effect:
-    """Return an effect."""
     return Effect(name="lag, loaded ÷ idle", unit="ratio", value=value, ci_low=low, ci_high=high)
 
 

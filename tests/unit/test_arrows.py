@@ -77,12 +77,10 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def is_in(module: str, room: str) -> bool:
-    """Tell whether a module is a room, or in it."""
     return module == room or module.startswith(f"{room}.")
 
 
 def room_of(module: str) -> str:
-    """Return the smallest room that a module is in."""
     return max((room for room in MAY_KNOW if is_in(module, room)), key=len, default="")
 
 
@@ -102,7 +100,6 @@ def test_a_room_knows_only_those_below(room: str) -> None:
 
 @pytest.mark.parametrize("room", NOT_THEIRS)
 def test_a_room_needs_no_packages_of_others(room: str) -> None:
-    """What reads evidence and results works without Docker and pytest."""
     wrong = [
         f"{module} imports {name}"
         for module, path in ALL.items()
@@ -114,7 +111,6 @@ def test_a_room_needs_no_packages_of_others(room: str) -> None:
 
 
 def test_the_protocol_needs_nothing_but_python() -> None:
-    """It is copied into images that have neither the rest of the library nor its packages."""
     own = {module: path for module, path in ALL.items() if is_in(module, PROTOCOL)}
     assert len(own) > 1
     wrong = [
@@ -128,7 +124,6 @@ def test_the_protocol_needs_nothing_but_python() -> None:
 
 @pytest.mark.parametrize("package", ["tuneproof", "tuneproof.lab"])
 def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
-    """They are copied, too, and run first."""
     assert list(imported(ALL[package])) == []
 
 
@@ -140,7 +135,6 @@ def test_programs_in_containers_know_nothing_of_the_library_but_the_protocol() -
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    """Not even for the sake of a type."""
     knows = {module: {name for name in imported(path) if name in ALL} for module, path in ALL.items()}
     left = dict(knows)
     # What imports nothing that is left can be taken away; only circles, and what rests on them, stay.

@@ -53,7 +53,6 @@ def broken(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    """A file that was moved takes its links along."""
     assert broken(page) == []
 
 
@@ -71,7 +70,6 @@ def test_a_link_that_leads_nowhere_is_found(link: str, tmp_path: Path) -> None:
 
 
 def test_links_that_lead_somewhere_are_left_alone(tmp_path: Path) -> None:
-    """Files, folders, headings, pages of others, and code that only looks like a link."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "there.md").write_text("# Tuned, `proof`!\n\n## Twice\n\n## Twice\n", encoding="utf-8")
     page = tmp_path / "page.md"

@@ -100,5 +100,4 @@ def test_every_command_of_the_pages_is_understood() -> None:
 @pytest.mark.usefixtures("only_parsed")
 @pytest.mark.parametrize("line", ["./lab runn", "./lab run --nginxx 1.22", "./lab audit --nope x", "./lab compare a"])
 def test_what_no_program_understands_is_found(line: str) -> None:
-    """The check above is able to fail."""
     assert not understood(line)

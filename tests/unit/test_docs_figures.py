@@ -90,7 +90,6 @@ def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
 
 
 def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None:
-    """No verdict is kept out of the pages."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
     assert shown == {cell.scenario for cell in committed.cells}
 
@@ -118,7 +117,6 @@ def test_every_picture_is_shown_and_small() -> None:
 
 
 def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
-    """The check above is able to fail."""
     page = next(page for page in PAGES if "<!-- verdicts: " in page.read_text(encoding="utf-8"))
     text = page.read_text(encoding="utf-8")
     better = text.replace("**refuted**", "**holds**", 1)
@@ -215,7 +213,6 @@ def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Pat
 
 @pytest.mark.usefixtures("_registered")
 def test_later_results_may_be_of_another_machine_and_seed(tmp_path: Path) -> None:
-    """Each figure says whose it is, and the audit what measured each claim."""
     first = written(tmp_path / "first", a_cell("stalls"))
     other = written(
         tmp_path / "other", a_cell("rare", scenario="drops"), seed=8, host={"kernel": "6.9"}, options={"depth": "full"}

@@ -107,7 +107,6 @@ def test_all_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[byte
 
 
 def test_memory_within_the_bound_may_be_taken() -> None:
-    """It is given back for the next input."""
     assert tally(lambda _: (bytearray(b"x") * (32 * MIB)).clear()).answers == 3
 
 
@@ -160,7 +159,6 @@ def test_figures_that_cannot_be_shown_or_told_apart_are_failures(figures: list[F
 def test_the_command_runs_the_parsers_that_it_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Its exit status tells whether there was a failure, and each is in a folder with its input."""
     arguments = ["softnet", "wrk", "--inputs", "20", "--keep", str(tmp_path / "kept")]
     assert main(arguments) == 0
     assert [line.split(", ")[-1] for line in capsys.readouterr().out.splitlines()] == ["0 failures"] * 2

@@ -43,7 +43,6 @@ def test_what_a_row_says_is_of_the_kind_that_it_must_be(line: Line) -> None:
 
 
 def test_a_value_of_another_kind_is_noticed() -> None:
-    """The check above is able to fail."""
     line = lines._line(ROW, "s", {})
     assert wrong_kinds(line) == []
     assert wrong_kinds(replace(line, threshold="2")) == ["threshold"]  # type: ignore[arg-type] # the slip
@@ -55,7 +54,6 @@ def test_a_value_of_another_kind_is_noticed() -> None:
     [({"figur": "x"}, "figur"), ({"audit": [{"state": "harmful"}]}, "why"), ({"claim": "b", "armz": []}, "armz")],
 )
 def test_a_slip_is_named_with_its_place(slip: dict[str, object], named: str) -> None:
-    """A key that rows do not have, or one that is missing."""
     row = {**ROW, **slip}
     with pytest.raises(ValueError, match=rf"tuneproof/lines/s\.toml, {row['claim']}: .*'{named}'"):
         lines._line(row, "s", {})

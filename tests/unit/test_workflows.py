@@ -22,8 +22,6 @@ PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One job of a workflow."""
-
     workflow: str  # file name of its workflow
     name: str  # its key below ``jobs``
     text: str  # its lines
@@ -98,7 +96,6 @@ def test_one_version_of_each_action_is_used_everywhere() -> None:
 
 @each_file
 def test_what_is_ours_exists(path: Path) -> None:
-    """An action or a workflow of this repository is named by its place in it."""
     for use in uses_of(path):
         if use.startswith("./"):
             place = CHECKOUT / use
@@ -117,7 +114,6 @@ def test_a_job_may_read_the_checkout_and_nothing_else(job: Job) -> None:
 
 @each_job
 def test_a_job_has_a_time_limit(job: Job) -> None:
-    """Without one, a job that hangs holds its runner for six hours."""
     assert job.has("timeout-minutes") != job.called
 
 
@@ -151,7 +147,6 @@ def test_every_command_that_ci_calls_exists() -> None:
 
 
 def test_each_depth_that_ci_asks_for_exists() -> None:
-    """Changes are measured quickly, nights fully."""
     depths = {
         job.workflow: depth for job in ALL_JOBS for depth in re.findall(r"^      depth: (\w+)$", job.text, re.MULTILINE)
     }
@@ -178,7 +173,6 @@ def test_tox_has_an_environment_for_each_version_of_nginx() -> None:
 
 
 def test_what_lints_is_pinned_with_hashes() -> None:
-    """Each tool in the list of wishes is in the lock, in that version, with at least one hash."""
     folder = CHECKOUT / ".ci" / "tools"
     wishes = (folder / "requirements.in").read_text(encoding="utf-8").split()
     lock = (folder / "requirements.lock").read_text(encoding="utf-8")

@@ -25,7 +25,6 @@ def written(case: Case, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
-    """Facts, problems, and whether connections are kept, place by place."""
     case = CASES[name]
     told = document(audit(str(written(case, tmp_path)), version=case.version))
     assert told["schema"] == SCHEMA_VERSION
@@ -62,7 +61,6 @@ def test_what_a_temporary_file_is_read_into_counts_as_well(said: str, version: s
 
 
 def test_advice_on_large_buffers_names_all_that_a_reader_holds() -> None:
-    """With sendfile there is nothing else."""
     text = "events { } http { %s server { location / { proxy_buffers 8 1m; proxy_pass http://b; } } }"
     for said, named in (
         ("", "(proxy_buffer_size, all of proxy_buffers and output_buffers)"),
@@ -73,5 +71,4 @@ def test_advice_on_large_buffers_names_all_that_a_reader_holds() -> None:
 
 
 def test_there_are_enough() -> None:
-    """Each of another shape."""
     assert len({tuple(case.files.values()) for case in CASES.values()} | {case.version for case in CASES.values()}) > 50

@@ -13,7 +13,6 @@ from tuneproof.wording import as_numbers
 
 
 def of(http: str = "", *, events: str = "", main: str = "", version: str = NEWEST) -> Audit:
-    """Return the audit of a configuration."""
     text = f"{main}\nevents {{ {events} }}\nhttp {{ {http} }}\n"
     return audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version)
 
@@ -62,7 +61,6 @@ def test_a_line_expires_with_its_version(line: Line, concern: Concern) -> None:
 
 @BY_NAME
 def test_a_patch_leaves_nothing_to_say(line: Line, concern: Concern) -> None:
-    """Applied to the examples, the row is silent."""
     for example in concern.trips:
         (one,) = said_of(line, concern, example)
         assert bool(one.edits) == (concern.patch is not None)
@@ -86,7 +84,6 @@ def test_a_patch_leaves_nothing_to_say(line: Line, concern: Concern) -> None:
     ],
 )
 def test_how_far_the_measurement_reaches_is_told(said: str, reach: str) -> None:
-    """Where it was of another value than that which stands there."""
     whys = [one.why for one in of(said).advice if one.name in {line.scenario for line, _ in CONCERNS}]
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
 
@@ -117,7 +114,6 @@ def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
 
 
 def test_what_stands_in_stream_is_not_meant() -> None:
-    """tcp_nodelay there is another module's."""
     text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=NEWEST)
     assert states(found, "copied_defaults_change_nothing") == []
@@ -142,7 +138,6 @@ NEXT = "proxy_next_upstream error timeout http_500 http_502;"
     ],
 )
 def test_listed_5xx_are_told_where_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
-    """One that is alone is asked whatever it answered (ngx_http_upstream_get_round_robin_peer)."""
     server = f"server {{ location / {{ proxy_pass http://{to}; }} }}"
     text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")

@@ -10,7 +10,6 @@ from tuneproof.audit.sources import Dump
 
 
 def read(server: str, http: str = "") -> tuple[Audit, str]:
-    """Audit a server with some locations."""
     text = f"{HEAD}http {{\n{http}server {{\n{server}\n}}\n}}\n"
     return audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30"), text
 
@@ -56,13 +55,11 @@ def test_redirects_of_the_address_stay_those_of_the_location(location: str, addr
     ],
 )
 def test_redirects_that_somebody_wrote_stay(said: str, expected: list[str]) -> None:
-    """But for the word that means nginx's own."""
     lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host x;\n{said}\n}}")
     assert lines == ["proxy_pass http://10_0_0_1;", "proxy_set_header Host x;", *expected]
 
 
 def test_what_is_written_around_the_location_counts() -> None:
-    """Redirects and headers of the server are inherited."""
     server = "proxy_redirect off;\nproxy_set_header Host x;\nlocation / {\nproxy_pass http://10.0.0.1;\n}"
     assert named(server) == ["proxy_redirect off;", "proxy_set_header Host x;", "proxy_pass http://10_0_0_1;"]
 
@@ -98,12 +95,10 @@ def test_sockets_and_paths_with_variables_have_no_redirects(address: str, expect
     ],
 )
 def test_a_person_decides_where_something_else_would_change(server: str) -> None:
-    """What an address is when a request comes, certificates, processes, other addresses' headers, keys of a cache."""
     assert named(server) == []
 
 
 def test_a_cache_whose_keys_do_not_name_the_address_is_no_obstacle() -> None:
-    """Nor is one that is off."""
     for cache in ("proxy_cache c; proxy_cache_key $host$uri;", "proxy_cache off;"):
         assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
 

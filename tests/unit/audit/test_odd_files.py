@@ -17,7 +17,6 @@ NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 @pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
 def test_only_a_line_feed_ends_a_line(mark: str) -> None:
-    """With or without a carriage return before it."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
 
@@ -47,14 +46,12 @@ def test_a_patch_behind_such_a_comment_applies(mark: str) -> None:
 
 @pytest.mark.parametrize("text", ["user a;\n\x1cb }\n}\n", "a\x85b } }\n", "a\rb }\n c }\r}\n", "}" * 100_000])
 def test_braces_that_do_not_match_are_a_few_problems(text: str) -> None:
-    """However lines are counted, and however many there are."""
     problems = parse_file("nginx.conf", text).problems
     assert 0 < len(problems) <= 20
     assert {problem.line for problem in problems} <= {1, 2, 3}
 
 
 def audited(text: str) -> Audit:
-    """Return the audit of one file."""
     return audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.22")
 
 
@@ -67,7 +64,6 @@ def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
 
 
 def test_more_blocks_than_anybody_nests_are_one_problem() -> None:
-    """Parsers call themselves for each."""
     with pytest.raises(BadInputError, match="more than 100 nested blocks"):
         audited("http { " * 3000 + "}" * 3000)
 
@@ -102,7 +98,6 @@ def test_a_number_that_is_none_of_nginxs_is_not_known(number: str) -> None:
     ],
 )
 def test_times_are_read_as_nginx_reads_them(text: str, milliseconds: int | None) -> None:
-    """Each unit at most once, the largest first (ngx_parse_time)."""
     assert time_ms(text) == milliseconds
 
 

@@ -40,7 +40,6 @@ TEXTS = {
 
 
 def audited(files: dict[str, str], version: str) -> Audit:
-    """Audit files that are all there."""
     return audit_source(Dump(files, is_complete=True), version=version)
 
 
@@ -50,7 +49,6 @@ def states(found: Audit) -> dict[tuple[str, str, str], State]:
 
 
 def place(advised: Advised) -> str:
-    """Return a place by what stands there."""
     return f"{advised.at.file} {advised.at.name} {advised.at.args[1:] or advised.at.args}"
 
 
@@ -120,7 +118,6 @@ def same_facts(before: Audit, after: Audit, advised: Advised) -> None:
 
 
 def test_remarks_and_layout_stay() -> None:
-    """All lines that were there are there, but those whose directive has changed."""
     files = dict(DENSE.files)
     before = audited(files, "1.22")
     edits = [edit for one in before.advice if one.name == "upstream_keepalive" for edit in one.edits]
@@ -136,7 +133,6 @@ def test_remarks_and_layout_stay() -> None:
 
 
 def test_a_patch_is_applied_once_for_all_places_that_share_it() -> None:
-    """Two locations of one address get one upstream block."""
     found = audited(dict(DENSE.files), "1.22")
     edits = [edit for one in found.advice if one.name == "upstream_keepalive" for edit in one.edits]
     assert diff(edits, dict(DENSE.files)).count("+    upstream 10_0_0_1_81 {") == 1
@@ -172,14 +168,12 @@ def test_a_remark_behind_a_directive_goes_with_it(directive: str, left: str, new
 
 
 def test_a_remark_at_the_end_of_a_file_goes_with_its_directive() -> None:
-    """No newline has to end it."""
     files = {"nginx.conf": "events { }\n tcp_nodelay on; # x"}
     edits = [edit for one in audited(files, "1.30").advice for edit in one.edits]
     assert apply(edits, files) == {"nginx.conf": "events { }\n"}
 
 
 def test_a_directive_that_changes_keeps_its_white_space() -> None:
-    """Columns that somebody aligned stay aligned, up to what is new."""
     text = NEIGHBOURS.replace("listen 80;", "listen\t  80   default_server ;")
     files = {"nginx.conf": text}
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
@@ -188,7 +182,6 @@ def test_a_directive_that_changes_keeps_its_white_space() -> None:
 
 
 def test_new_lines_end_as_the_files_own_do() -> None:
-    """Directives and blocks that are added to a file with CRLF."""
     patched = audited(dict(TEXTS["dense-crlf"]), "1.22").patched()["nginx.conf"]
     assert patched.count("\r\n") > TEXTS["dense-crlf"]["nginx.conf"].count("\r\n")
     assert "\n" not in patched.replace("\r\n", "")

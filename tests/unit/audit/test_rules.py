@@ -20,7 +20,6 @@ from tuneproof.report.results.run_file import load
 
 
 def of(http: str, *, version: str = "1.22", main: str = "", events: str = "", complete: bool = True) -> Audit:
-    """Audit one nginx.conf."""
     text = f"{main}\nevents {{ {events} }}\nhttp {{ {http} }}\n"
     return audit_source(Dump({"nginx.conf": text}, is_complete=complete), version=version)
 
@@ -48,7 +47,6 @@ TO_U = "proxy_pass http://u;"
     ],
 )
 def test_keepalive_has_every_state(found: Audit, expected: str) -> None:
-    """By what stands there, and by the version."""
     assert states(found, "upstream_keepalive") == [expected]
 
 
@@ -90,7 +88,6 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
 
 
 def test_large_buffers_are_harmful_and_no_buffering_is_bounded() -> None:
-    """By the bound that the scenario measures."""
     http = "server { location / { proxy_pass http://a:1; proxy_buffers %s; } }"
     large, small = of(http % "64 16m"), of(http % "16 32k")
     assert states(large, "proxy_buffering") == ["harmful"]
@@ -113,7 +110,6 @@ def test_large_buffers_are_harmful_and_no_buffering_is_bounded() -> None:
     ],
 )
 def test_each_socket_has_one_backlog(listens: str, expected: list[str]) -> None:
-    """However many servers share it."""
     assert states(of(f"server {{ {listens} }}"), "listen_queue") == expected
 
 
@@ -126,7 +122,6 @@ def test_reuseport_is_told_by_workers_and_loads() -> None:
 
 
 def test_many_connections_cost_memory_at_the_start() -> None:
-    """In total where the number of workers is known."""
     found = of("", main="worker_processes 32;", events="worker_connections 1000000;")
     assert states(found, "worker_connections") == ["harmful"]
     assert "404 MiB at its start, 12.6 GiB for 32 workers" in found.advice[0].why
@@ -153,14 +148,12 @@ def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
 
 
 def test_what_was_recorded_is_what_docs_show() -> None:
-    """The same file is written by the same program."""
     kept = json.loads((CHECKOUT / "tuneproof/audit" / FILE).read_text(encoding="utf-8"))
     assert kept == kept_of(load(RESULTS), documents())
     assert kept["cells"]["upstream_keepalive/connections_are_the_cause"]["page"] == "docs/upstream-keepalive.md"
 
 
 def test_the_example_of_docs_is_what_an_audit_says() -> None:
-    """Written by the program that writes the figures."""
     for name in ("audit.md", "copied-nginx-conf.md"):
         page = (CHECKOUT / "docs" / name).read_text(encoding="utf-8")
         assert with_example(page) == page
@@ -168,7 +161,6 @@ def test_the_example_of_docs_is_what_an_audit_says() -> None:
 
 
 def test_what_matters_comes_first() -> None:
-    """By state, then by what it usually gains."""
     found = of("server { listen 80; location / { proxy_pass http://10.0.0.1; proxy_buffers 64 16m; } }")
     assert [(one.state, one.name) for one in found.advice] == [
         (State.HARMFUL, "proxy_buffering"),

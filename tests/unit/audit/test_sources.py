@@ -32,12 +32,10 @@ server { listen 81; server_name dumped; location / { proxy_pass http://app:1; } 
 
 
 def listens(found: Audit) -> list[str]:
-    """Return what its servers listen on."""
     return [listen for server in found.facts.servers for listen in server.listens]
 
 
 def of_bytes(folder: Path, raw: bytes, *, version: str = NEWEST, prefix: str = "") -> Audit:
-    """Audit a file of these bytes."""
     path = folder / "nginx.conf"
     path.write_bytes(raw)
     return audit(str(path), version=version, prefix=prefix)
@@ -96,13 +94,11 @@ def test_a_dump_is_read_with_what_a_terminal_put_around_it(
 
 
 def test_a_text_alone_leaves_its_includes_unseen(tmp_path: Path) -> None:
-    """And says so."""
     found = of_bytes(tmp_path, b"events {}\nhttp { include /nowhere/*.conf; }\n")
     assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
 
 
 def test_a_folder_is_read_from_its_nginx_conf(tmp_path: Path) -> None:
-    """Wherever it lies in a copy, with the absolute includes of where it came from."""
     etc = tmp_path / "etc/nginx"
     (etc / "conf.d").mkdir(parents=True)
     (etc / "nginx.conf").write_text("events {}\nhttp { include /etc/nginx/conf.d/*.conf; }\n", encoding="utf-8")
@@ -139,7 +135,6 @@ def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
     ],
 )
 def test_a_template_is_refused_with_what_to_do(tmp_path: Path, content: str, place: str) -> None:
-    """By the place that has to be filled in."""
     with pytest.raises(BadInputError, match="a template") as caught:
         of_bytes(tmp_path, f"events {{}}\n{content}\n".encode())
     assert place in caught.value.what
@@ -148,7 +143,6 @@ def test_a_template_is_refused_with_what_to_do(tmp_path: Path, content: str, pla
 
 
 def test_what_responses_and_lua_say_is_no_template(tmp_path: Path) -> None:
-    """Nor is a variable in braces."""
     text = (
         "events {}\nhttp { server {\nreturn 200 '{{ name }}';\nlocation /l { content_by_lua_block {\n"
         "local t = {{1}, {2}} } }\n# {{ remark }}\nlocation /v { proxy_pass http://${host}; } } }\n"
@@ -158,13 +152,11 @@ def test_what_responses_and_lua_say_is_no_template(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("raw", [b"", b"\n# nothing\n"], ids=["empty", "remarks"])
 def test_nothing_is_no_configuration(tmp_path: Path, raw: bytes) -> None:
-    """One clear error."""
     with pytest.raises(BadInputError, match="no nginx configuration"):
         of_bytes(tmp_path, raw)
 
 
 def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what to do."""
     with pytest.raises(BadInputError, match="no such file or folder"):
         audit(str(tmp_path / "gone.conf"))
     with pytest.raises(BadInputError, match=r"no nginx\.conf and no \*\.conf"):
@@ -177,7 +169,6 @@ def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_colours_and_titles_are_no_text() -> None:
-    """And brackets are."""
     assert without_terminal("\x1b[31mlisten\x1b[0m [::]:80;\x1b]0;t\x07") == "listen [::]:80;"
 
 

@@ -18,12 +18,10 @@ TLS = "ssl_certificate a; ssl_certificate_key a;"
 
 
 def source(http: str) -> Dump:
-    """Return a configuration of one file."""
     return Dump({"nginx.conf": f"events {{ }}\nhttp {{\n{http}\n}}\n"}, is_complete=True)
 
 
 def changes(http: str, old: str = "1.18", new: str = "1.30") -> Upgrade:
-    """Return what changes for http{}."""
     return upgrade(source(http), old=old, new=new)
 
 
@@ -152,7 +150,6 @@ def test_a_default_that_counts_for_nothing_here_is_not_told(http: str, what: str
 
 
 def test_advice_that_expires_is_told() -> None:
-    """What was needed and is nginx's own way now, and what it does by itself."""
     kept = 'proxy_http_version 1.1; proxy_set_header Connection "";'
     text = f"upstream u {{ server a; keepalive 8; }} server {{ location / {{ proxy_pass http://u; {kept} }} }}"
     whys = [one.why for one in changes(text, old="1.26").differences if one.effect is Effect.ADVICE]
@@ -169,7 +166,6 @@ def test_the_way_back_is_told_as_well() -> None:
 
 
 def test_nothing_changes_between_a_version_and_itself() -> None:
-    """Nor where everything is said."""
     text = f"server {{ listen 443 ssl http2; {TLS} sendfile on; location / {{ proxy_pass http://a; }} }}"
     for version in LAB_VERSIONS:
         assert changes(text, old=version, new=version).differences == ()
@@ -198,7 +194,6 @@ def test_without_a_version_the_oldest_that_knows_everything_is_taken(http: str, 
 
 
 def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
-    """A default that moved twice begins where it ended."""
     rows = [(change.directive, change.parameter, change.block, change.kind, change.version) for change in CHANGES]
     assert len(set(rows)) == len(rows)
     assert [change.numbers for change in CHANGES] == sorted(change.numbers for change in CHANGES)
@@ -222,7 +217,6 @@ def test_versions_that_nothing_is_known_of_are_refused() -> None:
 def test_the_command_tells_places_and_writes_the_patch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its status says whether the new version starts with it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TUNEPROOF_CALLED_FROM", raising=False)
     (tmp_path / "nginx").mkdir()

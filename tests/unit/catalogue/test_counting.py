@@ -23,7 +23,6 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def setting(name: str, **fields: object) -> Setting:
-    """Return an arm that does nothing."""
     return Setting(name=name, config=f"# {name}", script=lambda _rig: {}, **fields)  # type: ignore[arg-type]
 
 
@@ -38,7 +37,6 @@ def share(*, turned_by: str = "b", **row: Any) -> tuple[CountedClaim, ...]:
 
 
 def test_arms_that_need_the_same_container_share_it() -> None:
-    """Each starts its own configuration there."""
     sysctl = {"net.ipv4.tcp_fin_timeout": "1"}
     arms = arms_of([setting("a"), setting("b", sysctls=sysctl), setting("c"), setting("d", every_cpu=True)])
     assert [arm.name for arm in arms] == ["a", "b", "c", "d"]
@@ -66,7 +64,6 @@ def test_none_at_all_counts_as_one() -> None:
 
 
 def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
-    """Its effect is then that arm's, and the other verdict is expected."""
     claim = ratio()
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
@@ -91,7 +88,6 @@ def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
 
 
 def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None:
-    """Its port, its process id, and a root of files."""
     text = written_config("return 200;", http="# here", listen="reuseport", workers="3", main="# there", events="x 1;")
     for part in (
         f"listen {PORT} reuseport;",
@@ -107,7 +103,6 @@ def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None
 
 @pytest.mark.parametrize(("expected", "other"), [(Verdict.HOLDS, Verdict.REFUTED), (Verdict.REFUTED, Verdict.HOLDS)])
 def test_a_control_says_the_same_of_the_arm_that_turns_the_claim(expected: Verdict, other: Verdict) -> None:
-    """The other verdict is expected of it, of the same figure."""
     claim, control = share(what="w", control={"claim": "c", "sentence": "t"}, expected=expected.value)
     assert (claim.name, claim.arms, claim.turned_by, claim.expected) == ("n", ("a",), {"a": "b"}, expected)
     assert (control.name, control.arms, control.turned_by, control.expected) == ("c", ("b",), {"b": "a"}, other)
@@ -158,7 +153,6 @@ def test_a_claim_compares_what_the_scripts_of_its_arms_return(scenario: Scenario
 
 
 def test_a_mistyped_figure_is_found() -> None:
-    """The check above is able to fail."""
     arms = {arm.name: arm for arm in arms_of([setting("a"), setting("b")])}
     claim = ratio("typo")
     assert not_returned(claim, arms) == [

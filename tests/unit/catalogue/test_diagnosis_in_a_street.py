@@ -53,7 +53,6 @@ def test_every_arm_has_a_street_up_to_the_backend_that_its_subject_asks() -> Non
 
 
 def test_a_full_run_demands_more() -> None:
-    """As of the same diagnoses without a street."""
     quick, full = street_scenario().claims[0], street_scenario(NINE_IN_TEN).claims[0]
     assert (quick.threshold, full.threshold) == (0.5, NINE_IN_TEN.right_share)
     assert full.own_looks == NINE_IN_TEN.looks

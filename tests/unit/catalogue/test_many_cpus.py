@@ -23,7 +23,6 @@ SECONDS = 2.0
 
 
 def arms() -> Mapping[str, Arm[HttpObservation]]:
-    """Return the arms on ten CPUs."""
     return {arm.name: arm for arm in many_cpus.scenario(TEN).arms}
 
 
@@ -56,7 +55,6 @@ def test_the_number_of_workers_follows_the_cpus() -> None:
 
 
 def test_generators_are_asked_for_as_many_threads_as_nginx_has_cpus() -> None:
-    """And for connections that keep all workers busy."""
     plan, kept = (arms()[name].plan for name in ("shared-queue", "half-as-many"))
     assert isinstance(plan, HttpLoad)
     assert isinstance(kept, HttpLoad)
@@ -94,7 +92,6 @@ def test_a_machine_with_one_cpu_for_nginx_declares_the_same_arms() -> None:
 
 
 def test_softirqs_are_steered_to_every_cpu_of_nginx() -> None:
-    """And, to compare, to the first of them."""
     found = {arm.name: arm for arm in softirq_steering.scenario(TEN).arms}
     plans = {name: arm.plan for name, arm in found.items()}
     steered = {name: plan.cpus for name, plan in plans.items() if isinstance(plan, SteeredLoad)}

@@ -59,8 +59,6 @@ class Around:
 
     @property
     def stage(self) -> "Stage":
-        """The stage."""
-
         def agent(role: str) -> types.SimpleNamespace:
             return types.SimpleNamespace(
                 start_capture=self._start_capture,
@@ -98,7 +96,6 @@ class Around:
 
 
 def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() -> None:
-    """What is written down is the load's own."""
     around = Around()
     Recorded(load=Inner(around.did)).run(around.stage, label="a-b1")
     assert (set(around.did[:2]), around.did[2], set(around.did[3:])) == (
@@ -109,7 +106,6 @@ def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() 
 
 
 def test_every_file_is_what_an_engineer_would_have_collected() -> None:
-    """The log's new lines only."""
     around = Around()
     files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1").files
     assert sorted(files) == ["access.log", "netstat.1-before", "netstat.2-after", CAPTURE_FILE, "processes", "sockets"]
@@ -140,7 +136,6 @@ def test_the_observation_is_what_the_files_say() -> None:
 
 
 def test_after_a_load_that_failed_the_capture_is_ended_all_the_same() -> None:
-    """The next trial starts one, too."""
     around = Around()
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection"))).run(around.stage, label="a-b1")
@@ -174,7 +169,6 @@ def test_a_street_ends_with_a_load_that_failed() -> None:
 
 
 def test_who_captures_somewhere_has_that_capture_and_everything_else() -> None:
-    """Not what the others captured."""
     files = {"access.log": b"1", CAPTURE_FILE: b"2", CLIENTS_CAPTURE_FILE: b"3"}
     assert views_of(files) == {
         CAPTURE_FILE: {"access.log": b"1", CAPTURE_FILE: b"2"},

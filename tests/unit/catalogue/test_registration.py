@@ -53,7 +53,6 @@ def hash_with(**changes: Any) -> str:
     ids=lambda changes: next(iter(changes)),
 )
 def test_what_decides_a_claim_changes_its_hash(changes: dict[str, Any]) -> None:
-    """Each of the parts."""
     assert hash_with(**changes) != hash_with()
 
 
@@ -63,7 +62,6 @@ def test_what_only_words_a_claim_does_not() -> None:
 
 
 def test_what_an_effect_calls_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also over several steps, and constants, too."""
     name = "reuseport_stall_league/receive_buffer_is_the_larger_factor"
     before = fingerprints(reuseport_stall_league.ADVICE)[name]
     monkeypatch.setitem(reuseport_stall_league.factors.__globals__, "turn_cpu_ms", hash_with)

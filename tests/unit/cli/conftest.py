@@ -8,8 +8,6 @@ from tuneproof.cli.main import main
 
 @pytest.fixture
 def lab(capsys: pytest.CaptureFixture[str]) -> Lab:
-    """What runs ``./lab``."""
-
     def run(*words: object) -> Ended:
         status = main(list(map(str, words)))
         return Ended(status, *capsys.readouterr())

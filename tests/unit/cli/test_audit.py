@@ -71,7 +71,6 @@ def audited(lab: Lab, *options: str) -> tuple[int, str]:
     [("harmful", 1), ("expired", 0), ("expired,harmful", 1), ("without-effect", 1), ("missing", 1)],
 )
 def test_the_exit_status_tells_a_state_that_is_not_wanted(lab: Lab, states: str, status: int) -> None:
-    """And no other."""
     assert audited(lab)[0] == 0
     assert audited(lab, "--fail-on", states)[0] == status
 
@@ -103,7 +102,6 @@ def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": 2, "findings": []}', '{"schema": 1, "findings": [1]}'])
 def test_what_is_no_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
-    """With what makes one."""
     (folder / "known.json").write_text(text, encoding="utf-8")
     for name in ("known.json", "none.json"):
         told = lab("audit", "my deploy", "--baseline", name)
@@ -131,7 +129,6 @@ def sarif(lab: Lab, *options: str) -> Any:
 
 
 def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
-    """Each result has its rule, its line, and a fingerprint of its own."""
     run = sarif(lab)
     rules = run["tool"]["driver"]["rules"]
     found = []
@@ -159,7 +156,6 @@ def test_sarif_tells_what_is_new(lab: Lab, folder: Path) -> None:
 
 
 def test_an_absolute_path_elsewhere_is_a_file_uri(lab: Lab, folder: Path) -> None:
-    """And one below the checkout is relative to it."""
     folder.chmod(0o755)
     assert '"uri": "my%20deploy/nginx.conf"' in lab("audit", folder / "my deploy", "--format", "sarif").out
 
@@ -182,7 +178,6 @@ def test_one_patch_is_applied_by_git_and_leaves_nothing_to_patch(
 
 
 def test_what_nginx_would_refuse_gets_no_patch_and_a_status_of_its_own(lab: Lab, folder: Path) -> None:
-    """Whatever fails on what."""
     (folder / "my deploy/nginx.conf").write_text(f"{MAIN}}}\n", encoding="utf-8")
     status, out = audited(lab, "--fail-on", "harmful", "--patch", "all.patch")
     assert status == 2
@@ -194,13 +189,11 @@ def test_what_nginx_would_refuse_gets_no_patch_and_a_status_of_its_own(lab: Lab,
 
 
 def test_a_file_that_lies_elsewhere_is_no_fault(lab: Lab, folder: Path) -> None:
-    """A copy of a folder lacks what stands beside it at home."""
     (folder / "my deploy/nginx.conf").write_text(MAIN.replace("conf.d/*", "gone"), encoding="utf-8")
     assert audited(lab)[0] == 0
 
 
 def test_places_are_told_relative_to_the_folder(lab: Lab) -> None:
-    """In sentences and patches alike."""
     out = audited(lab)[1]
     assert "harmful: accepting, nginx.conf:1\n" in out
     assert "\n--- a/conf.d/site.conf\n" in out
@@ -211,7 +204,6 @@ def test_places_are_told_relative_to_the_folder(lab: Lab) -> None:
     "raw", [b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8, b"\x1f\x8b\x08" + bytes(range(255, 0, -1)) * 4]
 )
 def test_a_binary_file_is_called_one(lab: Lab, folder: Path, raw: bytes) -> None:
-    """Not a template, and not a syntax error."""
     (folder / "a").write_bytes(raw)
     told = lab("audit", "a")
     assert (told.status, "a is a binary file, and no configuration" in told.err) == (2, True)

@@ -10,12 +10,10 @@ Verdict = tuple[str, str]
 
 
 def verdict(check: Check) -> Verdict:
-    """Return what decides, and what was found."""
     return check.state, check.value
 
 
 def test_an_engine_of_linux_containers_is_fine() -> None:
-    """Version, API and address are told."""
     check = doctor.check_engine({"Version": "20.10.24", "ApiVersion": "1.41", "Os": "linux"}, "unix:///x")
     assert verdict(check) == ("ok", "Docker 20.10.24, API 1.41, at unix:///x")
 
@@ -48,7 +46,6 @@ def test_an_engine_of_windows_containers_proves_nothing() -> None:
     ],
 )
 def test_a_fact_at_the_bound_is_judged_as_documented(check: Check, expected: Verdict) -> None:
-    """One more or one less changes the state."""
     assert verdict(check) == expected
 
 
@@ -87,7 +84,6 @@ def test_containers_must_be_placed_and_limited(info: dict[str, object], state: s
 def test_base_images_come_from_a_registry_a_bootstrap_or_are_there(
     present: list[str], registry_error: str | None, bootstrap_error: str | None, expected: Verdict
 ) -> None:
-    """Any of the three is enough to begin."""
     check = doctor.check_bases(present, registry_error=registry_error, bootstrap_error=bootstrap_error)
     assert verdict(check) == expected
     assert ("refused" in check.advice) is (expected[0] != "ok")

@@ -51,8 +51,6 @@ def test_clean_tells_what_it_removed_and_what_the_engine_did_not(cleaned: Cleane
 
 
 def test_clean_without_an_engine_is_one_message(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    """Nothing is started only to be cleaned."""
-
     def connect(**_: object) -> None:
         raise EngineUnavailableError("No engine after 60 s.")
 

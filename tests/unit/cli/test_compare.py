@@ -29,7 +29,6 @@ def test_the_status_is_1_exactly_when_a_verdict_changed(lab: Lab, runs: tuple[Pa
 
 
 def test_a_cell_that_only_one_run_has_is_no_change(lab: Lab, tmp_path: Path) -> None:
-    """But it is listed."""
     old = write(tmp_path / "old", a_cell("same"))
     status, out, _ = lab("compare", old, write(tmp_path / "new", a_cell("same"), a_cell("more")))
     assert (status, "only in the new: stall/more/nginx-1.22/bare" in out) == (0, True)

@@ -38,8 +38,6 @@ def engine(**changes: object) -> Any:
 
 
 def refusing(error: Exception) -> Callable[..., NoReturn]:
-    """Return a call that fails."""
-
     def call(*_arguments: object) -> NoReturn:
         raise error
 
@@ -64,7 +62,6 @@ def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
 
 
 def test_a_host_that_can_prove_everything_gets_status_0(told: Told) -> None:
-    """Each check is one line that begins with its state."""
     status, out, _ = told()
     states, names = zip(*(line.split()[:2] for line in out.splitlines()), strict=True)
     assert (status, set(states) <= {"ok", "warn"}) == (0, True)
@@ -124,7 +121,6 @@ def test_without_an_engine_it_says_whether_run_would_start_one(
 
 
 def test_an_engine_that_stops_during_the_questions_is_one_message(told: Told) -> None:
-    """Status 3, as for every engine that is gone."""
     client = engine()
     client.info = refusing(requests.ConnectionError("Connection aborted."))
     status, _, err = told(lambda: client)

@@ -54,7 +54,6 @@ def said(lab: Lab, *names: str) -> tuple[int, list[str]]:
 
 
 def test_engines_that_can_do_everything(lab: Lab) -> None:
-    """For --engine, and together for --place."""
     assert said(lab, "boss", "gen1") == (
         0,
         [
@@ -69,7 +68,6 @@ def test_engines_that_can_do_everything(lab: Lab) -> None:
 
 
 def test_an_engine_without_a_swarm_can_do_all_but_place(lab: Lab) -> None:
-    """By itself there is nothing to compare."""
     status, lines = said(lab, "bare")
     assert status == 0
     assert lines == [
@@ -92,7 +90,6 @@ def test_an_engine_without_a_swarm_can_do_all_but_place(lab: Lab) -> None:
     ],
 )
 def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line: str) -> None:
-    """The others are told all the same."""
     status, lines = said(lab, "boss", name)
     assert status == 1
     assert line in lines
@@ -100,7 +97,6 @@ def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line
 
 
 def test_a_manager_that_went_away_is_no_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answered a moment ago."""
     monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
     _, lines = said(lab, "boss", "gone")
     assert lines[-1].startswith("warn together The Docker engine does not answer.")

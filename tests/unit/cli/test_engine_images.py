@@ -29,20 +29,16 @@ class Engines:
 
     @property
     def environments(self) -> dict[str, dict[str, str]]:
-        """What leads to each."""
         return {name: {"ENGINE": name} for name in self.held}
 
     def connect(self, *, timeout_s: int, environment: Mapping[str, str]) -> SimpleNamespace:
-        """Return a client of an engine."""
         assert timeout_s > 60
         return SimpleNamespace(name=environment["ENGINE"], close=lambda: self.did.append("close"))
 
     def missing(self, client: Any, specs: Sequence[ImageSpec]) -> list[ImageSpec]:
-        """Return what it lacks."""
         return [spec for spec in specs if spec.tag not in self.held[client.name]]
 
     def ensure(self, client: Any, specs: Sequence[ImageSpec], *, report: Any, environment: Mapping[str, str]) -> None:
-        """Build what it lacks."""
         assert environment["ENGINE"] == client.name
         if self.missing(client, specs):
             self.did.append(f"{client.name} builds")
@@ -52,7 +48,6 @@ class Engines:
         self.held[client.name].update(spec.tag for spec in specs)
 
     def copy(self, source: Any, target: Any, specs: Sequence[ImageSpec], *, name: str, report: Any) -> None:
-        """Take what it lacks."""
         assert name == target.name
         if name in self.refuse:
             raise LabError("copying failed: no space left on device")
@@ -96,7 +91,6 @@ def test_only_what_is_missing_is_copied(engines: Engines) -> None:
 
 
 def test_nothing_is_done_where_all_have_all(engines: Engines) -> None:
-    """As in every run but the first."""
     for held in engines.held.values():
         held.update(ALL)
     assert provide(engines) == []
@@ -112,7 +106,6 @@ def test_an_engine_without_packages_gets_them_from_one_that_has_them(
 
 
 def test_images_that_nobody_can_build_end_the_run(engines: Engines) -> None:
-    """With the last one's reason, before anything is measured."""
     engines.cannot_build = set(engines.held)
     with pytest.raises(LabError, match="failed"):
         provide_images(engines.environments, SPECS)

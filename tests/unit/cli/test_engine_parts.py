@@ -23,29 +23,24 @@ class Started:
         self.stdout = ["collected 5 items\n", "one, nginx 1.22: block 3 done\n"]
 
     def __call__(self, words: Sequence[str], *, env: dict[str, str], **_others: Any) -> "Started":
-        """Start it."""
         self.words, self.environment = list(words), env
         return self
 
     def wait(self) -> int:
-        """Return its exit status."""
         return 1
 
     def cells(self) -> list[str]:
-        """Return the cells that it was asked for."""
         return [word for before, word in zip(self.words, self.words[1:], strict=False) if before == "--cell"]
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
-    """The pytest of a part."""
     made = Started()
     monkeypatch.setattr("subprocess.Popen", made)
     return made
 
 
 def plan(*cells: str) -> Plan:
-    """Return a plan for one engine."""
     return Plan(
         arguments=("-k", "stall"),
         cells=cells,
@@ -57,7 +52,6 @@ def plan(*cells: str) -> Plan:
 
 
 def test_a_part_is_run_by_a_pytest_of_its_own(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the engine's environment, the run's seed, and the lab's lines under the engine's name."""
     assert run_part(plan(), "a", SHARD, threading.Lock()) == 1
     assert started.environment == {"ENGINE": "a"}
     told = " ".join(started.words)
@@ -85,13 +79,11 @@ def test_pytest_looks_once_which_claims_are_meant(
 
 
 def test_the_cells_that_the_user_names_are_meant(started: Started) -> None:
-    """Whatever the shard."""
     run_part(plan("x", "y", "z"), "a", SHARD, threading.Lock())
     assert started.cells() == ["x", "y", "z"]
 
 
 def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    """The latest run in it is the last, and a link to it counts for none."""
     names = {folder_of("ssh://me@lab1", SHARD), folder_of("b", SHARD)}
     assert len(names) == 2
     assert not any("/" in name for name in names)

@@ -53,7 +53,6 @@ class Farm:
     _someone_began: threading.Condition = field(default_factory=threading.Condition)
 
     def run_part(self, plan: Plan, engine: str, part: Part, _lock: object) -> int:
-        """Decide the cells of a part."""
         self._wait(engine)
         self.did.append((engine, part))
         if engine in self.cannot_begin:
@@ -76,7 +75,6 @@ class Farm:
         return self.status
 
     def connect(self, *, environment: Mapping[str, str]) -> SimpleNamespace:
-        """Reach an engine, or not."""
         engine = environment["ENGINE"]
         if engine in self.lost and not (engine in self.back and len(self.did) > _PARTS):
             raise EngineUnavailableError("It does not answer.")
@@ -94,7 +92,6 @@ class Farm:
                 assert self._someone_began.wait_for(lambda: self.waits[number] in self._began, 10)
 
     def _cells(self, engine: str, shard: str) -> tuple[Cell, Cell]:
-        """Return the cells of a shard, each with the engine as its reason."""
         lost_pct = self.lost_pct.get(engine, 0.0)
         noise = {"looks": 1, "lost_p50_pct": lost_pct, "lost_max_pct": lost_pct, "waited_s": 0.0}
         name = shard.replace("/", "_")
@@ -173,7 +170,6 @@ def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(fa
 
 
 def test_arguments_that_choose_nothing_end_the_run_at_once(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before an engine gets images."""
     monkeypatch.setattr(engines, "choose", lambda arguments: {"-k": 5}[arguments[0]])
     assert run_on(["a", "b"], ["-k", "nothing"]) == 5
     assert (farm.did, farm.images) == ([], [])
@@ -207,8 +203,6 @@ def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_who
 
 
 def test_an_interrupted_run_tells_what_was_decided(farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And takes up no further part."""
-
     def until_the_third(plan: Plan, engine: str, part: Part, lock: object) -> int:
         if part.shard == "3/4":
             raise KeyboardInterrupt
@@ -221,7 +215,6 @@ def test_an_interrupted_run_tells_what_was_decided(farm: Farm, shared: Shared, m
 
 
 def test_a_cell_that_contradicts_fails_the_run(farm: Farm) -> None:
-    """As it fails pytest on its engine."""
     farm.status = 1
     assert run_on(["a", "b"], []) == 1
 
@@ -267,7 +260,6 @@ def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_anew(
 
 
 def test_an_engine_that_is_hardly_noisier_than_the_others_stays(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
-    """With strict evidence what stays open fails the run."""
     noisy_and_calm(farm, calm_pct=30.0)
     assert run_on(["a", "b"], ["--strict-evidence"]) == 1
     assert sorted(part.shard for _, part in farm.did) == [f"{number}/8" for number in range(1, 9)]
@@ -276,7 +268,6 @@ def test_an_engine_that_is_hardly_noisier_than_the_others_stays(farm: Farm, caps
 
 
 def test_a_lost_engine_that_had_contradicted_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its cell stands in the report, whatever pytest said of the other one's."""
     farm.lost = {"b"}
     cells = farm._cells
 
@@ -289,7 +280,6 @@ def test_a_lost_engine_that_had_contradicted_fails_the_run(farm: Farm, monkeypat
 
 
 def test_shards_without_anything_to_do_are_not_missing(farm: Farm, shared: Shared) -> None:
-    """There are more of them than a short run has labs."""
     farm.idle = {"2/8", "8/8"}
     status, results, _ = shared()
     assert (status, missing_shards(results)) == (0, ())
@@ -341,7 +331,6 @@ def test_an_engine_whose_part_ends_in_an_error_gives_it_back(
 def test_what_cannot_be_shared_out_is_refused_before_anything_starts(
     farm: Farm, names: list[str], arguments: list[str], said: str
 ) -> None:
-    """One message, and nothing was done."""
     with pytest.raises(BadInputError, match=said):
         run_on(names, arguments)
     assert farm.did == []

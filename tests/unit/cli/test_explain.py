@@ -32,7 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(lab: Lab) -> None:
-    """900 overflows between two readings are an accept queue that overflows, whatever else is given."""
     status, out, err = lab("explain", "log", "before", "after")
     assert (status, err) == (0, "")
     first, *_, last = out.splitlines()
@@ -41,7 +40,6 @@ def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(lab: Lab) -
 
 
 def test_the_same_files_give_the_same_report(lab: Lab) -> None:
-    """Twice the same words."""
     files = ("log", "before", "after", "other")
     assert lab("explain", *files) == lab("explain", *files)
 
@@ -83,7 +81,6 @@ def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, la
 
 
 def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
-    """One message, and no half of a report."""
     status, out, err = lab("explain", "log", "no such file")
     assert (status, out) == (2, "")
     assert "No such file or directory" in err
@@ -91,7 +88,6 @@ def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
 
 
 def test_without_files_the_usage_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Standard input is read only where it is asked for."""
     with pytest.raises(SystemExit, match=r"^2$"):
         main(["explain"])
     assert "usage: ./lab explain" in capsys.readouterr().err
@@ -132,7 +128,6 @@ def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: py
 
 
 def test_the_page_shows_what_explain_says(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    """Its example is of a capture that is part of the project."""
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv("COLUMNS", "90")
     out = lab("explain", "tests/captures/path-loss.pcap.gz").out

@@ -23,7 +23,6 @@ _PACKAGE: Final = ("pyproject.toml", "README.md", "LICENSE")
 
 
 def step(name: str) -> str:
-    """Return what a step of the action runs."""
     text = (CHECKOUT / ACTION).read_text(encoding="utf-8")
     found = re.search(rf"- name: {name}\n.*?      run: (?:\|\n((?:        [^\n]*\n)+)|([^\n]*)\n)", text, re.DOTALL)
     assert found is not None
@@ -82,13 +81,11 @@ def test_the_action_fails_on_what_is_new(environment: Mapping[str, str], tmp_pat
 
 
 def test_the_action_fails_on_what_nginx_refuses(environment: Mapping[str, str], tmp_path: Path) -> None:
-    """Whatever it was told to fail on."""
     (tmp_path / "nginx.conf").write_text("events { }\nhttp {\n", encoding="utf-8")
     assert run(step("Audit"), {**environment, "FAIL_ON": ""}, tmp_path).returncode == 2
 
 
 def test_the_hook_audits_the_repository(environment: Mapping[str, str], tmp_path: Path) -> None:
-    """By its entry and its arguments, in the repository's folder, as pre-commit runs it."""
     hook = (CHECKOUT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     entry, args = (re.search(rf"^  {name}: (.*)$", hook, re.MULTILINE) for name in ("entry", "args"))
     assert entry is not None
@@ -102,7 +99,6 @@ def test_the_hook_audits_the_repository(environment: Mapping[str, str], tmp_path
 
 
 def test_docs_use_what_there_is() -> None:
-    """The page's lines name the action and the hook by their places."""
     page = (CHECKOUT / "docs/ci.md").read_text(encoding="utf-8")
     assert "/.github/actions/audit@" in page
     assert "id: tuneproof-audit" in page

@@ -26,7 +26,6 @@ def test_it_goes_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", sorted(cli.NEEDS_CHECKOUT))
 def test_what_needs_a_checkout_is_no_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The message names those that are."""
     with pytest.raises(SystemExit):
         cli.main([name])
     assert f"invalid choice: '{name}'" in capsys.readouterr().err

@@ -78,7 +78,6 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_the_first_call_makes_the_environment_and_passes_the_arguments_on(checkout: Checkout) -> None:
-    """Everything is installed by hash, and one line says what takes the time."""
     status, err = checkout.run("run", "-k", "x")
     assert status == 0
     assert err == "lab: setting up .venv (once, and when requirements.lock changes)\n"
@@ -86,7 +85,6 @@ def test_the_first_call_makes_the_environment_and_passes_the_arguments_on(checko
 
 
 def test_a_warm_call_starts_nothing_but_the_command(checkout: Checkout) -> None:
-    """Neither venv nor pip is asked, and nothing is said."""
     checkout.run("doctor")
     checkout.calls()
     assert checkout.run("doctor") == (0, "")
@@ -138,7 +136,6 @@ def test_a_failed_installation_shows_pips_words_and_heals(checkout: Checkout) ->
 
 
 def test_two_calls_at_once_set_up_once(checkout: Checkout) -> None:
-    """The second waits for the first, and uses its work."""
     with checkout.command("doctor") as first, checkout.command("doctor") as second:
         first.communicate(timeout=30)
         second.communicate(timeout=30)
@@ -148,13 +145,11 @@ def test_two_calls_at_once_set_up_once(checkout: Checkout) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])
 def test_the_usage_installs_nothing(arguments: tuple[str, ...], checkout: Checkout) -> None:
-    """Who asks what there is does not wait for a download."""
     assert checkout.run(*arguments) == (0, "")
     assert checkout.calls() == [" ".join([USAGE, *arguments])]
 
 
 def test_a_link_to_it_works_from_anywhere(checkout: Checkout, tmp_path: Path) -> None:
-    """The checkout is found behind symbolic links."""
     link = tmp_path / "programs" / "tuneproof"
     link.symlink_to(checkout.folder / "lab")
     done = subprocess.run(
@@ -215,7 +210,6 @@ def test_root_on_debian_gets_the_missing_part_of_python(checkout: Checkout) -> N
 
 
 def test_an_ordinary_user_is_told_which_part_of_python_is_missing(checkout: Checkout, bare_python: Path) -> None:
-    """The message has the command, and nothing is tried."""
     bare_python.write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
     status, err = checkout.run("doctor")
     assert status == 3

@@ -27,7 +27,6 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Command], None]:
 
 
 def test_without_arguments_the_usage_is_printed_and_the_status_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing to do is bad input, and nothing of it is a result."""
     assert cli.main([]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -79,7 +78,6 @@ def test_the_usage_needs_only_the_standard_library() -> None:
 def test_a_command_gets_its_arguments_unread_and_decides_the_status(
     command: Callable[[Command], None],
 ) -> None:
-    """What follows the command's name is the command's own."""
     seen: list[Sequence[str]] = []
 
     def remember(arguments: Sequence[str]) -> int:
@@ -101,8 +99,6 @@ def test_an_expected_failure_is_one_message_with_its_status(
     command: Callable[[Command], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What, where and what to do appear on standard error, and no traceback."""
-
     def fail(_: Sequence[str]) -> int:
         raise error("it broke", where="there", remedy="mend it")
 

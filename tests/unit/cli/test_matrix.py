@@ -21,7 +21,6 @@ def lab(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def matrix(*arguments: str) -> dict[str, Any]:
-    """Return the matrix that is printed."""
     done = lab("matrix", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     document: dict[str, Any] = json.loads(done.stdout)
@@ -29,7 +28,6 @@ def matrix(*arguments: str) -> dict[str, Any]:
 
 
 def test_the_matrix_has_every_claim_on_every_version_and_network(tmp_path: Path) -> None:
-    """Each cell once, in one of the shards, with the time that an earlier run took."""
     known = a_cell("loaded_worker_stalls", scenario="reuseport_stall", nginx="1.30", seconds=123.4)
     earlier = str(write(tmp_path, known))
     document = matrix("--shards", "3", "--nginx", "1.18", "--nginx", "1.30", "--network", "wan", "--results", earlier)
@@ -55,7 +53,6 @@ def test_what_goes_to_pytest_selects_cells(tmp_path: Path) -> None:
 
 
 def test_headlines_can_be_had_alone() -> None:
-    """The same word as for a run."""
     cells = matrix("-m", "headline")["cells"]
     assert {cell["id"].split("/")[1] for cell in cells} == {
         claim for advice in every_advice() for claim in advice.headlines

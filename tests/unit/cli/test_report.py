@@ -76,7 +76,6 @@ def test_json_is_one_document_that_keeps_to_the_schema(lab: Lab, both: list[Path
 
 
 def test_json_of_one_run_is_its_own_document(lab: Lab, tmp_path: Path) -> None:
-    """What was written is what is printed."""
     folder = write(tmp_path, a_cell("one"), unsupported("two"))
     assert json.loads(lab("report", "--json", folder).out) == json.loads((folder / "results.json").read_text("utf-8"))
 
@@ -107,7 +106,6 @@ def test_what_is_incomplete_is_shown_and_called_so(lab: Lab, tmp_path: Path, for
     ("version", "remedy"), [(0, "from an older Tuneproof: show them with"), (2, "from a newer Tuneproof: update")]
 )
 def test_results_of_another_format_say_what_to_do(lab: Lab, tmp_path: Path, version: int, remedy: str) -> None:
-    """Which version it is, and which is known."""
     status, _, err = lab("report", write(tmp_path, schema=version))
     assert status == 2
     assert f"Results of format version {version} cannot be read: only version 1 is known." in err
@@ -115,7 +113,6 @@ def test_results_of_another_format_say_what_to_do(lab: Lab, tmp_path: Path, vers
 
 
 def test_results_from_before_newer_keys_are_shown(lab: Lab, tmp_path: Path) -> None:
-    """Within one version, what came later is optional."""
     file = write(tmp_path, a_cell()) / "results.json"
     document = json.loads(file.read_text(encoding="utf-8"))
     del document["cells"][0]["links"]

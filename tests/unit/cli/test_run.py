@@ -16,7 +16,6 @@ from tuneproof.errors import BadInputError
 
 @pytest.fixture
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What pytest would have got."""
     got: list[list[str]] = []
 
     def start(_places: Sequence[str], arguments: Sequence[str], *, needs_engine: bool, stays: bool) -> int:
@@ -38,7 +37,6 @@ def test_a_configuration_is_named_in_one_word(handed: list[list[str]], words: li
 def test_standard_input_stays_readable(
     handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Under the name of an open file, which the program that takes our place has, too."""
     (tmp_path / "dump").write_text("events { }")
     with (tmp_path / "dump").open(encoding="utf-8") as stream:
         monkeypatch.setattr("sys.stdin", stream)
@@ -52,7 +50,6 @@ def test_standard_input_stays_readable(
 
 
 def test_all_else_is_passed_on_unread(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dash of another option stays what it is."""
     stdin: Any = io.StringIO()
     monkeypatch.setattr("sys.stdin", stdin)
     run.main(["-k", "-", "--nginx", "1.22"])
@@ -62,7 +59,6 @@ def test_all_else_is_passed_on_unread(handed: list[list[str]], monkeypatch: pyte
 def test_one_engine_is_named_to_everything_that_pytest_starts(
     handed: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever named another one before."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
     monkeypatch.setenv("DOCKER_CONTEXT", "other")
     run.main(["--engine", "tcp://10.0.0.5:2375", "-k", "stall"])
@@ -75,7 +71,6 @@ def test_one_engine_is_named_to_everything_that_pytest_starts(
 def test_the_way_to_an_engine_lasts_as_long_as_the_run(
     handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Ssh forwards its socket meanwhile, however the engine was named."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
     is_open: list[str] = []
 
@@ -98,7 +93,6 @@ def test_the_way_to_an_engine_lasts_as_long_as_the_run(
 
 
 def test_several_engines_share_a_run(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are watched from here."""
     shared: list[tuple[list[str], list[str]]] = []
 
     def run_on(engines: list[str], others: list[str]) -> int:
@@ -124,7 +118,6 @@ def test_no_engine_is_looked_for_where_only_a_list_is_wanted(handed: list[list[s
 def test_the_default_engine_is_not_needed_where_it_gets_no_role(
     handed: list[list[str]], places: list[str], *, needed: bool
 ) -> None:
-    """Nor started then."""
     words = [word for place in places for word in ("--place", place)]
     run.main(words)
     assert ("no default engine" not in handed[0]) == needed
@@ -132,7 +125,6 @@ def test_the_default_engine_is_not_needed_where_it_gets_no_role(
 
 
 def test_a_place_that_is_none_is_told_before_anything_is_started(handed: list[list[str]]) -> None:
-    """Not even the default engine."""
     with pytest.raises(BadInputError, match="there is no such role"):
         run.main(["--place", "proxy=a"])
     assert handed == []

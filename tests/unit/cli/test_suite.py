@@ -109,7 +109,6 @@ def test_a_named_test_runs_alone(steps: list[str | list[str]]) -> None:
 
 
 def test_what_only_prints_prints_once(steps: list[str | list[str]]) -> None:
-    """Both directories in one list, by one pytest."""
     with pytest.raises(ReplacedError):
         cli.main(["test", "--collect-only"])
     assert steps == [[*PYTEST, "tests/unit", "tests/lab", "--collect-only"]]
@@ -119,7 +118,6 @@ def test_what_only_prints_prints_once(steps: list[str | list[str]]) -> None:
     ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
 )
 def test_the_status_of_a_part_is_told_as_a_shell_tells_it(body: str, status: int) -> None:
-    """A signal is 128 and its number."""
     assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
 
 
@@ -154,7 +152,6 @@ def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | li
 
 
 def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a child then, and nothing is replaced."""
     started: list[list[str]] = []
 
     def run_command(command: list[str]) -> int:
@@ -168,7 +165,6 @@ def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], m
 
 
 def test_a_child_reads_what_the_users_shell_has_opened_for_it(tmp_path: Path) -> None:
-    """As in --nginx-conf <(ssh HOST nginx -T), which is a number of an open file."""
     (tmp_path / "dump").write_bytes(b"events { }")
     with (tmp_path / "dump").open("rb") as stream:
         os.set_inheritable(stream.fileno(), True)
@@ -190,8 +186,6 @@ def test_what_runs_no_test_needs_no_engine(option: str, asked: str, steps: list[
 def test_without_an_engine_pytest_is_never_started(
     steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The failure is one message with status 3."""
-
     def ensure_engine(*, report: Callable[[str], None]) -> None:
         report("starting the Docker engine")
         raise EngineUnavailableError("No engine.")

@@ -36,7 +36,6 @@ def at(milliseconds: int, packet: Any) -> Packet:
 
 
 def explained(content: bytes, folder: Path) -> Explanation:
-    """Explain one file."""
     path = folder / "access.log"
     path.write_bytes(content)
     return explain(sources([str(path)]))
@@ -72,6 +71,5 @@ def test_packets_that_were_captured_in_part_are_told(tmp_path: Path) -> None:
 
 
 def test_a_header_without_a_capture_is_an_error(tmp_path: Path) -> None:
-    """With its place, in bytes."""
     (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
     assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: no capture: pcap, but its header is cut")

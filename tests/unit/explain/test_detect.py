@@ -39,19 +39,16 @@ ACCESS_LOG_LINE = (
 
 
 def kind_of(text: str) -> Kind | None:
-    """Return the kind of a text file."""
     return detect(text.encode("latin-1"), text)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
 def test_each_kind_is_known_by_its_content(kind: Kind) -> None:
-    """Every kind has a sample here, and the sample is of no other kind."""
     assert kind_of(SAMPLES[kind]) == kind
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.ACCESS_LOG, Kind.CAPTURE)])
 def test_line_ends_of_windows_change_nothing(kind: Kind) -> None:
-    """Files that were pasted through a foreign editor are the same evidence."""
     assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
 
 
@@ -65,7 +62,6 @@ def test_a_date_before_the_output_changes_nothing(kind: Kind) -> None:
     "magic", ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"], ids=["le", "be", "le-ns", "be-ns", "ng"]
 )
 def test_every_form_of_capture_is_known(magic: str) -> None:
-    """Both byte orders, microseconds and nanoseconds, and pcapng."""
     assert detect(bytes.fromhex(magic) + bytes(20), "") == Kind.CAPTURE
 
 
@@ -81,7 +77,6 @@ def test_every_form_of_capture_is_known(magic: str) -> None:
     ids=["no header", "family", "no state", "IPv6 listener", "header without state"],
 )
 def test_ss_is_known_with_and_without_its_header(text: str) -> None:
-    """Rows stand for themselves."""
     assert kind_of(text) == Kind.SS
 
 
@@ -104,7 +99,6 @@ def test_what_clients_send_makes_a_log_nothing_else(agent: str) -> None:
     ["", "\n", "hello\n", "{}\n", '{"a": 1}\n{"a": 2}\n', "1 2 3\n4 5 6 7\n", "Name: x\n", "PID\n", "0000 0000\n"],
 )
 def test_other_texts_are_of_no_kind(text: str) -> None:
-    """Nothing is guessed."""
     assert kind_of(text) is None
 
 

@@ -22,7 +22,6 @@ DIAGNOSIS = to_json(diagnose(EvidenceSet()))
 
 
 def test_document_has_files_and_diagnosis() -> None:
-    """Every field is there, also where it is empty."""
     found = Found(
         name="a", kind=Kind.SS, figures=(Figure(key="rtt_ms", name="rtt", value=1.5, unit="ms"),), warnings=("odd",)
     )

@@ -33,7 +33,6 @@ def softnet(dropped: int) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -50,7 +49,6 @@ def figure(found: Found, name: str) -> float | str | None:
 
 
 def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
-    """Whatever its name, and compressed as well."""
     (folder / "core.dump").write_bytes(gzip.compress(f"{COMBINED}\n".encode() * 3))
     explanation = explained("core.dump")
     (found,) = explanation.found
@@ -79,7 +77,6 @@ def test_what_a_container_prints_is_both_logs(folder: Path) -> None:
 
 
 def test_lines_in_another_format_are_told_with_samples(folder: Path) -> None:
-    """Nothing is dropped in silence."""
     (folder / "log").write_text(f"{COMBINED}\nnginx: worker exited\n{COMBINED}\n")
     (found,) = explained("log").found
     assert figure(found, "requests") == 2
@@ -113,7 +110,6 @@ def test_formats_can_be_given_apart(option: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "no variables"])
 def test_a_format_that_is_none_is_bad_input(text: str, folder: Path) -> None:
-    """The option is named."""
     (folder / "log").write_text(OWN)
     with pytest.raises(BadInputError) as caught:
         explained("log", log_formats=(text,))
@@ -121,7 +117,6 @@ def test_a_format_that_is_none_is_bad_input(text: str, folder: Path) -> None:
 
 
 def test_a_configuration_that_is_none_is_bad_input(folder: Path) -> None:
-    """It was named for nothing else."""
     (folder / "log").write_text(OWN)
     (folder / "conf").write_text("http {")
     with pytest.raises(BadInputError) as caught:
@@ -157,7 +152,6 @@ def test_counters_that_have_nothing_in_common_are_not_compared(folder: Path) -> 
 
 
 def test_readings_of_two_tools_are_not_compared(folder: Path) -> None:
-    """They are mostly of one moment, and nothing came between them."""
     (folder / "proc").write_text(proc_net(5))
     (folder / "nstat").write_text("#kernel\nTcpExtListenOverflows           12                 0.0\n")
     assert [file.name for file in explained("proc", "nstat").found] == ["proc", "nstat"]
@@ -173,7 +167,6 @@ def test_counters_that_went_backwards_raise_the_question_of_their_order(folder: 
 
 
 def test_two_readings_in_one_file_are_compared_there(folder: Path) -> None:
-    """A loop that appends to one file is the usual way to collect them."""
     (folder / "loop").write_text(f"Fri Nov 20\n{proc_net(5)}Fri Nov 20\n{proc_net(9)}")
     (found,) = explained("loop").found
     assert (figure(found, "readings"), figure(found, "TcpExt.ListenOverflows")) == (2, 4)
@@ -181,7 +174,6 @@ def test_two_readings_in_one_file_are_compared_there(folder: Path) -> None:
 
 
 def test_softnet_readings_are_compared_as_well(folder: Path) -> None:
-    """In one file or in two."""
     (folder / "one").write_text(softnet(3))
     (folder / "two").write_text(softnet(10))
     (folder / "both").write_text(softnet(3) + softnet(10))
@@ -227,14 +219,12 @@ def test_an_unknown_file_is_told_and_the_others_are_read(content: bytes, reason:
 
 
 def test_unknown_files_of_a_folder_are_told_in_short(folder: Path) -> None:
-    """A folder of evidence has notes and figures as well."""
     (folder / "evidence").mkdir()
     (folder / "evidence" / "notes").write_text("hello")
     assert [file.error for file in explained("evidence").found] == ["not recognised: first line 'hello'"]
 
 
 def test_a_malformed_file_is_told_with_its_place(folder: Path) -> None:
-    """Its kind is known, and the line where it breaks."""
     (folder / "netstat").write_text("TcpExt: A B\nTcpExt: 1 2\nTcpExt: A B\nTcpExt: 1 x\n")
     (found,) = explained("netstat").found
     assert found.kind == Kind.PROC_NET
@@ -243,7 +233,6 @@ def test_a_malformed_file_is_told_with_its_place(folder: Path) -> None:
 
 
 def test_a_text_that_is_too_long_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log of the same size is read."""
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 1 << 20)
     (folder / "netstat").write_text(proc_net(1) * 20_000)
     (folder / "log").write_text(f"{COMBINED}\n" * 20_000)

@@ -26,12 +26,10 @@ class Pieces(io.BytesIO):
     size = 1
 
     def read1(self, size: int | None = -1, /) -> bytes:
-        """Read a piece."""
         return self.read(min(size or self.size, self.size))
 
 
 def in_pieces(data: bytes, size: int = 1 << 20) -> Pieces:
-    """Return data that comes in pieces."""
     made = Pieces(data)
     made.size = size
     return made
@@ -65,13 +63,11 @@ def test_lines_end_at_line_feeds_only(size: int) -> None:
 
 
 def test_bytes_that_are_no_text_stay_visible() -> None:
-    """They become the replacement character, and no error."""
     assert list(OpenedFile(io.BytesIO(b"a\xffb\n")).lines()) == ["a\ufffdb"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_are_understood(encoding: str) -> None:
-    """PowerShell's redirection writes UTF-16."""
     data = "Tcp: A\nTcp: 1\n".encode(encoding)
     assert OpenedFile(io.BytesIO(data)).head_text == "Tcp: A\nTcp: 1\n"
     assert OpenedFile(io.BytesIO(data)).text() == "Tcp: A\nTcp: 1\n"
@@ -79,13 +75,11 @@ def test_byte_order_marks_are_understood(encoding: str) -> None:
 
 
 def test_a_line_without_end_is_given_out_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory stays bounded, and nothing is lost."""
     monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
     assert list(OpenedFile(in_pieces(b"x" * 25, 4)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit stands in the message."""
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 3 << 20)
 
     with Path("/dev/zero").open("rb") as endless, pytest.raises(TooLargeError, match="more than 3 MiB of text"):
@@ -93,14 +87,12 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatc
 
 
 def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
-    """Members follow each other, with padding between and after them."""
     read = OpenedFile(in_pieces(gzip.compress(b"a\n") + bytes(5) + gzip.compress(b"b\n") + bytes(3), 2))
     assert list(read.lines()) == ["a", "b"]
     assert read.warnings == []
 
 
 def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
-    """And says so, once it has been read."""
     data = random.Random(1).randbytes(100_000)  # noqa: S311 - nothing secret: what does not compress
     read = OpenedFile(io.BytesIO(gzip.compress(data)[:90_000]))
     got = read.stream.read()
@@ -110,7 +102,6 @@ def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
 
 
 def test_wrong_checksum_and_what_follows_the_last_member_are_told() -> None:
-    """What was there before is given all the same."""
     packed = bytearray(gzip.compress(b"line\n"))
     packed[-8] ^= 1
     for broken in (bytes(packed), gzip.compress(b"line\n") + b"no gzip at all"):
@@ -128,7 +119,6 @@ def test_nothing_of_a_gzip_file_that_ends_early_stays_inside_zlib() -> None:
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_takes_little_memory() -> None:
-    """A hundred mebibytes of zeros in a block that is passed over."""
     packed = gzip.compress(section() + interface() + block(5, bytes(100 << 20)) + enhanced(b"data"), mtime=0)
     tracemalloc.start()
     found = list(PacketReader(OpenedFile(io.BytesIO(packed)).stream))
@@ -173,8 +163,6 @@ def test_what_cannot_be_read_is_bad_input(name: str, tmp_path: Path) -> None:
 
 
 def test_a_failing_disk_is_bad_input_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error in the middle of reading names the file."""
-
     class Failing(OpenedFile):
         def lines(self) -> Iterator[str]:
             raise OSError(5, "Input/output error")
@@ -190,7 +178,6 @@ def test_a_failing_disk_is_bad_input_as_well(tmp_path: Path, monkeypatch: pytest
 
 
 def test_standard_input_is_read_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compressed or not."""
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
     with opened(sources(["-"])[0]) as read:
         assert read.text() == "hello"

@@ -24,18 +24,15 @@ TOLD_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
 
 
 def explained(name: str) -> Explanation:
-    """Explain one capture."""
     return explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
 
 
 def test_every_recorded_capture_is_looked_at() -> None:
-    """None lies about without being tested."""
     names = {path.name.removesuffix(".pcap.gz") for path in CAPTURES.glob("*.pcap.gz")}
     assert names == {HEALTHY, *BUILT}
 
 
 def test_healthy_traffic_has_nothing_wrong() -> None:
-    """Nothing is found, and nothing is called possible."""
     diagnosis = explained(HEALTHY).diagnosis
     assert diagnosis.healthy
     assert {assessment.verdict for assessment in diagnosis.assessments} == {
@@ -55,7 +52,6 @@ def test_a_capture_is_read_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUILT)
 def test_no_cause_is_found_that_was_not_built(name: str) -> None:
-    """Every other one is at most possible."""
     found = {assessment.cause for assessment in explained(name).diagnosis.found}
     assert found <= {BUILT[name]}
 
@@ -69,5 +65,4 @@ def test_the_cause_that_was_built_is_found_or_possible(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOLD_ALONE)
 def test_a_capture_alone_tells_these_causes(name: str) -> None:
-    """A late backend, lost data and closed windows are there to be seen."""
     assert [assessment.cause for assessment in explained(name).diagnosis.found] == [BUILT[name]]

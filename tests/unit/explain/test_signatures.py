@@ -9,12 +9,10 @@ from tuneproof.explain.signatures import Signatures, signatures
 
 
 def of(given: EvidenceSet) -> Signatures:
-    """Return the signatures of the canned nginx."""
     return signatures(given, address=FRONT.address, port=FRONT.port)
 
 
 def counted(overflows: int, drops: int) -> CounterSnapshot:
-    """Return a reading of the two counters."""
     return CounterSnapshot(
         source="proc", counters={"TcpExt.ListenOverflows": overflows, "TcpExt.ListenDrops": drops, "Tcp.OutSegs": 9}
     )
@@ -34,7 +32,6 @@ def test_connects_are_compared_between_log_and_wire() -> None:
 
 
 def test_shares_are_of_the_connections_to_nginx_alone() -> None:
-    """What its backend does is told apart by address and port."""
     front = service(
         flows=200,
         syn_retransmitted_flows=50,
@@ -53,7 +50,6 @@ def test_shares_are_of_the_connections_to_nginx_alone() -> None:
 
 @pytest.mark.parametrize("in_one_file", [True, False])
 def test_counters_tell_what_they_grew_by(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
-    """Two readings, in one file or in two."""
     readings = (counted(5, 5), counted(5, 308))
     files = [readings] if in_one_file else [(each,) for each in readings]
     told = of(EvidenceSet(counters=tuple(Named(name=f"{number}", content=each) for number, each in enumerate(files))))

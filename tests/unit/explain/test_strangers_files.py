@@ -14,7 +14,6 @@ LOG = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "c
 
 
 def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Without an error among them, and nothing is printed on the way."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: LOG * 3}.items():
         (tmp_path / kind.name).write_text(text)

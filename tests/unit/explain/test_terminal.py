@@ -29,7 +29,6 @@ from tuneproof.explain.terminal import render_text
     ],
 )
 def test_value_is_shown_in_the_unit_that_a_person_thinks_in(value: float | str | None, unit: str, shown: str) -> None:
-    """Counts in full, times below a second in ms, sizes in their order of magnitude."""
     assert format_value(Figure(key="some", name="x", value=value, unit=unit)) == shown
 
 
@@ -68,7 +67,6 @@ def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> N
 
 
 def test_details_have_every_reason_and_every_figure() -> None:
-    """Behind the first screen, which they leave as it is."""
     first = render_text(FOUND, OVERFLOWS, width=80, color=False).removesuffix("  More: --details\n")
     whole = render_text(FOUND, OVERFLOWS, width=80, color=False, everything=True)
     assert whole.startswith(f"{first}\n\nReasons\n  Found: The accept queue overflows.\n    For: 9 connections met")
@@ -78,7 +76,6 @@ def test_details_have_every_reason_and_every_figure() -> None:
 
 
 def test_long_sentences_are_wrapped_under_their_beginning() -> None:
-    """A hundred columns are enough for any sentence, and no line ends in blanks."""
     sentence = "word " * 40 + "end"
     found = (Found(name="a", kind=Kind.SS, warnings=(sentence,)),)
     lines = render_text(found, NOTHING, width=300, color=False).splitlines()
@@ -116,7 +113,6 @@ def test_colours_come_only_where_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("color", [True, False])
 def test_a_file_name_or_a_line_of_a_stranger_commands_no_terminal(color: bool) -> None:  # noqa: FBT001 - both ways
-    """Control characters and rich's markup are shown, not obeyed."""
     found = Found(name="\x1b]0;x\x07.log", kind=None, error="[red]line[/red] \x1b[2J")
     load = load_run(notes=("\x1b[31m\rConnection refused",))
     text = render_text((found,), diagnose(evidence(load_runs=[load])), width=80, color=color, everything=True)

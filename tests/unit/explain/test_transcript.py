@@ -22,7 +22,6 @@ LISTEN   129      128              0.0.0.0:80             0.0.0.0:*
 
 
 def explained(folder: Path, text: str) -> Explanation:
-    """Explain one file of this text."""
     path = folder / "pasted.txt"
     path.write_bytes(text.encode())
     return explain([Source(name="pasted.txt", path=path)])
@@ -43,13 +42,11 @@ def explained(folder: Path, text: str) -> Explanation:
     ],
 )
 def test_a_prompt_is_no_evidence(tmp_path: Path, prompt: str) -> None:
-    """And what follows it is read without a warning."""
     found = explained(tmp_path, f"{prompt}\n{NSTAT}root@web1:~# \n").found
     assert [(file.kind, file.warnings, file.error) for file in found] == [(Kind.NSTAT, (), None)]
 
 
 def test_an_indented_transcript_is_one(tmp_path: Path) -> None:
-    """As it is pasted from a page."""
     text = "".join(f"    {line}\n" for line in f"$ nstat -az\n{NSTAT}".splitlines())
     assert [file.kind for file in explained(tmp_path, text).found] == [Kind.NSTAT]
 
@@ -83,7 +80,6 @@ def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> Non
     ],
 )
 def test_other_texts_are_no_transcripts(text: str) -> None:
-    """Remarks, logs and prose have no prompt."""
     assert outputs(text) == []
 
 
@@ -96,12 +92,10 @@ def test_other_texts_are_no_transcripts(text: str) -> None:
     ],
 )
 def test_a_line_in_no_known_format_is_cut_into_fields(line: str, fields: list[str]) -> None:
-    """At its separator, or at blanks outside of quotes and brackets."""
     assert fields_of(line) == fields
 
 
 def test_an_unknown_log_says_what_would_help(tmp_path: Path) -> None:
-    """By name, with its first line in fields."""
     [file] = explained(tmp_path, "foo|10.1.1.1|GET /|200|0.123\n" * 3).found
     assert file.error is not None
     assert "--nginx-conf FILE" in file.error

@@ -42,18 +42,15 @@ def test_the_list_of_verdicts(small: Results) -> None:
 
 
 def test_the_step_summary(small: Results) -> None:
-    """Contradictions first."""
     assert_golden("summary.md", render_markdown(small, where="here"))
 
 
 def test_a_comparison(changed: Comparison) -> None:
-    """Changed verdicts first, as text for a terminal and as Markdown."""
     assert_golden("comparison.txt", render_comparison(changed, width=100, color=False))
     assert_golden("comparison.md", comparison_markdown(changed))
 
 
 def test_the_text_of_the_pages(small: Results) -> None:
-    """The first page, and those of a claim with everything, of one that has expired, and of one without an effect."""
     write_report(small, small.path.parent)
     index = Page(small.path.parent / "index.html")
     assert_golden("index.txt", index.text)
@@ -63,7 +60,6 @@ def test_the_text_of_the_pages(small: Results) -> None:
 
 
 def test_the_charts_of_a_cell(small: Results) -> None:
-    """Titles, captions, tables, and what is drawn."""
     assert_golden("charts.txt", "\n".join(_charts(small)) + "\n")
 
 

@@ -44,7 +44,6 @@ def refusal(tmp_path: Path, text: str) -> BadInputError:
 
 
 def test_valid_document_is_accepted(tmp_path: Path) -> None:
-    """The document that the other tests damage is itself in order, given as file and as folder."""
     (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
     assert load(tmp_path) == load(tmp_path / "results.json")
     assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
@@ -58,7 +57,6 @@ def test_document_from_before_links_were_shaped_is_accepted(tmp_path: Path) -> N
 
 
 def test_document_with_links_and_without_expectation_is_accepted(tmp_path: Path) -> None:
-    """What a shaped network adds to a cell is read back as it stands in the file."""
     (tmp_path / "results.json").write_text(json.dumps(a_document(links=[LINK], expected=None)), encoding="utf-8")
     cell = load(tmp_path).cells[0]
     assert cell.links == (LINK,)
@@ -127,7 +125,6 @@ def test_broken_cell_is_refused_at_its_pointer(tmp_path: Path, changes: dict[str
 def test_broken_document_is_refused_at_its_pointer(
     tmp_path: Path, damage: Callable[[dict[str, Any]], object], pointer: str
 ) -> None:
-    """A missing, a foreign and a misshapen key are each refused where they are."""
     document = a_document()
     damage(document)
     error = refusal(tmp_path, json.dumps(document))
@@ -187,7 +184,6 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
     ids=["none", "twice", "unknown", "huge", "negative", "foreign-key", "started", "keys-missing", "null"],
 )
 def test_runs_that_do_not_fit_the_cells_are_refused(tmp_path: Path, runs: object, pointer: str) -> None:
-    """Each cell has exactly one machine."""
     error = refusal(tmp_path, json.dumps(a_document() | {"runs": runs}))
     assert error.where == f"{tmp_path}/results.json#{pointer}"
 

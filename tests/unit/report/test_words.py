@@ -46,7 +46,6 @@ DIFFERENCE = Effect(name="slow", unit="share", value=-0.03, ci_low=-0.05, ci_hig
     ],
 )
 def test_number_has_three_significant_digits(value: float, shown: str) -> None:
-    """Neither a tail of digits that means nothing, nor an exponent for everyday sizes."""
     assert format_number(value) == shown
 
 
@@ -65,7 +64,6 @@ def test_number_has_three_significant_digits(value: float, shown: str) -> None:
 def test_effect_is_shown_with_unit_and_interval(
     value: float, unit: str, interval: tuple[float, float] | None, shown: str
 ) -> None:
-    """A ratio is a multiple, a difference of shares is in percentage points."""
     assert format_effect(value, unit, interval) == shown
 
 
@@ -90,7 +88,6 @@ def test_a_measured_effect_and_its_limit_are_in_the_words_of_the_claims_form(
 
 
 def test_what_has_no_effect_is_told_as_the_reader_of_the_table_wants_it() -> None:
-    """Empty, or a word for nothing."""
     assert (measured(unsupported()), limit(unsupported()), outcome(unsupported())) == ("", "", "")
     assert (measured(unsupported(), nothing="none"), outcome(unsupported(), nothing="-")) == ("none", "-")
 
@@ -112,7 +109,6 @@ def test_what_has_no_effect_is_told_as_the_reader_of_the_table_wants_it() -> Non
     ],
 )
 def test_a_metric_is_told_in_the_unit_that_its_name_has(name: str, value: float, text: str) -> None:
-    """And a number alone where it has none."""
     assert format_figure(name, value) == text
 
 
@@ -160,7 +156,6 @@ def test_a_verdict_says_what_was_expected_where_that_is_something_else() -> None
     ],
 )
 def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> None:
-    """To act on it, to leave it, or to measure again."""
     arms = {"yours": {"n": 32}, "patched": {"n": 4}}
     assert to_do(replace(cell(), arms=arms, **changes)).startswith(begins)
 

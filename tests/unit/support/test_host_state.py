@@ -41,13 +41,11 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def folder(path: Path) -> Path:
-    """Make a folder, and return it."""
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def write(root: Path, values: dict[str, str]) -> None:
-    """Write values by their paths below a root."""
     for name, value in values.items():
         folder((root / name).parent)
         (root / name).write_text(value, encoding="latin-1")
@@ -102,7 +100,6 @@ def test_what_changes_by_itself_or_belongs_to_no_lab_is_left_out(passing: str, s
 
 
 def test_a_sysctl_that_cannot_be_read_is_left_out(sysctls: Path, links: Path) -> None:
-    """Those after it are read all the same."""
     write(sysctls, {"vm/admin_reserve_kbytes": "8192\n", "vm/swappiness": "60\n"})
     # Permissions would not keep root from reading; nothing is mapped at a process's address 0, for anybody.
     unreadable = sysctls / "vm" / "compact_memory"
@@ -130,12 +127,10 @@ def test_a_sysctl_of_only_one_reading_is_no_change(values: dict[str, str]) -> No
 def test_queueing_disciplines_of_an_interface_in_only_one_reading_are_no_change(
     qdiscs: dict[str, tuple[str, ...]],
 ) -> None:
-    """The link itself is told, if it is new."""
     assert state(qdiscs=qdiscs).changes_since(state()) == []
 
 
 def test_all_changes_are_told_in_one_order() -> None:
-    """Sysctls by name, then links, then queueing disciplines."""
     after = state(
         sysctls={"vm/swappiness": "10", "net/core/somaxconn": "128"},
         links=frozenset({"lo", "eth0", "br-1"}),
@@ -160,7 +155,6 @@ def test_links_of_other_peoples_containers_are_no_change(sysctls: Path, links: P
 def test_a_link_that_goes_away_while_it_is_read_is_no_error(
     sysctls: Path, links: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Containers of others end at any moment, and their links' folders with them."""
     write(sysctls, {"net/ipv4/conf/veth1/mtu": "1500\n", "net/ipv4/tcp_syncookies": "1\n"})
     scandir = os.scandir
 

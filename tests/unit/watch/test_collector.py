@@ -28,7 +28,6 @@ def collector(*, timed: int = 1, every: int = 1, detailed: frozenset[int] = froz
 
 
 def printed(text: str) -> str:
-    """A line of printf."""
     return json.dumps({"type": "printf", "data": text})
 
 
@@ -47,7 +46,6 @@ def second(of: Collector, number: int, *lines: str) -> tuple[LoopSecond, ...]:
 
 
 def histogram(**counts: int) -> str:
-    """A histogram of the worker by exponent."""
     buckets = [{"min": 1 << int(name[1:]), "max": (2 << int(name[1:])) - 1, "count": n} for name, n in counts.items()]
     return json.dumps({"type": "hist", "data": {"@took": {str(WORKER): buckets}}})
 
@@ -114,7 +112,6 @@ def test_calls_that_were_not_timed_are_not_told_as_none() -> None:
 
 
 def test_short_iterations_of_which_one_in_many_was_counted_stand_for_all() -> None:
-    """Their number and their time."""
     (one,) = second(begun(every=16), 1, histogram(e14=10), mapped("busy", _4711=1_000_000))
     assert (one.iterations, one.busy_s) == (160, 0.016)
 

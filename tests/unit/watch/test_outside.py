@@ -28,7 +28,6 @@ def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
 
 @pytest.mark.parametrize("late", [1, 5, 6, 11])
 def test_the_late_connections_are_parted_from_the_others(late: int) -> None:
-    """However many of the twelve the stalled worker has."""
     parted = split(a_round(*[0.6] * late, *[0.02] * (CONNECTIONS - late)), PROMPT_S)
     assert parted.late_connections == late
     assert len(parted.late) == late * outside.ROUND_REQUESTS
@@ -44,7 +43,6 @@ def test_what_all_connections_share_parts_none(everywhere: float) -> None:
 
 
 def test_a_stall_is_told_with_both_groups() -> None:
-    """And a single round by chance is none."""
     stalled, healthy = a_round(*[0.6] * 5, *[0.02] * 7), a_round(*[0.02] * 12)
     told = list(report([stalled] * 4 + [healthy], {}))
     assert told[1] == (
@@ -56,14 +54,12 @@ def test_a_stall_is_told_with_both_groups() -> None:
 
 
 def test_every_connection_late_is_possibly_a_stall_of_all_workers() -> None:
-    """From outside a slow path, a slow machine and stalled workers are the same."""
     told = list(report([a_round(*[0.8] * CONNECTIONS)] * 3, {"refused": 2}))
     assert told[1] == "2 connections failed: refused."
     assert told[2].startswith("Possible: all workers stall, or the machine or the path is slow")
 
 
 def test_too_few_answers_part_nothing() -> None:
-    """A run of a fraction of a second says so."""
     assert list(report([[[PROMPT_S] * 3] * CONNECTIONS], {}))[1] == "Too few answers to compare connections."
 
 
@@ -123,7 +119,6 @@ def test_where_nothing_listens_it_says_so() -> None:
 
 @pytest.mark.parametrize("url", ["http://", "http://127.0.0.1:x/", "http://no-such-host.invalid/"])
 def test_a_url_that_cannot_be_used_is_refused(url: str) -> None:
-    """Before anything is sent."""
     with pytest.raises(BadInputError):
         list(watch_url(url, lasts_s=0.2))
 

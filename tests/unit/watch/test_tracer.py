@@ -25,7 +25,6 @@ def bpftrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def becomes(program: Path, commands: str) -> None:
-    """Give the stand-in its commands."""
     program.write_text(f"#!/bin/sh\n{commands}\n")
     program.chmod(0o755)
 
@@ -45,13 +44,11 @@ def why(commands: str, program: Path) -> CannotRunHereError:
 
 
 def test_a_host_that_has_all_is_fit(bpftrace: Path) -> None:
-    """Nothing is said."""
     assert bpftrace.exists()
     check_host()
 
 
 def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Too old, locked down, not installed, no root."""
     becomes(bpftrace, "echo bpftrace v0.9.4")
     with pytest.raises(CannotRunHereError, match=r"too old: bpftrace v0\.9\.4; 0\.17 or later"):
         check_host()

@@ -26,7 +26,6 @@ def test_a_line_for_each_worker_and_second() -> None:
 
 
 def test_the_table_has_a_row_for_each_worker() -> None:
-    """With its histogram."""
     console = Console(width=200)
     with console.capture() as captured:
         console.print(live_table((SECOND, IDLE)))

@@ -13,13 +13,10 @@ CONTAINER = "3f" * 32
 
 
 class Proc:
-    """A /proc of one's own."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def add(self, pid: int, title: str, *, parent: int = 1, container: str = "", namespace: str = "pid:[1]") -> None:
-        """Add a process."""
         folder = self.root / str(pid)
         (folder / "ns").mkdir(parents=True)
         (folder / "fd").mkdir()
@@ -57,7 +54,6 @@ def test_the_only_nginx_needs_no_name(proc: Proc) -> None:
 
 
 def test_of_several_one_is_named_or_all_are_meant(proc: Proc) -> None:
-    """Each with its container's short id."""
     add_angie(proc)
     with pytest.raises(BadInputError, match=r"Several nginx run here: 10 \(nginx\), 20 \(3f3f3f3f3f3f\)"):
         find()

@@ -10,13 +10,11 @@ from tuneproof.yours.proposal import Wanted, propose
 
 
 def lines(folder: Path, text: str) -> tuple[str, ...]:
-    """Return what is made around one file."""
     found, _ = opened(folder, {"site.conf": text})
     return absent_of(found.facts, folder="/etc/nginx").lines
 
 
 def server(text: str) -> str:
-    """Return a server of the file."""
     return f"server {{\n    listen 80;\n    {text}\n}}\n"
 
 
@@ -48,12 +46,10 @@ def server(text: str) -> str:
     ],
 )
 def test_what_another_file_defines_is_made(text: str, expected: list[str], tmp_path: Path) -> None:
-    """Once, and only if it is used and not there."""
     assert lines(tmp_path, server(text) + server(text.replace("listen 443 ssl;", ""))) == tuple(expected)
 
 
 def test_what_is_there_is_not_made(tmp_path: Path) -> None:
-    """In the same part."""
     assert (
         lines(
             tmp_path,

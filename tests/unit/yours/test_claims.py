@@ -16,13 +16,11 @@ ARMS = ("before", "after")
 
 
 def seen(**figures: float) -> CountedObservation:
-    """Return an observation."""
     return CountedObservation(measuring_s=0.1, figures=figures)
 
 
 @pytest.fixture
 def way(tmp_path: Path) -> Way:
-    """A way to a place with a limit."""
     zone = "limit_req_zone $host zone=a:1m rate=1r/s;\n"
     text = f"{zone}server {{ listen 80; limit_req zone=a; location / {{ proxy_pass http://b; }} }}"
     found, _ = opened(tmp_path, http(text))
@@ -32,7 +30,6 @@ def way(tmp_path: Path) -> Way:
 
 
 def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **others: float) -> CountedObservation:
-    """Return what a trial of requests counts."""
     return seen(asked=32, answered=answered, upstream_connects=connects, from_cache=from_cache, **others)
 
 
@@ -47,7 +44,6 @@ def test_connects_are_counted_for_each_fresh_answer(way: Way) -> None:
 
 
 def test_a_way_that_nobody_answers_says_who_may_be_behind_it(way: Way) -> None:
-    """With the place of the directive."""
     claim = claims.connects("root", way, "yours")
     with pytest.raises(ValueError, match=r"32 times 503, perhaps by limit_req \(.*nginx.conf:5\)"):
         claim.effect({"yours": asked(0, answered=0, status_503=32)})
@@ -70,7 +66,6 @@ def test_a_patch_is_worth_what_it_saves(way: Way) -> None:
 
 
 def test_slow_readers_are_compared_with_what_the_directives_add_up_to(way: Way) -> None:
-    """With some room for what nginx keeps besides."""
     claim = claims.holds_what_is_computed("root", way, "yours", MIB)
     assert float(claim.effect({"yours": seen(grown_bytes=MIB)})) > 1
     assert float(claim.effect({"yours": seen(grown_bytes=2 * MIB)})) < 1
@@ -79,7 +74,6 @@ def test_slow_readers_are_compared_with_what_the_directives_add_up_to(way: Way) 
 
 
 def test_turns_are_long_or_short_by_what_they_read(way: Way) -> None:
-    """A trial in which nothing was read says nothing."""
     stall = claims.keeps_loop_busy("root", way, "yours")
     assert float(stall.effect({"yours": seen(turn_bytes=12 * MIB)})) == 12
     with pytest.raises(ValueError, match="no large response"):
@@ -89,7 +83,6 @@ def test_turns_are_long_or_short_by_what_they_read(way: Way) -> None:
 
 
 def test_queues_are_compared_by_what_they_take() -> None:
-    """Of the same burst."""
     claim = claims.queues_more(80, ARMS, CHANGE)
     assert float(claim.effect({"before": seen(queued=512), "after": seen(queued=1500)})) == 1500 / 512
 

@@ -20,7 +20,6 @@ def places(folder: Path, files: dict[str, str]) -> Installed:
 
 
 def test_a_copy_stands_where_its_includes_look_for_it(tmp_path: Path) -> None:
-    """Relative and absolute ones, with stars in names and in folders."""
     includes = ("conf.d/*.conf", "/etc/nginx/sites/*/site.conf", "/srv/ours/limits.conf")
     text = f"{HEAD}http {{ {' '.join(f'include {pattern};' for pattern in includes)} }}"
     files = {"nginx.conf": text, "conf.d/a.conf": "", "sites/b/site.conf": "", "ours/limits.conf": ""}

@@ -7,7 +7,6 @@ from tuneproof.yours.needs import CERTIFICATE, EMPTY, KEY, PARAMETERS, Needs, ne
 
 
 def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = ()) -> Needs:
-    """Return what a configuration needs."""
     files = http(text)
     files["nginx.conf"] = main + files["nginx.conf"]
     found, _ = opened(folder, files)

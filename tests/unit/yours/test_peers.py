@@ -50,7 +50,6 @@ def test_a_port_of_another_address_is_not_nginx_itself(tmp_path: Path) -> None:
 
 
 def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:
-    """What only a request knows is told."""
     found = peers(
         tmp_path,
         'resolver 10.9.9.9:53 127.0.0.53 [::1] valid=10s;\nserver { listen 80; set $up "api.internal";\n'

@@ -20,7 +20,6 @@ def proposed(
 
 
 def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> None:
-    """Yours, and yours with the patch, each with the patch's own text in its files."""
     found = proposed(
         tmp_path,
         http(
@@ -55,7 +54,6 @@ def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> N
 
 
 def test_workers_that_start_large_are_looked_at(tmp_path: Path) -> None:
-    """Whatever they pass on."""
     files = http("server { listen 80; return 200; }")
     files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")
     (claim,) = proposed(tmp_path, files).scenario.claims
@@ -72,7 +70,6 @@ def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
 
 
 def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
-    """With the option that proves one of them."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}\n" for name in range(8))
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}}}"))
     assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == 6
@@ -90,7 +87,6 @@ def test_an_include_that_a_copy_lacks_is_made_empty_and_told(tmp_path: Path) -> 
 
 
 def test_values_that_a_newer_nginx_may_know_are_left_to_nginx(tmp_path: Path) -> None:
-    """It refuses what it does not know, in its own words."""
     text = "server { listen 80; proxy_buffering on off; location / { proxy_pass http://a; } }"
     assert proposed(tmp_path, http(text)).scenario.claims
 
@@ -144,7 +140,6 @@ def test_a_fragment_is_proven_with_what_is_made_around_it(tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_proven_says_why(tmp_path: Path, text: str, why: str) -> None:
-    """Before anything is started."""
     with pytest.raises(BadInputError, match=why):
         proposed(tmp_path, {"nginx.conf": text})
 
@@ -160,7 +155,6 @@ def test_what_cannot_be_proven_says_why(tmp_path: Path, text: str, why: str) -> 
     ],
 )
 def test_a_file_that_must_be_there_is_made(wants: str, tmp_path: Path, *, is_made: bool) -> None:
-    """Before it is passed on to FastCGI, as is usual."""
     found = proposed(
         tmp_path,
         http(f"server {{ root /srv/app;\n location ~ \\.php$ {{ {wants} fastcgi_pass unix:/run/fpm.sock; }} }}"),

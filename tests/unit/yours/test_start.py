@@ -50,7 +50,6 @@ def test_daemon_is_said_once_only(tmp_path: Path) -> None:
 
 
 def test_a_server_of_ours_comes_into_http_wherever_that_is(tmp_path: Path) -> None:
-    """Nothing else of the files changes, and all that does is told."""
     files = {"nginx.conf": "events { }\ninclude http.conf;\n", "http.conf": "http {\n    server { listen 80; }\n}\n"}
     found, _ = opened(tmp_path, files)
     configuration = found.facts.configuration
@@ -67,7 +66,6 @@ def test_a_server_of_ours_comes_into_http_wherever_that_is(tmp_path: Path) -> No
 
 
 def test_without_http_there_is_nothing_to_prove(tmp_path: Path) -> None:
-    """One clear error."""
     source = open_source(str(written(tmp_path, {"nginx.conf": "events { }\nstream { server { listen 1; } }\n"})))
     found = audit_source(source, version="1.22")
     with pytest.raises(BadInputError, match="no http"):

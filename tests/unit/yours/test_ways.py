@@ -12,7 +12,6 @@ PASSES_ON = "proxy_pass http://a:1;"
 
 
 def ways(folder: Path, text: str, **options: str) -> list[Way | NoWay]:
-    """Return the ways of a configuration."""
     found, _ = opened(folder, http(text))
     return ways_of(found.facts, **options)
 
@@ -56,7 +55,6 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
     ],
 )
 def test_what_cannot_be_reached_says_why(tmp_path: Path, server: str, why: str) -> None:
-    """Nothing is left out without a word."""
     (found,) = ways(tmp_path, server.replace("PASS", PASSES_ON))
     assert isinstance(found, NoWay)
     assert why in found.why

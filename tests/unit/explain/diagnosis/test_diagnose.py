@@ -32,7 +32,6 @@ def _verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
 
 
 def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
-    """Gaps, overtaken segments, time-outs and RSTs of a load tool are noise."""
     diagnosis = diagnose(healthy_evidence())
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
         (cause, CauseVerdict.RULED_OUT) for cause in Cause
@@ -60,18 +59,15 @@ def test_nothing_given_is_not_healthy() -> None:
 
 
 def test_every_cause_is_assessed_once_in_the_order_of_precedence() -> None:
-    """The order is part of the format."""
     assert [each.cause for each in diagnose(EvidenceSet()).assessments] == list(Cause)
 
 
 def test_the_first_by_precedence_is_primary() -> None:
-    """Lost packets delay also what a slow backend answers."""
     found = diagnose(both_legs(front=lossy(), backend_s=spread(0.3)))
     assert _causes(found) == [Cause.PATH_LOSS, Cause.BACKEND_SLOW]
 
 
 def test_an_overflow_during_a_stall_follows_from_it() -> None:
-    """Late workers accept late."""
     given = replace(
         both_legs(request_s=spread(0.05, 0.4)),
         counters=evidence(counters=[grown(ListenOverflows=9, ListenDrops=9)]).counters,
@@ -93,7 +89,6 @@ def test_a_full_syn_queue_behind_a_full_accept_queue_follows_from_it() -> None:
 
 
 def test_all_three_queues_and_a_stall_come_in_the_order_of_their_origin() -> None:
-    """The stall, then the queue that it fills, then the queue before that."""
     counters = evidence(counters=[grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100)]).counters
     found = diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), counters=counters))
     assert _causes(found) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
@@ -121,7 +116,6 @@ def test_a_possible_cause_is_not_healthy() -> None:
 
 
 def test_what_is_possible_is_sorted_by_how_much_it_could_explain() -> None:
-    """Nine repeated segments in a thousand come behind a late tenth of connects, and a fifth of all connections."""
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
     front = lossy(0.009, data_after_peer_fin_flows=40)
     resets = replace(front["from_client"], resets=40)
@@ -132,7 +126,6 @@ def test_what_is_possible_is_sorted_by_how_much_it_could_explain() -> None:
 
 
 def test_the_screen_says_nothing_twice() -> None:
-    """Neither a figure that several causes share, nor a command that several ask for."""
     given = evidence(
         access_logs=[log(connect_time_s=spread(0.001, 0.25), client_closed_499=40, header_minus_connect_s=spread(0.3))],
         captures=[capture(service(**repeated_syns()))],
@@ -156,7 +149,6 @@ def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> Non
 
 
 def test_the_details_tell_the_primary_finding_first_and_what_follows_from_it() -> None:
-    """With every figure and its file."""
     logs = evidence(access_logs=[log(client_closed_499=40)]).access_logs
     text = list(details(diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs))))
     assert text[0] == "Found: nginx's event loop stalls."

@@ -11,7 +11,6 @@ from tuneproof.explain.diagnosis.render import rows, summary, to_json
 
 
 def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
-    """A page that moves takes the sentence along."""
     assert set(CAUSE_TEXTS) == set(Cause)
     pages = [page for text in CAUSE_TEXTS.values() for page in re.findall(r"docs/[\w-]+\.md", text.next_step)]
     assert pages

@@ -63,12 +63,10 @@ UNSEEN_FIN: dict[str, Any] = {
 
 
 def verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
-    """Return the verdict on one cause."""
     return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
 
 
 def causes(diagnosis: Diagnosis) -> list[Cause]:
-    """Return what was found."""
     return [each.cause for each in diagnosis.found]
 
 
@@ -125,7 +123,6 @@ def test_without_them_a_stall_is_only_possible(changes: dict[str, Sequence[Any]]
 
 
 def test_a_stall_comes_before_a_little_loss() -> None:
-    """Less than one segment in a hundred explains no slow request."""
     front = lossy(0.008, requests=200)
     diagnosis = diagnose(both_legs(front, request_s=spread(0.05, 0.4)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
@@ -133,7 +130,6 @@ def test_a_stall_comes_before_a_little_loss() -> None:
 
 
 def test_what_other_services_lose_is_not_nginxs() -> None:
-    """Neither their losses nor their silence."""
     given = evidence(captures=[capture(service(), *OTHERS, *SCANNED)])
     diagnosis = diagnose(given)
     assert diagnosis.healthy
@@ -161,7 +157,6 @@ def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary
     ids=["a-backend", "a-few-tries", "a-closed-port", "a-firewall", "ipv6-before-ipv4", "somebody-listens"],
 )
 def test_tries_of_which_nothing_came_count_where_they_may_be_nginxs(tried: ServiceSummary, *, counts: bool) -> None:
-    """Not those of a closed port beside a service that works, nor of its other address, nor of a scan."""
     narrow = narrowed(evidence(captures=[capture(service(), tried)]))
     kept = [each.server for each in narrow.evidence.captures[0].content.services]
     assert kept == ([FRONT, tried.server] if counts else [FRONT])
@@ -192,7 +187,6 @@ def test_what_nginxs_host_is_connected_to_is_a_backend() -> None:
 
 
 def test_the_service_in_question_can_be_given() -> None:
-    """Then it is the others that are left out."""
     given = evidence(captures=[capture(service(), *OTHERS)])
     ssh = Endpoint(address="10.0.0.2", port=22)
     assert causes(diagnose(given, ssh)) == [Cause.PATH_LOSS]
@@ -202,7 +196,6 @@ def test_the_service_in_question_can_be_given() -> None:
 
 
 def test_the_backends_of_a_service_stay_with_it() -> None:
-    """They are the other leg of the same requests."""
     given = both_legs(request_s=spread(0.05, 0.4))
     with_others = replace(
         given,

@@ -277,7 +277,6 @@ MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "hal
     ],
 )
 def test_syn_queue_drop(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Its own counter proves it, and drops that no accept queue explains while the queue was full."""
     check(syn_queue_drop, given, verdict, said)
 
 
@@ -406,7 +405,6 @@ def test_path_loss(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, .
 
 
 def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:
-    """The counters have no more than that."""
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(evidence(counters=[LOST], sockets=[ALONE]), other_services=(database,))
     check(path_loss, given, NOT_SEEN, ("against 1: the captures have 310 of other services",))
@@ -634,12 +632,10 @@ LEFT: Final = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
     ],
 )
 def test_client_gone(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """It is a cause of its own only where answers are known to be fast."""
     check(client_gone, given, verdict, said)
 
 
 def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
-    """Clients leave for a reason."""
     given = evidence(access_logs=[log(**LEFT)], counters=[grown(ListenOverflows=50, ListenDrops=50)])
     found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
     assert found.verdict is POSSIBLE

@@ -59,7 +59,6 @@ CONTAINER = "".join(f"web-1  | {line}\n10.0.0.9 - - [22/Nov/2026:14:50:01 +0000]
 
 @pytest.mark.parametrize("event", Event)
 def test_each_event_is_told_by_nginxs_words(event: Event) -> None:
-    """And by nothing else."""
     level, words = WORDS[event]
     log = parse([f"{AT.format(0, level, 7)}{words}"])
     assert (log.events, log.levels, log.messages) == ({event: 1}, {level: 1}, 1)
@@ -86,7 +85,6 @@ def test_other_words_for_the_same(words: str, event: Event | None) -> None:
 
 
 def test_a_log_is_summed_up() -> None:
-    """Its times, its levels, and whose upstream it is about."""
     log = parse(LOG.split("\n"))
     assert log.messages == len(WORDS)
     assert log.events == dict.fromkeys(Event, 1)

@@ -53,7 +53,6 @@ TEXT = "\n".join([HEADER, *map(event_loop.to_line, (SECOND, IDLE)), event_loop.n
 
 
 def test_what_was_written_is_read() -> None:
-    """To the last digit, notes included."""
     read = event_loop.parse(TEXT)
     assert read == LoopRecording(began="2026-11-23T17:00:00+00:00", seconds=(SECOND, IDLE), notes=("2 events lost",))
 
@@ -80,7 +79,6 @@ def test_a_recording_that_was_cut_short_is_read_as_far_as_it_goes(cut: int) -> N
     ],
 )
 def test_a_recording_that_is_none_is_refused(change: Callable[[str], str], said: str) -> None:
-    """With the line and the field."""
     with pytest.raises(MalformedEvidenceError) as caught:
         event_loop.parse(change(TEXT))
     assert re.search(said, str(caught.value))

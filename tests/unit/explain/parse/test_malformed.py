@@ -141,7 +141,6 @@ ROWS: Final[Mapping[str, tuple[Callable[[str], object], Rows]]] = {
 def test_what_is_broken_is_an_error_with_its_place(
     parse: Callable[[str], object], text: str, line: int, column: int
 ) -> None:
-    """It says what was expected, in one short sentence, whatever stands there."""
     with pytest.raises(MalformedEvidenceError, match="expected") as caught:
         parse(text)
     assert (caught.value.line, caught.value.column) == (line, column)

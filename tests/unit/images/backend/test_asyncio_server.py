@@ -26,12 +26,10 @@ class FakeTransport:
         self.written += data
 
     def close(self) -> None:
-        """End the connection."""
         self.closed = True
 
 
 def connected() -> tuple[Connection, FakeTransport]:
-    """Return a new connection and its transport."""
     connection, transport = Connection(PAGE), FakeTransport()
     connection.connection_made(cast("asyncio.Transport", transport))
     return connection, transport
@@ -46,7 +44,6 @@ def answered(request: bytes) -> tuple[http1.Head, bytes, bool]:
 
 
 def test_the_root_has_a_page_of_612_bytes() -> None:
-    """The size of nginx's own page, to the byte."""
     head, body, _ = answered(GET)
     assert (head.status, head.content_length) == (200, 612)
     assert body == PAGE
@@ -73,7 +70,6 @@ def test_a_connection_is_kept_by_the_rules_of_http(version: bytes, connection: b
 
 
 def test_a_request_is_answered_when_its_head_is_complete() -> None:
-    """However its bytes are cut."""
     connection, transport = connected()
     for position in range(len(GET) - 1):
         connection.data_received(GET[position : position + 1])
@@ -95,7 +91,6 @@ def test_requests_that_come_together_are_answered_in_their_order(between: bytes)
 
 
 def test_nothing_is_answered_after_the_last_answer() -> None:
-    """A closed connection takes no bytes."""
     connection, transport = connected()
     connection.data_received(b"GET / HTTP/1.0\r\n\r\n" + GET)
     connection.data_received(GET)
@@ -133,7 +128,6 @@ def test_a_slow_answer_to_one_who_left_is_not_given() -> None:
 
 @pytest.mark.parametrize("path", [b"/wait", b"/wait/", b"/wait/x", b"/wait/-1", b"/wait/123456"])
 def test_a_wait_that_is_no_number_of_milliseconds_is_not_found(path: bytes) -> None:
-    """A minute is the longest."""
     head, _, _ = answered(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n")
     assert head.status == 404
 
@@ -182,13 +176,11 @@ def test_what_cannot_be_answered_is_refused_and_the_connection_closed(request_: 
 
 
 def test_a_get_that_announces_an_empty_body_has_none() -> None:
-    """Some clients say so."""
     head, _, closed = answered(b"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
     assert (head.status, closed) == (200, False)
 
 
 def test_a_connection_has_no_dictionary() -> None:
-    """Many thousands of them are held at once."""
     connection, _ = connected()
     assert not hasattr(connection, "__dict__")
 

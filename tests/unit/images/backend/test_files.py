@@ -42,7 +42,6 @@ class StandIn:
         self.closed = True
 
     def serve_forever(self) -> None:
-        """End at once."""
         raise KeyboardInterrupt
 
 

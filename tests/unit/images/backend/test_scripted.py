@@ -70,7 +70,6 @@ def test_the_first_reply_whose_path_fits_is_given() -> None:
 
 
 def test_a_stream_goes_on_as_it_is_told_and_ends() -> None:
-    """In chunks, which the client takes apart."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(address, Streams(path="/events"))
@@ -87,7 +86,6 @@ def test_a_stream_goes_on_as_it_is_told_and_ends() -> None:
 
 
 def test_a_stream_of_http_1_0_has_no_chunks_and_ends_with_its_connection() -> None:
-    """Whatever the request says of keeping it."""
     with playing(EVENTS) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(b"GET /events HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
@@ -116,7 +114,6 @@ def test_a_connection_that_the_backend_resets_was_not_left() -> None:
 @pytest.mark.parametrize("resets", [False, True], ids=["in order", "by a reset"])
 @pytest.mark.parametrize("reads_body", [False, True], ids=["at the head", "at the request's end"])
 def test_a_connection_ends_as_the_next_request_comes(*, resets: bool, reads_body: bool) -> None:
-    """What came whole before is counted, the last one too where it is read."""
     with playing(Reply(answers=1, resets=resets, reads_body=reads_body)) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(b"GET /1 HTTP/1.1\r\n\r\n")
@@ -154,7 +151,6 @@ def test_names_have_the_addresses_that_they_are_given() -> None:
 
 
 def test_what_ends_early_was_closed() -> None:
-    """Not whole, and no reset."""
     with playing(Reply(path="/", body="hello")) as (_, address):
         streams = OpenStreams()
         streams.open(address, Streams(headers={"Connection": "close"}))
@@ -164,7 +160,6 @@ def test_what_ends_early_was_closed() -> None:
 
 
 def test_a_stream_that_nobody_serves_is_an_error() -> None:
-    """And leaves no socket behind."""
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         with pytest.raises(ConnectionRefusedError):

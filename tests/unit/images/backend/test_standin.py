@@ -44,7 +44,6 @@ def told(*requests: bytes) -> bytes:
 
 
 def numbers(heard: bytes) -> list[str]:
-    """Return the numbers of answers on their connections."""
     lines = [line for line in heard.decode("latin-1").split("\r\n") if line.startswith("X-Tuneproof-Answer")]
     return [line.partition(".")[2] for line in lines]
 
@@ -65,7 +64,6 @@ def test_a_connection_ends_where_the_other_side_wants_it(request_: bytes) -> Non
 
 
 def test_bodies_are_as_long_as_asked_for() -> None:
-    """And chunked requests are read to their end."""
     heard = told(
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
         b"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: 70000\r\nConnection: close\r\n\r\n",
@@ -100,7 +98,6 @@ def _params(**values: str) -> bytes:
 
 @pytest.mark.parametrize(("flags", "answers"), [(0, ["1"]), (1, ["1", "2"])])
 def test_fastcgi_keeps_its_connection_if_asked_to(flags: int, answers: list[str]) -> None:
-    """fastcgi_keep_conn sets the flag."""
     begin = _record(1, bytes([0, 1, flags, 0, 0, 0, 0, 0]))
     request = begin + _record(4, _params(REQUEST_METHOD="GET", HTTP_X_TUNEPROOF_BYTES="5")) + _record(4, b"")
     heard = told(*[request + _record(5, b"")] * len(answers))
@@ -109,14 +106,12 @@ def test_fastcgi_keeps_its_connection_if_asked_to(flags: int, answers: list[str]
 
 
 def test_long_fastcgi_values_are_read() -> None:
-    """Lengths above 127 have four bytes."""
     value = "v" * 300
     content = bytes([4]) + struct.pack("!I", 300 | 1 << 31) + b"NAME" + value.encode()
     assert fastcgi.names_and_values(content) == {"NAME": value}
 
 
 def test_uwsgi_and_scgi_are_answered() -> None:
-    """Each with the head that its module of nginx reads."""
     variables = {"REQUEST_METHOD": "GET", "CONTENT_LENGTH": "", "HTTP_X_TUNEPROOF_BYTES": "7"}
     words = b"".join(struct.pack("<H", len(word)) + word.encode() for pair in variables.items() for word in pair)
     uwsgi = told(struct.pack("<BHB", 0, len(words), 0) + words)

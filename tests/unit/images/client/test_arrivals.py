@@ -54,7 +54,6 @@ def test_without_a_stamp_data_arrived_when_it_was_seen(pair: tuple[socket.socket
 
 
 def test_nothing_arrives_after_it_was_seen(pair: tuple[socket.socket, socket.socket]) -> None:
-    """Whatever the clocks say of each other."""
     reader, writer = pair
     stamps = ArrivalStamps([reader])
     writer.sendall(b"answer")

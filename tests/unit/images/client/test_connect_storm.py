@@ -18,7 +18,6 @@ def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: fl
 
 
 def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:
-    """In ascending order, and none of them longer than the whole."""
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         began_s = time.monotonic()
         answer = storm(listener.getsockname()[1], 300)
@@ -50,7 +49,6 @@ def test_what_stood_before_the_end_counts_even_if_the_time_was_over() -> None:
 
 
 def test_refused_connections_are_counted_by_the_kernels_word() -> None:
-    """They are neither times nor unfinished."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     answer = storm(port, 5)
@@ -93,5 +91,4 @@ def test_a_lack_of_descriptors_is_an_error_that_leaves_none_open() -> None:
 
 
 def test_an_error_without_a_name_is_told_by_its_number() -> None:
-    """No failure is dropped for want of a word."""
     assert (crowd.errno_name(111), crowd.errno_name(99_999)) == ("ECONNREFUSED", "99999")

@@ -25,7 +25,6 @@ def asked(found: dict[int, list[socket.socket]]) -> list[socket.socket]:
 
 
 def test_every_worker_gets_a_probe_and_the_bulk_downloads_that_were_asked_for() -> None:
-    """Workers come in ascending order of process id, and every connection leads to the worker it is listed under."""
     with FakeNginx(Behaviour(worker_pids=(31, 7))) as server, placed(server, 3, 0) as found:
         assert {pid: len(connections) for pid, connections in found.items()} == {7: 4, 31: 1}
         assert list(found) == [7, 31]
@@ -72,7 +71,6 @@ def test_placing_carries_the_trial() -> None:
 
 
 def test_a_worker_that_gets_no_connection_is_found_and_left_alone() -> None:
-    """Its place in the order is known, and none of its connections stays open."""
     with FakeNginx(Behaviour(worker_pids=(31, 7))) as server:
         found = place("127.0.0.1", server.port, workers=2, per_worker=(0, 2), trial="t", timeout_s=HANG_S)
         assert {pid: len(connections) for pid, connections in found.items()} == {7: 0, 31: 2}
@@ -115,7 +113,6 @@ def test_lost_packets_do_not_hold_up_the_search(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_link_that_is_slower_than_the_search_is_patient_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that come later than a new burst count, too."""
     second = threading.Event()
     bursts = count_bursts(monkeypatch, before_second=second.set)
     with FakeNginx(Behaviour(answers_after=second)) as server, placed(server, 2, 1):
@@ -124,7 +121,6 @@ def test_a_link_that_is_slower_than_the_search_is_patient_does_not_end_it(monkey
 
 
 def test_a_few_broken_connections_do_not_end_the_search() -> None:
-    """Others are as good."""
     with FakeNginx(Behaviour(broken=3)) as server, placed(server, 2, 1) as found:
         assert [len(connections) for connections in found.values()] == [3, 2]
 

@@ -12,7 +12,6 @@ from tuneproof.lab.protocol.stall import FastRequest
 
 
 def one_request(address: str, port: int, *, timeout_s: float) -> FastRequest:
-    """Run a single fast request."""
     now_s = time.monotonic()
     client = FastClient(address, port, request=SMALL, timeout_s=timeout_s, origin_s=now_s)
     client.run_open_loop(itertools.chain([now_s], itertools.repeat(now_s + 1)), end_s=now_s + 0.001)
@@ -21,7 +20,6 @@ def one_request(address: str, port: int, *, timeout_s: float) -> FastRequest:
 
 
 def test_a_complete_request_records_its_stages_in_order() -> None:
-    """Connection, first byte, last byte, with the worker that answered and the size of the body."""
     with FakeNginx(Behaviour(worker_pids=(31,), delays_s={31: 0.02}, small_bytes=3_000_000)) as server:
         record = one_request("127.0.0.1", server.port, timeout_s=HANG_S)
     assert (record.status, record.worker_pid, record.body_bytes, record.complete) == (200, 31, 3_000_000, True)
@@ -52,7 +50,6 @@ def test_a_body_that_is_cut_short_is_incomplete() -> None:
 # The second address is refused by the kernel itself, before any packet: a broadcast address is no one's server.
 @pytest.mark.parametrize("address", ["127.0.0.1", "255.255.255.255"])
 def test_a_connection_that_is_refused_never_stood(address: str) -> None:
-    """Whether the refusal comes at once or later, no connection time is claimed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     record = one_request(address, port, timeout_s=HANG_S)
@@ -74,7 +71,6 @@ def test_an_open_loop_starts_on_time_whether_or_not_earlier_requests_have_ended(
 
 
 def test_requests_one_after_another_never_overlap() -> None:
-    """The unloaded phase measures a request without company."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         origin_s = time.monotonic()
         client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=HANG_S, origin_s=origin_s)

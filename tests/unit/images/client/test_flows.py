@@ -61,7 +61,6 @@ def answering(*answers: bytes, then_close: bool = True) -> Handler:
 
 
 def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
-    """Run one flow against a handler; return its connections."""
     with server(handler) as port:
         (connections,) = flows.run([Flow(**fields)], flows.Server(address="127.0.0.1", port=port))
     return connections
@@ -197,7 +196,6 @@ def test_a_connection_that_goes_on_asks_once_more_and_hears_what_closes() -> Non
 
 
 def test_the_rest_of_a_request_follows_when_its_connection_goes_on() -> None:
-    """And its answer is heard."""
     with standing(answering(OK, then_close=False), Flow(head_bytes=9, stays=True, goes_on=True)) as end:
         ((connection,),) = end()
     assert [answer.status for answer in connection.answers] == [200]
@@ -301,7 +299,6 @@ def test_paths_are_numbered_and_bodies_announced() -> None:
 
 
 def test_only_so_many_connections_are_open_at_a_time() -> None:
-    """For those that come one after the other."""
     now: list[int] = [0]
     most: list[int] = [0]
 
@@ -320,7 +317,6 @@ def test_only_so_many_connections_are_open_at_a_time() -> None:
 
 
 def test_records_are_counted_whatever_pieces_they_come_in() -> None:
-    """A ClientHello is a record of a handshake whose first byte is 1."""
     hello = b"\x16\x03\x01\x00\x03\x01ab"
     data = b"\x17\x03\x03\x00\x04abcd"
     for size in (1, 5, 100):

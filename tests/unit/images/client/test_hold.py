@@ -37,7 +37,6 @@ def test_connections_are_held_from_one_job_to_the_next_until_they_are_released()
 
 
 def test_no_more_than_a_burst_is_on_its_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six connections in bursts of two, each answered after a tenth of a second, take three of them."""
     monkeypatch.setattr(crowds, "_BURST", 2)
     holder = Holder()
     with FakeNginx(Behaviour(delays_s={11: 0.1, 12: 0.1})) as server:
@@ -60,7 +59,6 @@ def test_a_download_that_never_ends_is_held_without_reading_on() -> None:
 
 
 def test_other_answers_than_200_are_failures_and_closed() -> None:
-    """An error page proves no held request."""
     holder = Holder()
     with FakeNginx(Behaviour(statuses={"/small.bin": 503})) as server:
         answer = held(holder, server.port, "/small.bin", 3)
@@ -69,7 +67,6 @@ def test_other_answers_than_200_are_failures_and_closed() -> None:
 
 
 def test_a_few_failures_do_not_disturb_the_others() -> None:
-    """Every second connection is closed without an answer."""
     holder = Holder()
     with FakeNginx(Behaviour(hanging_up=(12,))) as server:
         answer = held(holder, server.port, "/bulk.bin", 4)
@@ -89,7 +86,6 @@ def test_connections_without_an_answer_are_given_up_in_time() -> None:
 
 
 def test_refused_connections_are_counted_by_the_kernels_word() -> None:
-    """Whether the refusal comes at once or later."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     holder = Holder()
@@ -119,7 +115,6 @@ def test_what_is_not_http_is_a_failure(answer: bytes) -> None:
 
 
 def test_connections_that_the_server_closes_later_are_no_longer_held() -> None:
-    """Each is told once."""
     holder = Holder()
     with FakeNginx(Behaviour(probes=1)) as server:
         first = held(holder, server.port, "/probe", 2)

@@ -38,7 +38,6 @@ def test_what_is_not_http_is_refused_with_its_beginning() -> None:
 
 
 def test_a_head_may_arrive_in_pieces_and_the_body_with_it_is_kept(ends: tuple[socket.socket, socket.socket]) -> None:
-    """Nothing that was read from the socket is lost."""
     client, server = ends
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r")
     server.sendall(b"\nok")
@@ -47,7 +46,6 @@ def test_a_head_may_arrive_in_pieces_and_the_body_with_it_is_kept(ends: tuple[so
 
 
 def test_a_connection_that_closes_within_the_head_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
-    """The message tells how far the answer came."""
     client, server = ends
     server.sendall(b"HTTP/1.1 200")
     server.shutdown(socket.SHUT_WR)
@@ -56,7 +54,6 @@ def test_a_connection_that_closes_within_the_head_is_an_error(ends: tuple[socket
 
 
 def test_a_head_without_end_is_given_up(ends: tuple[socket.socket, socket.socket]) -> None:
-    """An endless body that is mistaken for a head does not fill the memory."""
     client, server = ends
     server.sendall(b"HTTP/1.1 200 OK\r\n" + b"x" * 20_000)
     with pytest.raises(ValueError, match="longer than 16384 bytes"):
@@ -76,7 +73,6 @@ def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.sock
 
 
 def test_an_exchange_whose_body_is_cut_short_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
-    """What is missing is counted."""
     client, server = ends
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
     server.shutdown(socket.SHUT_WR)

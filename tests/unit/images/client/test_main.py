@@ -41,7 +41,6 @@ def reply(able: Answers, question: Call[A]) -> Answered[A] | str:
 
 
 def answered(able: Answers, question: Call[A]) -> Answered[A]:
-    """Return the answer to a question that can be answered."""
     told = reply(able, question)
     assert not isinstance(told, str), told
     return told
@@ -53,7 +52,6 @@ def holding(server: FakeNginx, count: int) -> Call[Held]:
 
 
 def reading(server: FakeNginx, count: int = 2) -> Call[None]:
-    """Ask for readers."""
     asked = SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
     return call(Loadgen.start_slow_readers, asked)
 
@@ -99,7 +97,6 @@ def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: A
 
 
 def test_a_tool_is_asked_for_by_its_name(able: Answers) -> None:
-    """The one question that is missing above."""
     load = Tool(tool="curl", address="127.0.0.1", port=1, path="/", concurrency=2, keep_alive=True, timeout_s=5)
     assert "tool 'curl'" in str(reply(able, call(Loadgen.run_tool, load)))
 

@@ -55,7 +55,6 @@ def test_a_request_that_is_not_answered_is_given_up_and_the_next_one_begins() ->
 
 
 def test_downloads_that_end_are_not_begun_again() -> None:
-    """Their time ends with the last of them, not with the requests."""
     with FakeNginx(Behaviour(bulk_bytes=100_000, silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
@@ -66,7 +65,6 @@ def test_downloads_that_end_are_not_begun_again() -> None:
 
 
 def test_without_downloads_the_requests_have_the_subject_to_themselves() -> None:
-    """The control of the protocol."""
     with FakeNginx(Behaviour()) as server:
         answer = protocol(server.port, bulk_downloads=0)
     assert (len(answer.requests), answer.bulk_bytes) == (5, 0)
@@ -92,7 +90,6 @@ def test_a_download_that_is_closed_without_an_answer_is_an_error() -> None:
 
 
 def test_where_nobody_listens_nothing_is_left_open() -> None:
-    """Neither connections nor a child."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     before = len(list(Path("/proc/self/fd").iterdir()))

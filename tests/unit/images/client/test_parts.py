@@ -30,21 +30,17 @@ def test_busy_and_stolen_time_are_shares_of_all_time_between_two_readings() -> N
 
 
 def test_a_background_load_runs_in_another_process_and_hands_its_result_back() -> None:
-    """A result far larger than a pipe's buffer arrives whole."""
     result = Background(lambda: Counted(pid=os.getpid(), values=tuple(range(100_000))), Counted).result()
     assert result.pid != os.getpid()
     assert result.values == tuple(range(100_000))
 
 
 def test_a_background_load_that_brings_something_else_is_an_error() -> None:
-    """What it hands back is of the type that was said, or nothing."""
     with pytest.raises(MalformedMessageError, match="Counted lacks pid, values"):
         Background(cast("Callable[[], Counted]", dict), Counted).result()
 
 
 def test_a_background_load_that_fails_is_an_error_with_its_traceback_shown(capfd: pytest.CaptureFixture[str]) -> None:
-    """The parent neither hangs nor takes silence for a result."""
-
     def fail() -> Counted:
         raise OSError("no route")
 

@@ -28,7 +28,6 @@ class Workers:
         self.now_s = 100.0
 
     def monotonic(self) -> float:
-        """Tell the time."""
         return self.now_s
 
     def select(
@@ -42,8 +41,6 @@ class Workers:
 
 
 class Worker:
-    """A connection to a worker on that machine."""
-
     def __init__(self, machine: Workers, delay_s: float, *, pause_every: int = 0) -> None:
         self._machine = machine
         self._delay_s = delay_s
@@ -68,7 +65,6 @@ class Worker:
         self.answers_at_s = self._machine.now_s + self._delay_s
 
     def recv(self, _most_bytes: int) -> bytes:
-        """Answer."""
         assert self.answers_at_s <= self._machine.now_s
         self.answers_at_s = NEVER_S
         return ANSWER
@@ -76,7 +72,6 @@ class Worker:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Workers:
-    """Put the machine in the place of this one."""
     machine = Workers()
     monkeypatch.setattr(probe_module, "time", machine)
     monkeypatch.setattr(probe_module, "select", machine)
@@ -138,7 +133,6 @@ def test_a_probe_whose_sending_was_interrupted_is_left_out_and_counted(machine: 
 
 
 def test_a_worker_that_never_answers_is_given_up_two_seconds_after_the_end(machine: Workers) -> None:
-    """The probe does not wait for ever."""
     began_s = machine.now_s
     with pytest.raises(ConnectionError, match="unanswered for two seconds after the trial's window"):
         probed(machine, 0.001, NEVER_S, window_s=0.3)

@@ -31,7 +31,6 @@ class Seen:
 
     @property
     def read_bytes(self) -> int:
-        """What all of them have read."""
         return sum(len(member.received) for member in self.crowd.open.values())
 
     def each_has(self, least_bytes: int, *, readers: int = 2) -> bool:
@@ -62,7 +61,6 @@ class Until(threading.Event):
         self._is_so = is_so
 
     def is_set(self) -> bool:
-        """Look."""
         return self._is_so()
 
 
@@ -98,7 +96,6 @@ def test_a_download_that_the_server_has_ended_is_not_alive(seen: Seen) -> None:
 
 
 def test_a_reset_ends_a_reader(seen: Seen) -> None:
-    """That is what nginx sends with reset_timedout_connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def reset() -> None:
@@ -116,7 +113,6 @@ def test_a_reset_ends_a_reader(seen: Seen) -> None:
 
 
 def test_readers_that_nobody_listens_to_are_counted(seen: Seen) -> None:
-    """They are neither alive nor ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     answer = slow(port, crowd=seen.crowd, told=Until(lambda: seen.crowd.failed.total() == 2))
@@ -147,7 +143,6 @@ def test_readers_carry_their_trial(seen: Seen) -> None:
 
 
 def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
-    """Long before their time, and with the same answer as at their end."""
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         told = Until(lambda: seen.read_bytes >= 2 and seen.each_has(10_000))
@@ -168,7 +163,6 @@ def background() -> Iterator[SlowReaders]:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
     end_s = time.monotonic() + HANG_S
     while not is_so():
         assert time.monotonic() < end_s

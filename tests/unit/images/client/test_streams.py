@@ -19,7 +19,6 @@ def taken_apart(pieces: Iterable[bytes]) -> tuple[bytes, bool]:
 
 @pytest.mark.parametrize("size", range(1, len(CHUNKED) + 1))
 def test_chunks_are_taken_apart_whatever_pieces_they_come_in(size: int) -> None:
-    """Every size of piece."""
     pieces = [CHUNKED[at : at + size] for at in range(0, len(CHUNKED), size)]
     assert taken_apart(pieces) == (b"hello, world", True)
 
@@ -43,7 +42,6 @@ def test_what_is_compressed_counts_once_it_can_be_read(size: int) -> None:
 
 
 def test_a_head_that_is_not_there_yet_has_no_status() -> None:
-    """Nothing of it counts as body."""
     message = Http1()
     message.add(HEAD)
     assert (message.status, message.body_bytes) == (0, 0)

@@ -121,7 +121,6 @@ def test_other_columns_are_an_error(text: str) -> None:
 
 
 def test_a_run_of_ab_hands_over_its_report_and_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report as it was printed, and the file's times."""
     script = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\nprint({REPORT!r}, end='')\n"
     fake_tool("ab", tmp_path, monkeypatch, script)
     assert run(AB) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT))
@@ -130,7 +129,6 @@ def test_a_run_of_ab_hands_over_its_report_and_its_times(tmp_path: Path, monkeyp
 def test_a_run_of_wrk_hands_over_its_report_and_claims_no_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not measure those of connections."""
     fake_tool("wrk", tmp_path, monkeypatch, f"print({REPORT!r}, end='')\n")
     assert run(WRK) == ToolSaid(report=REPORT, times=None)
 

@@ -51,12 +51,10 @@ def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window
 
 
 def observation_of(window: Window) -> StallObservation:
-    """Return what the library says of a window."""
     return observed(StallRecord(**vars(window)))
 
 
 def test_a_trial_brings_everything_that_an_observation_needs() -> None:
-    """Bulk downloads through one worker, fast requests through both, an unloaded phase before."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server, bulk_per_worker=(2, 0), fast_rate_hz=50.0, baseline_s=0.3)
     observation = observation_of(window)
@@ -76,7 +74,6 @@ def test_a_trial_brings_everything_that_an_observation_needs() -> None:
 
 
 def test_a_trial_without_loads_only_probes() -> None:
-    """What was not asked for leaves nothing behind, and takes no time."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server)
         server.wait_for_open(0)
@@ -88,7 +85,6 @@ def test_a_trial_without_loads_only_probes() -> None:
 
 
 def test_a_delayed_worker_is_told_from_the_other_through_the_whole_trial() -> None:
-    """Worker 1 of the observation is the one with the smaller process id, wherever it came in the search."""
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={7: 0.03})) as server:
         window = trial(server)
     first, second = observation_of(window).workers
@@ -130,7 +126,6 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
 
 
 def test_without_probes_and_downloads_no_worker_is_looked_for() -> None:
-    """Fast requests go to whichever worker takes them."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server, probes=False, fast_rate_hz=50.0)
     assert (window.workers, window.probe, window.bulk) == ((), (), None)
@@ -139,7 +134,6 @@ def test_without_probes_and_downloads_no_worker_is_looked_for() -> None:
 
 
 def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
-    """What it tells of the machine is about the whole window."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server, probes=False)
     assert server.requests == []
@@ -147,7 +141,6 @@ def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
 
 
 def test_the_window_is_where_the_start_was_set() -> None:
-    """Bulk downloads begin before it, probes in it."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         began_s = time.monotonic()
         window = trial(server, settle_s=0.5, bulk_per_worker=(1, 0))
@@ -183,7 +176,6 @@ def test_the_answer_to_prepare_tells_when_and_how_long() -> None:
 
 
 def test_a_trial_that_was_not_prepared_is_not_run() -> None:
-    """Nor is one run twice."""
     trials = Trials()
     with pytest.raises(CannotDoError, match="no trial was prepared"):
         trials.go(time.monotonic())
@@ -195,7 +187,6 @@ def test_a_trial_that_was_not_prepared_is_not_run() -> None:
 
 
 def test_a_trial_that_was_too_late_is_not_run_without_being_prepared_again() -> None:
-    """Its connections are gone."""
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
         trials.prepare(spec(server))
@@ -208,7 +199,6 @@ def test_a_trial_that_was_too_late_is_not_run_without_being_prepared_again() -> 
 
 
 def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
-    """The last one runs, and of the others no connection is left."""
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
         trials.prepare(spec(server, trial="a-b1", bulk_per_worker=(3, 0)))

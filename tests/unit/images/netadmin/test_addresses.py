@@ -26,7 +26,6 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
 
 
 def test_addresses_that_nobody_has_are_added_to_the_link(ran: list[tuple[Sequence[str], bytes]]) -> None:
-    """From the top of the subnet, at once."""
     found = addresses.add_addresses(3, ["172.18.0.254"])
     assert found == ("172.18.0.253", "172.18.0.252", "172.18.0.251")
     ((command, told),) = ran
@@ -35,6 +34,5 @@ def test_addresses_that_nobody_has_are_added_to_the_link(ran: list[tuple[Sequenc
 
 
 def test_a_small_subnet_has_fewer(ran: list[tuple[Sequence[str], bytes]]) -> None:
-    """All but its own, the gateway's, and those that somebody has."""
     assert len(addresses.add_addresses(1000, ["172.18.0.2"])) == 254 - 3
     assert len(ran) == 1

@@ -96,7 +96,6 @@ def agent(wire: "Wire | None" = None) -> Agent:
 
 @pytest.mark.usefixtures("commands")
 def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line for each question, in turn."""
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
     monkeypatch.setattr(native_agent, "why_impossible", lambda: "no netem")
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")
@@ -172,7 +171,6 @@ def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, w
 
 
 def test_a_link_that_could_not_be_shaped_is_led_nowhere_else(commands: list[list[str]]) -> None:
-    """The error is the answer."""
     fake = FakeWire()
     fake.error = "inside the wire: it has something else"
     (answer,) = served(agent(fake.wire), call(Program.shape, EGRESS, SINGLE))
@@ -184,7 +182,6 @@ def test_a_link_that_could_not_be_shaped_is_led_nowhere_else(commands: list[list
 def test_without_a_wire_the_roles_own_link_is_shaped(
     commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read back is the answer."""
     shaped: list[str] = []
 
     def shape(interface: str, wanted: links.Impairments) -> links.Impairments:
@@ -239,7 +236,6 @@ def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes its memory along, does not hear the agent's questions, and its last word is the answer."""
     ran: list[list[str]] = []
 
     def run(command: list[str], *, check: bool, stdin: int, stdout: int) -> types.SimpleNamespace:

@@ -7,7 +7,6 @@ from images.netadmin.netadmin.capture import Newest
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 25, 1000])
 def test_of_what_does_not_fit_the_newest_is_kept(count: int) -> None:
-    """As much as there is room for, in its order, without a gap."""
     kept = Newest(most_bytes=53)
     records = [f"{number:05}".encode() for number in range(count)]
     for record in records:

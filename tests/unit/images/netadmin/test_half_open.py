@@ -51,19 +51,16 @@ def test_sources_are_taken_from_the_top_of_the_subnet_downwards() -> None:
 
 
 def test_addresses_that_are_somebodys_are_passed_over() -> None:
-    """The client's own one and the server's, wherever they are."""
     used = ("172.18.255.254", "172.18.255.252")
     assert unused_addresses(NETWORK, used=used, count=2) == ["172.18.255.253", "172.18.255.251"]
 
 
 def test_a_small_subnet_has_few_sources_and_its_gateway_is_none() -> None:
-    """Of the six addresses of a /29 three are left."""
     network = ipaddress.IPv4Network("10.0.0.0/29")
     assert unused_addresses(network, used=("10.0.0.2", "10.0.0.3"), count=64) == ["10.0.0.6", "10.0.0.5", "10.0.0.4"]
 
 
 def test_a_full_subnet_has_no_source() -> None:
-    """A /30 has room for the gateway and one container."""
     with pytest.raises(ValueError, match=r"10\.0\.0\.0/30 has no address left"):
         unused_addresses(ipaddress.IPv4Network("10.0.0.0/30"), used=("10.0.0.2",), count=1)
 
@@ -89,13 +86,11 @@ def test_sources_take_turns_and_every_syn_has_its_own_port() -> None:
 
 @pytest.mark.parametrize("count", [-1, 0, 64513])
 def test_more_syns_than_ports_or_none_are_refused(count: int) -> None:
-    """The message says what is possible."""
     with pytest.raises(ValueError, match=f"{count} SYNs are asked for; it can be 1 to 64512"):
         frames(["172.18.255.254"], count=count)
 
 
 def test_the_subnet_is_the_interfaces_own() -> None:
-    """Every machine has a loopback interface."""
     assert str(interface_network("lo")) == "127.0.0.1/8"
     with pytest.raises(OSError, match="none-such has no IPv4 address"):
         interface_network("none-such")

@@ -73,7 +73,6 @@ def test_a_sysctl_is_answered_or_none(proc: Proc) -> None:
 
 
 def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
-    """And not none."""
     proc.add_nginx()
     error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.calls))
     assert error == "RecordError: process 9 keeps no record"
@@ -118,7 +117,6 @@ def test_a_signal_to_the_master_reaches_the_eldest_alone(
 def test_a_signal_that_there_is_not_reaches_nobody(
     name: str, to: str, error: str, proc: Proc, signalled: list[tuple[int, signal.Signals]]
 ) -> None:
-    """The answer says which word was not known."""
     proc.add_nginx()
     assert refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, to)) == error
     assert signalled == []
@@ -151,7 +149,6 @@ def test_what_the_kernel_refuses_is_answered_and_the_next_question_is_taken(proc
 
 
 def test_masters_wait_when_each_of_them_does(proc: Proc) -> None:
-    """Before a binary upgrade there is one, and where all have ended, none has anything left to do."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert asked(observer, call(Program.masters_wait))
     masks = "SigPnd:\t0\nShdPnd:\t0\nSigBlk:\t{}\n"

@@ -44,8 +44,6 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
 
 
 def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
-    """Return a watch that samples so."""
-
     @contextmanager
     def sampling() -> Iterator[Callable[[], WatchSample]]:
         yield sample
@@ -62,11 +60,9 @@ class FakeTime:
         self._waits_left = waits
 
     def monotonic(self) -> float:
-        """Tell the time."""
         return self.now_s
 
     def wait(self, timeout_s: float) -> bool:
-        """Let time pass."""
         assert timeout_s > 0
         self.now_s += timeout_s - self._early_s
         self._waits_left -= 1
@@ -118,7 +114,6 @@ def test_a_watch_that_ends_at_once_has_one_sample() -> None:
 
 
 def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
-    """The first goes on when a second is refused."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(observer, call(Program.watched)) == "no watch was started"
     asked(observer, LONG)

@@ -94,7 +94,6 @@ def test_every_probe_comes_back_with_its_times(port: int) -> None:
 
 @as_netadmin
 def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
-    """Their size is part of the expected round trip."""
     with path_probe._udp(port) as other, path_probe._udp(port + 1) as leader:
         leader.connect(("127.0.0.1", port))
         asked = plan(port, interval_s=0.0, payload_bytes=200, linger_s=0.01)
@@ -128,7 +127,6 @@ def test_a_receiver_that_is_late_does_not_make_a_probe_late(monkeypatch: pytest.
 
 
 def test_a_kernel_that_tells_no_arrival_is_an_error() -> None:
-    """When this process looked is something else."""
     with pytest.raises(OSError, match=r"^the kernel does not tell when a probe arrived$"):
         path_probe._arrived_ns([])
 
@@ -153,7 +151,6 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
 @as_netadmin
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
 def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(port: int, direction: str) -> None:
-    """It finds the rate by itself, whatever the link is said to carry."""
     seen = probed(port, loads={direction: LoadPlan(seconds=0.2, rate_bytes_per_s=1.0, stream=True)})
     assert list(seen.loads) == [direction]
     at_us, arrived = seen.loads[direction][-1]
@@ -190,7 +187,6 @@ def test_nobody_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.Monk
 
 @as_netadmin
 def test_a_leader_that_falls_silent_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The agent has other tasks."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.3)
     with (
         answering(port) as answered,
@@ -234,11 +230,9 @@ class Readings:
         self._counts = iter([(bytes_, frames) for _, _, bytes_, frames in rows])
 
     def monotonic(self) -> float:
-        """Tell the time."""
         return next(self._clock)
 
     def read(self) -> tuple[int, int]:
-        """Tell the count."""
         return next(self._counts)
 
 
@@ -270,7 +264,6 @@ def test_points_are_readings_that_saw_something_new_and_were_not_interrupted(
 
 
 def test_a_window_in_which_nothing_arrives_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What that means is for those to say who set the rate."""
     readings = Readings()
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
@@ -297,7 +290,6 @@ class NarrowPath:
         """Never wait."""
 
     def getsockopt(self, level: int, option: int) -> int:
-        """Return the path's MTU."""
         assert (level, option) == (socket.IPPROTO_IP, 14)
         return 1450
 
@@ -307,7 +299,6 @@ class NarrowPath:
         self.segment_bytes = value
 
     def send(self, message: bytes) -> int:
-        """Send some datagrams."""
         self.sent.append(len(message))
         return len(message)
 

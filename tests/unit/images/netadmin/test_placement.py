@@ -11,7 +11,6 @@ from images.netadmin.netadmin.placement import stay_on
 
 
 def test_processes_that_run_already_are_moved() -> None:
-    """All of a process table's, not only those that start later."""
     allowed = os.sched_getaffinity(0)
     one = {min(allowed)}
     script = (

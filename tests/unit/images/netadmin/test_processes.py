@@ -52,7 +52,6 @@ def test_what_the_kernel_does_not_count_is_an_error_and_no_end(proc: Proc) -> No
 
 
 def test_memory_alone_is_read_of_those_that_live(proc: Proc) -> None:
-    """In the order of process ids, without the other files."""
     proc.add(12, WORKER)
     proc.add(9, WORKER, statm="1000 7 6 1 0 5 0\n", io="")
     proc.add(10, WORKER, status=ZOMBIE, statm=STATM_ZOMBIE)
@@ -85,7 +84,6 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
 
 @pytest.mark.parametrize(("mask", "waits"), [("SigBlk", False), ("SigPnd", False), ("ShdPnd", False), ("SigIgn", True)])
 def test_a_master_waits_while_it_blocks_no_signal_and_none_is_on_its_way(mask: str, *, waits: bool) -> None:
-    """What it ignores or catches says nothing."""
     masks = dict.fromkeys(("SigPnd", "ShdPnd", "SigBlk", "SigIgn"), "0000000000000000") | {mask: "0000000000000001"}
     text = "Name:\tnginx\n" + "".join(f"{name}:\t{value}\n" for name, value in masks.items())
     assert processes.waits_for_signals(text) is waits

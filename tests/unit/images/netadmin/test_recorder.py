@@ -38,7 +38,6 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) -> None:
-    """Buckets that nothing was added to are left out, and values of 0 add turns without adding to the sum."""
     first = canned_turns.content(
         7, begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
     )
@@ -129,7 +128,6 @@ def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
-    """An odd sequence means that a turn is being added."""
     path = canned_turns.write(tmp_path, 7, canned_turns.content(7, sequence=1))
     reader = Reader(7, proc=tmp_path)
     whole = canned_turns.content(7, sequence=2, counters={"turns": 1})
@@ -185,7 +183,6 @@ def test_the_observer_tells_whose_record_is_missing(proc: Proc) -> None:
 
 
 def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that was replaced has taken a part of the window with it."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(observer, AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")

@@ -10,7 +10,6 @@ from tuneproof.lab.protocol.cpus import Cpus, cpus_of
 
 
 def test_the_cpu_model_is_the_first_ones(tmp_path: Path) -> None:
-    """On x86 every CPU has a line with its model's name."""
     cpuinfo = tmp_path / "cpuinfo"
     text = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
     cpuinfo.write_text(text, encoding="utf-8")

@@ -46,7 +46,6 @@ def test_every_state_is_counted_once_and_has_a_name(proc: Proc) -> None:
 
 
 def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
-    """That there are none is then no error."""
     (proc.folder / "net" / "tcp6").unlink()
     proc.list_sockets("tcp", [(TIME_WAIT, 40001)])
     answer = asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.sockets, PORT))

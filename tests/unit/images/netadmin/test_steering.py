@@ -29,7 +29,6 @@ def queues(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("cpus", "mask"), MASKS)
 def test_a_mask_is_written_in_the_kernels_groups(cpus: list[int], mask: str) -> None:
-    """32 CPUs each, the highest ones first."""
     assert cpu_mask(cpus) == mask
 
 
@@ -40,7 +39,6 @@ def test_a_mask_is_read_back_with_or_without_leading_zeros(cpus: list[int], mask
 
 
 def test_every_receive_queue_is_steered(queues: Path) -> None:
-    """And no other file is touched."""
     steered = steer_receive((1, 0), queues=queues)
     assert steered == {"rx-0": (0, 1), "rx-1": (0, 1)}
     assert (queues / "rx-0" / "rps_cpus").read_text(encoding="ascii") == "3\n"
@@ -49,7 +47,6 @@ def test_every_receive_queue_is_steered(queues: Path) -> None:
 
 
 def test_without_cpus_steering_is_off(queues: Path) -> None:
-    """As every link starts."""
     steer_receive((0,), queues=queues)
     assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}
 
@@ -69,7 +66,6 @@ def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_makes_something_else_of_it_is_found_out(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What counts is read back."""
     monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
     with pytest.raises(RuntimeError, match=r"should name the CPUs \[0, 4095\]; it has {'rx-0': \[0\], 'rx-1': \[0\]}"):
         steer_receive((0, 4095), queues=queues)

@@ -53,8 +53,6 @@ def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database
 
 
 def test_a_service_that_hangs_up_is_no_conversation(unused_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An end in the middle passes for an answer nowhere."""
-
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(street._BANNER)
         writer.close()
@@ -69,8 +67,6 @@ def test_a_service_that_hangs_up_is_no_conversation(unused_port: int, monkeypatc
 
 
 def test_services_of_the_machine_answer(monkeypatch: pytest.MonkeyPatch, unused_port: int) -> None:
-    """Line by line as ssh, and rows for each query of a database."""
-
     async def talk() -> None:
         monkeypatch.setattr(street, "SSH_PORT", unused_port)
         async with await asyncio.start_server(street._greet, "127.0.0.1", unused_port):

@@ -86,7 +86,6 @@ def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wir
 
 @pytest.mark.usefixtures("kernels")
 def test_questions_are_answered_in_turn(wire: Wire) -> None:
-    """One line there, one line back, also where the lines are long."""
     wire.raise_()
     long = {"shape": ["x" * 1000] * 200}
     assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
@@ -94,7 +93,6 @@ def test_questions_are_answered_in_turn(wire: Wire) -> None:
 
 
 def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -> None:
-    """The wire lives on."""
     kernels.install(PEER + "    say({'error': 'NetlinkError: no such qdisc'})\n")
     wire.raise_()
     with pytest.raises(WireError, match=r"^inside the wire: NetlinkError: no such qdisc$"):
@@ -168,7 +166,6 @@ def test_a_silent_kernel_is_not_waited_for_for_ever(
 
 
 def test_the_role_is_led_through_the_wire_only_when_that_changes(kernels: Kernels, wire: Wire) -> None:
-    """Each change takes a process and cuts the link for a moment."""
     wire.raise_()
     for through in (False, True, True, False, False, True):
         wire.lead_through(through=through)
@@ -192,7 +189,6 @@ def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: p
 
 
 def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None:
-    """Lowering it again changes nothing."""
     wire.raise_()
     pid = pid_of(wire)
     for _ in range(2):

@@ -19,7 +19,6 @@ def _without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_engine_that_answers_is_left_alone(tmp_path: Path) -> None:
-    """The warm case says nothing, runs nothing and waits for nothing."""
     machine = Machine(tmp_path, answers_after=0)
     machine.start_dockerd()
     machine.ensure(is_root=False)
@@ -28,7 +27,6 @@ def test_an_engine_that_answers_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_installed_engine_is_started_in_a_session_of_its_own(tmp_path: Path) -> None:
-    """Nothing is installed, and the start does not wait for dockerd to end."""
     machine = Machine(tmp_path)
     machine.ensure()
     assert [command.split()[0] for command in machine.commands] == ["setsid"]
@@ -39,7 +37,6 @@ def test_an_installed_engine_is_started_in_a_session_of_its_own(tmp_path: Path) 
 def test_a_machine_without_docker_gets_it_from_its_distribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package is installed first, without the recommended ones, and then started."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     machine = Machine(tmp_path)
     machine.installed = False
@@ -86,7 +83,6 @@ def test_a_stale_pid_file_does_not_keep_the_engine_from_starting(left: str, tmp_
 
 
 def test_a_daemon_that_is_coming_up_is_waited_for(tmp_path: Path) -> None:
-    """No second one is started beside it, and its pid file stays."""
     machine = Machine(tmp_path, answers_after=5)
     machine.start_dockerd()
     machine.ensure()
@@ -96,7 +92,6 @@ def test_a_daemon_that_is_coming_up_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_an_early_exit_shows_the_end_of_the_log(tmp_path: Path) -> None:
-    """Twenty lines, and the place of the others."""
     machine = Machine(tmp_path, answers_after=None, exits_after=2)
     machine.log_on_start = "".join(f"line {number}\n" for number in range(30))
     with pytest.raises(EngineUnavailableError, match="stopped before it answered") as caught:
@@ -122,7 +117,6 @@ def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_never_answers_is_given_up(tmp_path: Path) -> None:
-    """The wait is bounded, and of the log only what this start wrote is shown."""
     machine = Machine(tmp_path, answers_after=None)
     machine.paths.log.write_text("from an earlier start\n", encoding="utf-8")
     with pytest.raises(EngineUnavailableError, match=r"did not answer within 0\.05 s") as caught:
@@ -163,7 +157,6 @@ def test_an_engine_that_the_user_chose_is_never_replaced(tmp_path: Path) -> None
 
 
 def test_an_installation_that_fails_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error of the package manager ends it."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     machine = Machine(tmp_path)
     commands: list[str] = []

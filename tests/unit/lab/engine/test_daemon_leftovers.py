@@ -58,7 +58,6 @@ def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_this_tests_own_process_is_no_dockerd(paths: EnginePaths) -> None:
-    """A process id that was reused by another program does not pass for a daemon."""
     paths.pid_file.write_text(str(os.getpid()), encoding="utf-8")
     assert is_alive(paths, os.getpid())
     assert find_dockerd(paths) is None
@@ -94,7 +93,6 @@ def test_pid_files_and_sockets_of_a_dead_containerd_go_and_the_rest_stays(paths:
 
 
 def test_nothing_left_behind_is_no_error(tmp_path: Path) -> None:
-    """A first start finds no folder at all."""
     paths = EnginePaths(
         pid_file=tmp_path / "docker.pid", containerd_dir=tmp_path / "none", containerd_socket=tmp_path / "none.sock"
     )
@@ -139,7 +137,6 @@ def test_a_socket_that_nobody_listens_to_goes(paths: EnginePaths) -> None:
 
 
 def test_a_socket_with_a_listener_stays(paths: EnginePaths) -> None:
-    """A containerd service that runs is used by dockerd."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(paths.containerd_socket))
         server.listen()

@@ -21,7 +21,6 @@ class Apt:
         self.verbs: list[str] = []
 
     def __call__(self, command: Sequence[str], *, timeout_s: float) -> Finished:
-        """Note the command's verb."""
         assert timeout_s > 0
         verb = next(word for word in command if word in {"install", "update", "--configure"})
         self.verbs.append(verb)
@@ -50,14 +49,12 @@ def test_missing_or_outdated_package_lists_are_fetched_once() -> None:
 
 
 def test_a_failure_shows_the_end_of_what_apt_get_said() -> None:
-    """Twenty lines, the package's name and what it was for."""
     with pytest.raises(CannotRunHereError, match=r"could not install docker\.io: no engine") as caught:
         apt_install("docker.io", why="no engine", run=Apt(100, 100))
     assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
 
 
 def test_an_ordinary_user_is_told_what_root_would_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is tried."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     apt = Apt()
     with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):
@@ -76,7 +73,6 @@ def test_an_ordinary_user_is_told_what_root_would_type(monkeypatch: pytest.Monke
     ],
 )
 def test_debian_and_its_descendants_are_recognised(text: str, expected: bool, tmp_path: Path) -> None:  # noqa: FBT001 - the answer
-    """By ID and ID_LIKE, quoted or not."""
     path = tmp_path / "os-release"
     path.write_text(text, encoding="utf-8")
     assert is_debian_like(path) is expected
@@ -91,7 +87,6 @@ def test_debian_and_its_descendants_are_recognised(text: str, expected: bool, tm
     ],
 )
 def test_a_programs_failure_is_a_value(command: list[str], timeout_s: float, status: int, output: str) -> None:
-    """Also when it does not exist, or takes too long."""
     assert commands.run(command, timeout_s=timeout_s) == Finished(status=status, output=output)
 
 

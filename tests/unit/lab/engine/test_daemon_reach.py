@@ -46,7 +46,6 @@ def wrapped(cause: OSError) -> DockerException:
 def test_a_docker_host_that_does_not_answer_is_named_with_the_systems_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message tells the address, where it came from, and what to do, without the libraries' wrapping."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     with pytest.raises(EngineUnavailableError) as caught:
         connect()
@@ -69,7 +68,6 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("docker_config")
 def test_a_docker_host_that_is_no_address_is_refused_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A typing error is shown as it was typed."""
     monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://loft")
     with pytest.raises(EngineUnavailableError, match="carrier-pigeon://loft"):
         connect()
@@ -98,7 +96,6 @@ def test_a_socket_that_may_not_be_used_leads_to_the_docker_group() -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may use every socket")
 @pytest.mark.usefixtures("docker_config")
 def test_a_real_socket_without_permission_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The libraries keep the system's error where it is looked for."""
     path = tmp_path / "closed.sock"
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
     with socket.socket(socket.AF_UNIX) as server:
@@ -119,7 +116,6 @@ class Engine(http.server.BaseHTTPRequestHandler):
     """An engine that says its version and answers pings."""
 
     def do_GET(self) -> None:
-        """Answer."""
         said = b"OK" if self.path.endswith("_ping") else b'{"ApiVersion": "1.41"}'
         self.send_response(200)
         self.send_header("Content-Length", str(len(said)))
@@ -155,7 +151,6 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
 def test_an_engines_certificate_is_held_against_its_own_authority(
     tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not against the one that a company has set for the web."""
     monkeypatch.setenv(bundle, certifi.where())
     ours = {"DOCKER_HOST": tls_engine, "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(tmp_path)}
     connect(environment=ours).close()

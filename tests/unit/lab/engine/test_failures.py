@@ -28,7 +28,6 @@ RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
     ids=["requests", "time-out", "urllib3", "socket"],
 )
 def test_whatever_layer_notices_that_the_engine_went_away_it_is_one_error(error: Exception) -> None:
-    """One line of the cause, what was being done, and what to do."""
     with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.what == "the Docker engine stopped answering while starting backend"
@@ -98,7 +97,6 @@ def test_a_kernel_that_lists_netem_shapes_links_itself(listing: str, suffix: str
 
 
 def test_without_netem_a_tun_device_allows_a_kernel_of_ones_own(tmp_path: Path) -> None:
-    """Another module whose name only ends alike does not count."""
     folder = tmp_path / RELEASE
     folder.mkdir()
     (folder / "modules.dep").write_text("kernel/net/sched/act_sch_netem.ko:\n", encoding="utf-8")
@@ -109,7 +107,6 @@ def test_without_netem_a_tun_device_allows_a_kernel_of_ones_own(tmp_path: Path) 
 
 
 def test_without_both_links_cannot_be_shaped(tmp_path: Path) -> None:
-    """The reason names what is missing."""
     state, reason = netem_support(modules_root=tmp_path / "none", tun=tmp_path / "tun")
     assert state == "none"
     assert str(tmp_path / "tun") in reason

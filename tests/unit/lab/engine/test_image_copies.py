@@ -23,18 +23,15 @@ class Engine:
 
     @property
     def client(self) -> docker.DockerClient:
-        """A client of it."""
         return cast("docker.DockerClient", SimpleNamespace(images=self))
 
     def get(self, tag: str) -> SimpleNamespace:
-        """Return an image."""
         if tag not in self.built:
             raise ImageNotFound(tag)
         parts = [tag.encode(), b"@", self.built[tag].encode()]
         return SimpleNamespace(id=self.built[tag], save=lambda *, named: iter(parts if named == tag else []))
 
     def load(self, archive: Iterator[bytes]) -> None:
-        """Take an image."""
         if self.refuses:
             raise APIError("refused", explanation="no space left on device")
         tag, _, built = b"".join(archive).decode().partition("@")
@@ -42,7 +39,6 @@ class Engine:
 
 
 def test_an_engine_gets_what_it_lacks() -> None:
-    """Under the same name, and nothing twice."""
     client, netadmin = (spec.tag for spec in SPECS)
     source, target = Engine(client, netadmin, "other:1"), Engine(client)
     said: list[str] = []
@@ -60,7 +56,6 @@ def test_an_image_that_was_built_elsewhere_is_replaced() -> None:
 
 
 def test_an_engine_that_refuses_is_an_error() -> None:
-    """With its reason."""
     source, target = Engine(*(spec.tag for spec in SPECS)), Engine(refuses=True)
     with pytest.raises(LabError, match="to engine far: no space left on device"):
         copy_images(source.client, target.client, SPECS, name="far", report=lambda _: None)

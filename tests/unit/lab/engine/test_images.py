@@ -21,7 +21,6 @@ SHARING = "FROM scratch\nCOPY tuneproof /opt/client/tuneproof\n"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A folder of images with one image."""
     program = tmp_path / "client" / "loadgen" / "main.py"
     program.parent.mkdir(parents=True)
     program.write_text("print(1)\n", encoding="utf-8")
@@ -43,7 +42,6 @@ def test_a_tag_names_image_suite_and_content(root: Path) -> None:
 
 
 def test_the_place_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Another checkout with the same files uses the same image."""
     moved = tmp_path_factory.mktemp("elsewhere") / "images"
     before = tag(root)
     root.rename(moved)
@@ -69,7 +67,6 @@ def test_a_change_of_what_the_image_is_made_of_gives_another_tag(root: Path, cha
 
 
 def test_another_suite_gives_another_tag(root: Path) -> None:
-    """The base image is part of the content, not only of the name."""
     one, other = tag(root, "bookworm"), tag(root, "trixie")
     assert one.rpartition("-")[2] != other.rpartition("-")[2]
 
@@ -155,7 +152,6 @@ def test_a_new_module_of_the_protocol_gives_another_tag(root: Path, checkout: Pa
 def test_an_image_that_does_without_what_is_shared_holds_nothing_of_it(
     dockerfile: str, root: Path, checkout: Path
 ) -> None:
-    """Nor is it built anew when the protocol changes."""
     (root / "client" / "Dockerfile").write_text(dockerfile, encoding="utf-8")
     assert in_context(root).keys() == {"Dockerfile", "loadgen/main.py"}
     before = tag(root)
@@ -164,7 +160,6 @@ def test_an_image_that_does_without_what_is_shared_holds_nothing_of_it(
 
 
 def test_the_images_whose_programs_import_the_protocol_copy_it() -> None:
-    """And only these are built anew when it changes."""
     importing = {
         path.relative_to(IMAGES_FOLDER).parts[0]
         for path in IMAGES_FOLDER.rglob("*.py")
@@ -210,7 +205,6 @@ def test_the_mirror_is_the_main_archive_that_apt_uses(listing: str, mirror: str)
 
 @pytest.mark.parametrize("listing", ["", "http://archive.ubuntu.example/ubuntu main\n"])
 def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> None:
-    """The error shows what apt knows instead."""
     with pytest.raises(CannotRunHereError, match="not configured for a Debian mirror") as caught:
         choose_mirror(listing)
     assert caught.value.where == (listing.strip() or "`apt-get indextargets` prints nothing")
@@ -220,7 +214,6 @@ def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> Non
 def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None
 ) -> None:
-    """With a client of its own, which leads to the same engine."""
     asked: list[Any] = []
 
     def get(name: str) -> None:

@@ -60,7 +60,6 @@ def test_a_label_that_was_not_written_here_is_refused(label: str) -> None:
 
 
 def test_everything_of_a_session_carries_project_session_and_owner() -> None:
-    """Sessions of one process differ, too."""
     session = Session()
     assert session.labels == {
         PROJECT: "tuneproof",

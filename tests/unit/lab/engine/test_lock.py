@@ -44,11 +44,9 @@ class Engine:
 
     @property
     def client(self) -> docker.DockerClient:
-        """A client of it."""
         return cast("docker.DockerClient", SimpleNamespace(api=self))
 
     def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
-        """Create one, unless the name is taken."""
         assert (image, name) == ("netadmin:1", NAME)
         if self.fault is not None:
             raise self.fault
@@ -60,7 +58,6 @@ class Engine:
         return {"Id": self.held["Id"]}
 
     def inspect_container(self, name: str) -> dict[str, Any]:
-        """Return the one that has the name."""
         if self.held is None:
             raise NotFound(name)
         return self.held
@@ -74,15 +71,12 @@ class Engine:
         return [{"Id": "first"}] if filters["label"] == f"{SESSION}={labels.get(SESSION)}" else []
 
     def networks(self, **_filters: Any) -> list[dict[str, Any]]:
-        """There is none."""
         return []
 
     def volumes(self, **_filters: Any) -> dict[str, Any]:
-        """There is none."""
         return {"Volumes": None}
 
     def remove_container(self, container_id: str, *, force: bool, v: bool = False) -> None:  # noqa: ARG002 - it has none
-        """Remove a container by its id."""
         assert force
         self.removed.append(container_id)
         if self.held is None or self.held["Id"] != container_id:
@@ -94,7 +88,6 @@ class Engine:
         self.now_s += seconds
 
     def monotonic(self) -> float:
-        """Tell the time."""
         return self.now_s
 
 

@@ -80,7 +80,6 @@ def test_a_context_may_lead_through_ssh(tmp_path: Path, ssh: Any) -> None:
 
 
 def test_contexts_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
-    """With the file."""
     around = context(tmp_path, "big", "tcp://10.0.0.5:2376")
     (meta,) = tmp_path.glob("contexts/meta/*/meta.json")
     meta.write_text("{")
@@ -91,7 +90,6 @@ def test_contexts_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nobody", "ftp://10.0.0.5"])
 def test_what_is_neither_is_bad_input(name: str) -> None:
-    """With what there is."""
     with pytest.raises(BadInputError, match=f"--engine {name}"), environment_of(name, AROUND):
         pass
 
@@ -117,13 +115,11 @@ def test_what_ssh_says_is_told(ssh: Any) -> None:
 
 
 def engine(api: str) -> SimpleNamespace:
-    """Return a client of an engine."""
     info = {"Architecture": "x86_64", "NCPU": 2, "ServerVersion": "19.03.1"}
     return SimpleNamespace(info=lambda: info, version=lambda: {"ApiVersion": api}, close=lambda: None)
 
 
 def test_an_engine_that_is_too_old_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its API, which is what counts."""
     monkeypatch.setattr(named, "connect", lambda *, environment: engine(environment["api"]))
     assert look("a", {"api": "1.41"}).cpus == 2
     with pytest.raises(EngineUnavailableError, match=r"Engine a is Docker 19\.03\.1"):
@@ -131,7 +127,6 @@ def test_an_engine_that_is_too_old_is_one_message(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_engine_that_does_not_answer_is_called_by_its_name(tmp_path: Path) -> None:
-    """And not by the variable that leads there."""
     for name, where in (("big", f"unix://{tmp_path}/no.sock"), (f"unix://{tmp_path}/no.sock", "")):
         with pytest.raises(EngineUnavailableError) as caught:
             look(name, {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"})

@@ -27,10 +27,8 @@ from tuneproof.lab.engine.own_image import OwnImage
     ],
 )
 def test_version_and_place_are_read(text: str, version: str, main: str) -> None:
-    """Of nginx, and of those that grew from it."""
     assert OwnImage.from_text(text) == OwnImage(version=version, main=main)
 
 
 def test_what_is_no_nginx_has_none() -> None:
-    """Whatever a shell says."""
     assert OwnImage.from_text("sh: 1: nginx: not found") is None

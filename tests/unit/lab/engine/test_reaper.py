@@ -27,7 +27,6 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_session_that_ends_well_says_so_and_waits(heard: Path) -> None:
-    """The reaper's last look is over when the session ends."""
     session = Session()
     with Reaper(session):
         assert not heard.exists(), "the pipe is open as long as the session lives"
@@ -46,7 +45,6 @@ def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
 
 
 def test_a_session_on_another_engine_names_it(heard: Path) -> None:
-    """It is reached by that name, whatever way the session itself had there."""
     session = Session()
     with Reaper(session, engine="big"):
         pass
@@ -104,7 +102,6 @@ class Engine:
         return Removed(containers=answer)
 
     def close(self) -> None:
-        """Close the connection."""
         self.closed += 1
 
     def sleep(self, seconds: float) -> None:
@@ -185,7 +182,6 @@ def test_a_network_over_several_engines_is_waited_for(engine: Callable[..., Engi
 
 
 def test_an_engine_that_stays_away_is_given_up_after_two_minutes(engine: Callable[..., Engine]) -> None:
-    """No stray process waits for ever."""
     fake = engine(then=1)
     reap("abc", quiet_s=6.0)
     assert fake.now_s == pytest.approx(120, abs=1)

@@ -16,14 +16,12 @@ TOGETHER = {"a": Node.from_info(MANAGER), "b": Node.from_info(WORKER)}
 
 
 def test_an_engine_tells_its_part() -> None:
-    """One that knows no swarms is in none."""
     assert Node.from_info(MANAGER) == Node(id="m", state="active", is_manager=True)
     assert Node.from_info(WORKER) == Node(id="w", state="active")
     assert Node.from_info(OUTSIDE) == Node.from_info({}) == Node()
 
 
 def test_engines_of_one_swarm_share_a_network() -> None:
-    """The first of its managers makes it."""
     assert manager_of(TOGETHER) == "a"
     assert manager_of({"b": TOGETHER["b"], "a": TOGETHER["a"]}) == "a"
     assert faults(TOGETHER, states_from(NODES)) == []
@@ -56,5 +54,4 @@ def test_engines_of_one_swarm_share_a_network() -> None:
     ids=["no-manager", "outside", "both-outside", "another-swarm", "down"],
 )
 def test_engines_that_cannot_are_told_each(nodes: dict[str, Node], states: dict[str, str], found: list[str]) -> None:
-    """All reasons at once."""
     assert faults(nodes, states) == found

@@ -37,15 +37,12 @@ class FakeApi:
         self.leases_over: list[dict[str, str]] = []
 
     def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
-        """Put a resource there."""
         self.held[kind][name] = labels
 
     def names(self) -> set[str]:
-        """Return what is there."""
         return {name for kind in self.held.values() for name in kind}
 
     def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
-        """List containers."""
         assert all, "stopped containers are leftovers, too"
         if "status" in filters:
             assert filters == {"label": LEASE, "status": "exited"}
@@ -53,37 +50,30 @@ class FakeApi:
         return [{"Id": name, "Labels": labels} for name, labels in self._matching("container", filters)]
 
     def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
-        """List networks."""
         scope = "swarm" if self.overlay else "local"
         return [{"Id": name, "Labels": labels, "Scope": scope} for name, labels in self._matching("network", filters)]
 
     def volumes(self, *, filters: dict[str, str]) -> dict[str, Any]:
-        """List volumes."""
         # The engine says null, and not an empty list, when there is none.
         return {"Volumes": [{"Name": name} for name, _ in self._matching("volume", filters)] or None}
 
     def images(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
-        """List images."""
         assert all, "images without a name are the project's, too"
         return [{"Id": name} for name, _ in self._matching("image", filters)]
 
     def remove_container(self, name: str, *, force: bool, v: bool) -> None:
-        """Remove a container."""
         assert force
         assert v, "anonymous volumes go with their container"
         self._remove("container", name)
 
     def remove_network(self, name: str) -> None:
-        """Remove a network."""
         self._remove("network", name)
 
     def remove_volume(self, name: str, *, force: bool) -> None:
-        """Remove a volume."""
         assert force
         self._remove("volume", name)
 
     def remove_image(self, name: str, *, force: bool) -> None:
-        """Remove an image that no other one builds on."""
         assert force
         if name in self.parents.values():
             raise APIError("image has dependent child images")
@@ -119,7 +109,6 @@ def client(api: FakeApi) -> docker.DockerClient:
 
 
 def kept(api: FakeApi, session: Session) -> set[str]:
-    """Return what is left of a session."""
     return {name for name in api.names() if name.startswith(f"{session.id}-")}
 
 

@@ -59,7 +59,6 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> None:
-    """Nothing else is done between them than the load itself."""
     fake, plain = LoggingStage(log, EMPTY * 3 + OTHERS), FakeStage()
     plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
@@ -85,7 +84,6 @@ def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
 
 
 def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_met(log: Path) -> None:
-    """The other figures are those of the load itself."""
     recorded = LOAD.run(LoggingStage(log, EMPTY * 1000).stage, label="a-b1")
     observation = LOAD.observe(recorded)
     assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
@@ -93,7 +91,6 @@ def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_m
 
 
 def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:
-    """Nothing is divided by zero, and the reason is the load's own."""
     fake = LoggingStage(log, EMPTY * 5)
     fake.answers["run_tool"] = [ab_said(completed=0, failed=0, seconds=2.0)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))

@@ -29,11 +29,9 @@ class StormPlan(Load[int, Storm]):
     """A kind of load that says no more than it must."""
 
     def run(self, stage: Stage, *, label: str) -> Outcome[int]:
-        """Do nothing."""
         raise NotImplementedError
 
     def observe(self, outcome: Outcome[int]) -> Storm:
-        """Return an observation of what was recorded."""
         return storm(**host_figures(outcome), refused=outcome.record)
 
 
@@ -68,12 +66,10 @@ def test_what_no_trial_has_measured_is_none_and_what_some_have_is_their_median()
 
 
 def test_an_arm_without_valid_trials_has_no_figures() -> None:
-    """All of its blocks were void."""
     assert medians([]) == {"trials": 0}
 
 
 def test_a_load_that_says_no_more_has_the_medians_as_figures_and_cuts_nothing_short() -> None:
-    """What is special about a kind of load is said by its own class."""
     plan = StormPlan()
     observations = [storm(refused=2), storm(refused=4)]
     assert plan.metrics(observations) == medians(observations)
@@ -99,14 +95,12 @@ ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=8
 
 
 def test_time_and_machine_of_an_answer_are_figures_of_every_observation() -> None:
-    """As every answer of the client comes with them, beside figures of its own."""
     outcome = outcome_of(ANSWERED, 7)
     assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5)
     assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)
 
 
 def test_another_record_leaves_the_rest_of_an_outcome_alone() -> None:
-    """Time, machine and files are those of the same trial."""
     outcome = Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={"capture": b"1"})
     other = outcome.with_record("seven")
     assert other == Outcome(record="seven", measuring_s=2.25, steal_pct=1.5, files={"capture": b"1"})

@@ -38,7 +38,6 @@ def container(folder: Path) -> "LabContainer":
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write files into a folder, which is made."""
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="ascii")
@@ -48,7 +47,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
 def test_what_is_neither_the_processes_nor_page_cache_is_the_kernels(
     files: dict[str, str], figures: CgroupMemory
 ) -> None:
-    """Both versions count the same under different names."""
     assert CgroupMemory.from_text("".join(files.values())) == figures
 
 

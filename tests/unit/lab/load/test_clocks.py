@@ -14,7 +14,6 @@ def test_a_clock_was_told_halfway_give_or_take_half_of_the_way() -> None:
 
 @pytest.mark.parametrize("told_after_s", [2.0, 2.1, 2.3])
 def test_what_the_program_took_is_no_doubt(told_after_s: float) -> None:
-    """The truth is within the doubt, whenever between the ways it told its time."""
     ahead_s = 300.0
     clock = Clock.told(50.0 + told_after_s + ahead_s, asked_s=50.0, answered_s=52.3, took_s=2.0)
     assert clock.doubt_s == pytest.approx(0.15)
@@ -22,7 +21,6 @@ def test_what_the_program_took_is_no_doubt(told_after_s: float) -> None:
 
 
 def test_a_moment_goes_there_and_back() -> None:
-    """From one clock to the other."""
     clock = Clock(ahead_s=-20.0)
     assert clock.own_s(100.0) == 80.0
     assert clock.asking_s(80.0) == 100.0

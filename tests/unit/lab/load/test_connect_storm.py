@@ -49,14 +49,12 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
 
 
 def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
-    """They are busy enough."""
     ConnectStorm(connections=8, paused=False, wait_s=0.5).run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "watch", "storm", "watched", "counters", "sockets"]
     assert fake.asked == [call(Loadgen.storm, ADDRESS, PORT, 8, 0.5)]
 
 
 def test_the_client_has_the_time_that_it_watches(fake: FakeStage) -> None:
-    """And some to spare, which every answer has."""
     for wait_s in (1.0, 91.0):
         ConnectStorm(wait_s=wait_s).run(fake.stage, label="a-b1")
     assert fake.lasts_s == [1.0, 91.0]
@@ -72,7 +70,6 @@ def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> Non
 
 
 def test_every_figure_of_a_storm_is_computed(fake: FakeStage) -> None:
-    """A connect of exactly a second is a slow one, as is one that was not heard of again."""
     load = ConnectStorm(connections=8)
     assert load.observe(load.run(fake.stage, label="a-b1")) == StormObservation(
         steal_pct=1.5,
@@ -95,14 +92,12 @@ def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:
 
 
 def test_a_queue_that_nobody_empties_is_an_error(fake: FakeStage) -> None:
-    """It counts all that waits."""
     fake.sockets = [sockets(queued=(4, 3), SYN_RECV=2)]
     with pytest.raises(LabError, match="9 connections of the storm in the accept queue are still there after 60 s"):
         ConnectStorm().run(fake.stage, label="a-b1")
 
 
 def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
-    """Any other one counts."""
     fake.answers["storm"] = [seen()]
     nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
     assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)

@@ -106,7 +106,6 @@ class Around:
 
     @property
     def stage(self) -> Stage:
-        """The stage."""
         supervisor = types.SimpleNamespace(
             start=lambda name, library: self.did.append(("start", name, library)),
             stop=lambda: self.did.append("stop"),
@@ -171,12 +170,10 @@ class Around:
 
 
 def rig(around: Around) -> Rig:
-    """Return a rig on it."""
     return Rig(around.stage, configuration="arm")
 
 
 def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
-    """With the library where calls are counted."""
     around = Around()
 
     def script(_rig: Rig) -> Mapping[str, float]:
@@ -194,7 +191,6 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
 
 
 def test_after_a_script_that_failed_nginx_is_ended_all_the_same() -> None:
-    """The next trial starts one of its own."""
     around = Around()
 
     def script(_rig: Rig) -> Mapping[str, float]:
@@ -214,7 +210,6 @@ def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
 
 
 def test_what_the_client_tells_is_kept_as_evidence() -> None:
-    """Every answer with its question."""
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
     record = load.run(around.stage, label="arm-b1").record
@@ -275,7 +270,6 @@ def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
 
 
 def test_what_must_be_answered_is_a_precondition() -> None:
-    """A trial with other answers counts something else."""
     whole = Answer(
         status=200, worker=7, numbered="", body_bytes=5, complete=True, says_close=False, first_byte_s=0.1, total_s=0.2
     )
@@ -287,7 +281,6 @@ def test_what_must_be_answered_is_a_precondition() -> None:
 
 
 def test_connections_stay_while_something_is_done() -> None:
-    """They are ended whatever happens, and what became of them is known then."""
     around = Around()
     trial = rig(around)
     with trial.standing(Flow(stays=True), port=8443) as became:
@@ -346,20 +339,17 @@ def test_connections_of_many_clients_come_from_the_next_addresses_in_turn() -> N
 
 
 def test_calls_are_those_that_were_made_meanwhile() -> None:
-    """Not those of the start."""
     counts = rig(Around()).calls(lambda: None)
     assert counts["read"] == Calls(made=7, failed=1, moved_bytes=9)
     assert (counts.made("read"), counts.made()) == (7, 7)
 
 
 def test_all_calls_are_added_where_none_is_named() -> None:
-    """And only those that are named else."""
     counts = CallCounts({"read": Calls(made=2), "write": Calls(made=3)})
     assert (counts.made(), counts.made("write")) == (5, 3)
 
 
 def test_connections_wait_behind_stopped_workers() -> None:
-    """Which go on once all are there, and are counted when the queue is empty."""
     around = Around()
     counts = rig(around).behind_stopped_workers(2)
     assert counts["read"].made == 7
@@ -376,7 +366,6 @@ def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
 
 
 def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the subject did not do, and its error log."""
     monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     with pytest.raises(VoidTrialError, match="subject subject did not start 2 workers") as caught:
         rig(Around()).settle(2)
@@ -417,14 +406,12 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
 
 
 def test_what_is_read_during_a_flow_comes_back() -> None:
-    """With what became of the flow."""
     around = Around()
     assert rig(around).during(Flow(), lambda: 5) == (5, (CONNECTION,))
     assert around.did == [("flows", 8000)]
 
 
 def test_requests_wait_behind_stopped_workers_until_something_is_done() -> None:
-    """The workers go on whatever becomes of it."""
     around = Around()
     two = Flow(connections=2)
     became = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))

@@ -51,7 +51,6 @@ def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_e
 
 
 def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
-    """Slopes over the steps, and the time of all steps together."""
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == HeldObservation(
         steal_pct=0.0,
         measuring_s=2.0,
@@ -64,7 +63,6 @@ def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
 
 
 def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -> None:
-    """The slopes are those of connections that stand."""
     fake.answers["hold"] = [held(97, ECONNREFUSED=2, HTTP_502=1), held(196, ECONNREFUSED=1, EAGAIN=2)]
     recorded = LOAD.run(fake.stage, label="a-b1")
     assert recorded.record.failed == {"ECONNREFUSED": 3, "HTTP 502": 1, "EAGAIN": 2}

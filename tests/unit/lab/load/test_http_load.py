@@ -47,13 +47,11 @@ def stage(answer: ToolSaid = ANSWER) -> FakeStage:
 
 
 def observed(fake: FakeStage, *, tool: str = AB) -> HttpObservation:
-    """Return the observation of a run."""
     load = HttpLoad(tool=tool)
     return load.observe(load.run(fake.stage, label="a-b1"))
 
 
 def asked_of(fake: FakeStage) -> Tool:
-    """Return the one thing that the client was asked."""
     (asked,) = fake.asked
     tool = asked.arguments["tool"]
     assert isinstance(tool, Tool)
@@ -88,7 +86,6 @@ def test_a_backend_can_be_asked_without_the_subject() -> None:
 
 @pytest.mark.parametrize(("load", "limit"), [(HttpLoad(tool=AB), "-s 30"), (HttpLoad(tool=WRK), "-d1s --timeout 30s")])
 def test_the_client_can_make_a_command_of_what_it_is_asked(load: HttpLoad, limit: str) -> None:
-    """Both tools take whole seconds only, and the client refuses others."""
     fake = stage(ANSWER if load.tool == AB else WRK_ANSWER)
     load.run(fake.stage, label="a-b1")
     asked = asked_of(fake)
@@ -97,7 +94,6 @@ def test_the_client_can_make_a_command_of_what_it_is_asked(load: HttpLoad, limit
 
 
 def test_the_client_has_the_time_that_a_run_takes() -> None:
-    """The load's own length, and the wait for a last answer."""
     fake = stage(WRK_ANSWER)
     for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
         HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
@@ -105,7 +101,6 @@ def test_the_client_has_the_time_that_a_run_takes() -> None:
 
 
 def test_every_figure_of_a_run_is_computed() -> None:
-    """Per completed request, and what the workers waited per second of the load."""
     assert observed(stage()) == HttpObservation(
         steal_pct=1.5,
         measuring_s=1.0,
@@ -144,7 +139,6 @@ def test_a_subject_that_left_nothing_in_time_wait_has_none() -> None:
 
 
 def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
-    """What it had counted is gone, and what a new one has counted began elsewhere."""
     fake = stage()
     fake.workers[1] = (fake.workers[1][0], worker(40, voluntary_switches=9_999_999, wait_s=99.0))
     recorded = HttpLoad().run(fake.stage, label="a-b1")

@@ -7,7 +7,6 @@ from tuneproof.lab.protocol.exchanges import Answer, Connection
 
 
 def connection(*, complete: bool) -> Connection:
-    """Return a connection with an answer, or with none."""
     answer = Answer(
         status=200 if complete else 0,
         worker=7,
@@ -25,7 +24,6 @@ STAYED, LEFT = connection(complete=True), connection(complete=False)
 
 
 def observed(*flows: tuple[Connection, ...]) -> DepartureObservation:
-    """Return the observation of a crowd."""
     return ImpatientClients().observe(Outcome(record=Exchanged(flows=flows), measuring_s=1.0))
 
 
@@ -50,6 +48,5 @@ def test_who_got_an_answer_stayed() -> None:
 
 
 def test_a_trial_in_which_nobody_left_shows_nothing() -> None:
-    """Nor one in which everybody did."""
     assert observed((STAYED,)).faults == ("1 clients stayed, 0 left",)
     assert observed((LEFT,)).faults == ("0 clients stayed, 1 left",)

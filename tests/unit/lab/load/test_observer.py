@@ -66,7 +66,6 @@ def texts(
     schedstat: str = SCHEDSTAT,
     io: str = IO,
 ) -> ProcessTexts:
-    """Return what the kernel shows of a process."""
     return ProcessTexts(pid=pid, title=title, status=status.format(pid=pid), schedstat=schedstat, io=io)
 
 
@@ -101,49 +100,47 @@ class Canned:
         self.signals: list[tuple[str, str]] = []
         self.watches: list[tuple[int, float]] = []
 
-    def counters(self) -> CounterTexts:  # noqa: D102 - these do what their protocol says
+    def counters(self) -> CounterTexts:
         return self.read_counters
 
-    def workers(self) -> WorkerTexts:  # noqa: D102
+    def workers(self) -> WorkerTexts:
         return self.read_workers
 
-    def sockets(self, port: int) -> SocketCounts:  # noqa: D102
+    def sockets(self, port: int) -> SocketCounts:
         return {8000: SOCKETS}[port]
 
-    def sysctl(self, name: str) -> str | None:  # noqa: D102
+    def sysctl(self, name: str) -> str | None:
         return {"net.core.somaxconn": "4096"}.get(name)
 
-    def printed(self, what: str) -> str:  # noqa: D102
+    def printed(self, what: str) -> str:
         return {"sockets": "State Recv-Q\n"}[what]
 
-    def watch(self, port: int, interval_s: float) -> None:  # noqa: D102
+    def watch(self, port: int, interval_s: float) -> None:
         self.watches.append((port, interval_s))
 
-    def watched(self) -> tuple[WatchSample, ...]:  # noqa: D102
+    def watched(self) -> tuple[WatchSample, ...]:
         return SAMPLES
 
-    def turns(self, start_s: float, end_s: float) -> Turns:  # noqa: D102
+    def turns(self, start_s: float, end_s: float) -> Turns:
         return dataclasses.replace(TURNS, start_s=start_s, end_s=end_s)
 
-    def calls(self) -> dict[str, Calls]:  # noqa: D102
+    def calls(self) -> dict[str, Calls]:
         return CALLS
 
-    def signal(self, name: str, to: str) -> None:  # noqa: D102
+    def signal(self, name: str, to: str) -> None:
         self.signals.append((name, to))
 
-    def masters_wait(self) -> bool:  # noqa: D102
+    def masters_wait(self) -> bool:
         return bool(self.signals)
 
 
 @pytest.fixture
 def program() -> Canned:
-    """A program that answers everything."""
     return Canned()
 
 
 @pytest.fixture
 def channel(program: Canned) -> Joined:
-    """The way to it."""
     return Joined(protocol.Observer, program)
 
 
@@ -154,17 +151,14 @@ def observer(channel: Joined) -> Observer:
 
 
 def counters(*, at_s: float, softnet: tuple[SoftnetFigures, ...] = (), **values: int) -> Counters:
-    """Return a reading."""
     return Counters(counters=values, softnet=softnet, at_s=at_s)
 
 
 def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
-    """Return one CPU's figures."""
     return SoftnetFigures(processed=processed, dropped=dropped, squeezed=squeezed)
 
 
 def test_signals_go_to_workers_or_to_the_master(observer: Observer, program: Canned) -> None:
-    """To stop them, to let them go on, to reload."""
     observer.stop_workers()
     observer.continue_workers()
     observer.reload()
@@ -179,14 +173,12 @@ def test_whether_a_master_is_done_with_its_signals_is_asked(observer: Observer) 
 
 
 def test_a_worker_that_shuts_down_is_about_to_leave(observer: Observer, program: Canned) -> None:
-    """It says so in its title."""
     leaving = texts(9, title="nginx: worker process is shutting down")
     program.read_workers = WorkerTexts(workers=(leaving, texts(12)), at_s=12.5)
     assert [worker.is_leaving for worker in observer.workers()] == [True, False]
 
 
 def test_counters_are_read_with_those_of_each_cpu(observer: Observer) -> None:
-    """CPUs keep their order, whatever their numbers."""
     assert observer.counters() == Counters(
         counters={"TcpExt.ListenDrops": 3, "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 40},
         softnet=(cpu(9, 1, 2), cpu(8)),
@@ -211,7 +203,6 @@ def test_counters_in_another_format_are_an_error(told: CounterTexts, observer: O
 
 
 def test_each_worker_has_the_time_of_its_reading(observer: Observer) -> None:
-    """Rates are taken between two readings."""
     assert observer.workers() == (
         WorkerFigures(pid=9, at_s=12.5, **FIGURES),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
@@ -220,7 +211,6 @@ def test_each_worker_has_the_time_of_its_reading(observer: Observer) -> None:
 
 @pytest.mark.parametrize("state", ["R (running)", "D (disk sleep)", "T (stopped)"])
 def test_a_worker_that_could_go_on_is_not_asleep(state: str, observer: Observer, program: Canned) -> None:
-    """Nor one that others keep from it."""
     busy = texts(9, status=STATUS.replace("S (sleeping)", state))
     program.read_workers = WorkerTexts(workers=(busy, texts(12)), at_s=12.5)
     assert [worker.is_asleep for worker in observer.workers()] == [False, True]
@@ -254,7 +244,6 @@ def test_a_worker_in_another_format_is_an_error(
 
 
 def test_sockets_are_counted_by_the_names_of_their_states(observer: Observer) -> None:
-    """The port's sockets, the others, and the listeners by themselves."""
     assert observer.sockets(8000) == SocketFigures(
         listeners=(ListenerFigures(queued=3, backlog=511),),
         local={"LISTEN": 1, "ESTAB": 4},
@@ -270,14 +259,12 @@ def test_a_watch_has_its_samples_in_order(observer: Observer) -> None:
 
 
 def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Canned) -> None:
-    """The interval goes to the program as it is."""
     observer.watch(8000)
     observer.watch(8001, interval_s=0.2)
     assert program.watches == [(8000, 0.05), (8001, 0.2)]
 
 
 def test_turns_are_those_of_each_worker(observer: Observer, channel: Joined) -> None:
-    """With the time that they were really read over, which the program is given."""
     turns = observer.turns(12.5, 112.5)
     assert (turns.workers, turns.start_s, turns.end_s) == (TURNS.workers, 12.5, 112.5)
     assert channel.lasts_s == [100.0]
@@ -293,7 +280,6 @@ def test_settings_calls_and_texts_come_back_as_values(observer: Observer) -> Non
 
 
 def test_closing_ends_the_conversation(observer: Observer, channel: Joined) -> None:
-    """The program sees the end of its input."""
     assert not channel.closed
     observer.close()
     assert channel.closed
@@ -312,7 +298,6 @@ def test_a_counter_that_first_appears_began_at_zero() -> None:
 
 
 def test_a_cpus_counters_may_start_again() -> None:
-    """They have 32 bits, which a busy machine fills in days."""
     earlier, later = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
     assert later.since(earlier) == cpu(15, 1, 1)
 

@@ -21,7 +21,6 @@ def answer(*totals_ms: float) -> RoundSeen:
 
 
 def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outcome[RoundSeen]]:
-    """Run a round; return the stage and what was recorded."""
     fake = FakeStage()
     fake.answers["one_by_one"] = [seen or answer(*TOTALS_MS)]
     return fake, load.run(fake.stage, label="a-b1")
@@ -50,13 +49,11 @@ def test_a_round_is_the_articles_unless_told_otherwise() -> None:
 
 
 def test_the_client_has_the_time_that_all_requests_may_take() -> None:
-    """One after the other, each to its limit."""
     (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
     assert (short.lasts_s, long.lasts_s) == ([10.0], [200.0])
 
 
 def test_every_figure_of_a_round_is_computed() -> None:
-    """Of a request that was cut short the limit counts as its time."""
     _, recorded = run(OneByOne())
     assert OneByOne().observe(recorded) == ProtocolObservation(
         steal_pct=1.5,

@@ -169,7 +169,6 @@ def test_a_slow_upstream_is_waited_for_however_long_memory_stands_still(
 
 
 def test_readers_that_have_not_come_yet_are_not_taken_for_ended_ones(fake: FakeStage) -> None:
-    """Where none ever comes the trial is void."""
     fake.sockets = [NOT_YET]
     with pytest.raises(VoidTrialError, match="nginx did not take all"):
         LOAD.run(fake.stage, label="a-b1")

@@ -31,14 +31,12 @@ class Conversation:
         self.closed = 0
 
     def timed(self, question: Call[Any], *, lasts_s: float) -> Answered[Gaps]:
-        """Return the answer."""
         self.asked.append((question, lasts_s))
         if isinstance(self._answer, LabError):
             raise self._answer
         return Answered(answer=self._answer, took_s=2.5, machine=MachineShares(steal_pct=1.5))
 
     def close(self) -> None:
-        """Count it."""
         self.closed += 1
 
 
@@ -72,7 +70,6 @@ class StandInLab:
         return types.SimpleNamespace(name=name, converse=converse, attach=attach)
 
     def programs(self, *, prober: bool = True) -> Programs:
-        """Return its programs."""
         return Programs(
             self.lab,
             agent=lambda role: cast("LinkAgent", f"agent of {role}"),
@@ -114,7 +111,6 @@ def test_a_backend_is_attached_to_once_and_stays_when_programs_start_anew() -> N
 
 
 def test_a_lab_without_a_prober_has_no_program_of_one() -> None:
-    """The client probes then, by itself."""
     stand_in = StandInLab()
     assert stand_in.programs(prober=False).prober is None
     assert stand_in.started == []
@@ -148,7 +144,6 @@ def test_after_a_restart_all_programs_are_new() -> None:
 
 
 def test_a_stage_is_one_subject_among_others() -> None:
-    """Container, address and observer are this subject's."""
     stand_in = StandInLab()
     stage = stand_in.stage()
     assert (stage.address, stage.addresses["backend"]) == ("172.18.0.4", "172.18.0.5")
@@ -170,7 +165,6 @@ def test_a_question_goes_to_the_client_with_the_time_that_it_lasts() -> None:
 
 
 def test_what_the_client_cannot_do_is_an_error_with_its_words() -> None:
-    """Those of its channel, which has named question and container already."""
     stage = StandInLab(LabError("no more file descriptors", where="container client, gaps")).stage()
     with pytest.raises(LabError) as caught:
         stage.ask(call(Loadgen.gaps, 1.0))

@@ -200,7 +200,6 @@ def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
 
 
 def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None:
-    """Read before and after it."""
     readings = iter([(1000, 50), (1700, 90)])
 
     def workers() -> list[types.SimpleNamespace]:
@@ -266,7 +265,6 @@ def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
 
 
 def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> None:
-    """They begin when the client hears of it, which is later the farther away it is."""
     client = Program(ready_s=100.0, round_trip_s=0.1)
     began_s = time.monotonic()
     asked(client, plan=StallLoad(settle_s=2.0))
@@ -275,7 +273,6 @@ def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> 
 
 
 def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
-    """Neither does the other's part, and all times are the same."""
     client, prober = Program(), Program()
     plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
     asked(client, prober, plan=plan)
@@ -295,7 +292,6 @@ def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> No
 
 
 def test_a_host_that_is_always_too_late_is_told() -> None:
-    """After some tries, with the last figure."""
     client = Program(seen=0.3)
     with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before it was asked for, 8 times"):
         asked(client)
@@ -303,7 +299,6 @@ def test_a_host_that_is_always_too_late_is_told() -> None:
 
 
 def test_two_programs_are_asked_at_the_same_time() -> None:
-    """Both questions of a phase are under way before the first is answered."""
     both = threading.Barrier(2, timeout=5)
     client, prober = Program(together=both.wait), Program(together=both.wait)
     asked(client, prober)
@@ -312,7 +307,6 @@ def test_two_programs_are_asked_at_the_same_time() -> None:
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    """Both are told the same start."""
     client, prober = (Program(ready_s=each_s) for each_s in ready_s)
     began_s = time.monotonic()
     asked(client, prober, plan=StallLoad(settle_s=2.0))
@@ -324,7 +318,6 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
 def test_programs_on_several_machines_start_together_each_by_its_own_clock(
     monkeypatch: pytest.MonkeyPatch, *, has_prober: bool
 ) -> None:
-    """As near as their answers tell, which the record has."""
     client, prober = Program(ahead_s=5000.0, round_trip_s=0.05), Program(ahead_s=-70.0)
     recorder = Recorder()
     monkeypatch.setattr(Observer, "counters", lambda _: types.SimpleNamespace(at_s=time.monotonic() + 900))
@@ -345,12 +338,10 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(
 
 
 def test_programs_that_share_a_clock_leave_no_doubt() -> None:
-    """Nor anything of it in the record."""
     assert asked(Program(), Program()).clock_doubt_s is None
 
 
 def test_two_records_become_one() -> None:
-    """Lags and the machine's figures are the prober's, loads are the client's, and the time is the longer one."""
     loads = replace(window(bulk=(3_000_000, 0), fast_ms=[5.0], steal_pct=9.0, measuring_s=4.0), probe=())
     probes = window(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
     record = asked(Program(seen=loads), Program(seen=probes))
@@ -364,7 +355,6 @@ def test_two_records_become_one() -> None:
 
 
 def test_a_client_that_looked_for_no_worker_has_seen_the_probers() -> None:
-    """Without bulk downloads nothing else tells which worker is the first."""
     loads = replace(window(), probe=(), workers=())
     assert asked(Program(seen=loads), Program()).workers == (11, 12)
 
@@ -413,7 +403,6 @@ class Process:
         return answered
 
     def ask(self, question: Call[A]) -> A:
-        """Return the answer alone."""
         return self.timed(question).answer
 
 
@@ -430,7 +419,6 @@ def program() -> Iterator["Channel"]:
 
 
 def test_two_real_programs_see_one_trial() -> None:
-    """A worker that is slow for the prober is the one that has the client's bulk downloads."""
     plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server, program() as client:
         with program() as prober:

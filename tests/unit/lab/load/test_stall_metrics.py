@@ -22,7 +22,6 @@ def test_an_arms_figures_are_medians_over_its_trials() -> None:
 
 
 def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
-    """A trial with many requests weighs more than one with few."""
     first = stall_record(fast_ms=[10.0, 20.0, 30.0])
     second = replace(stall_record(), fast=(fast_request(1000.0, complete=False),))
     metrics = arm_metrics([observed(first), observed(second)])
@@ -49,5 +48,4 @@ def test_turns_are_told_per_worker_as_medians_over_trials() -> None:
 
 
 def test_an_arm_without_valid_trials_has_no_figures() -> None:
-    """All of its blocks were void."""
     assert arm_metrics([]) == {"trials": 0}

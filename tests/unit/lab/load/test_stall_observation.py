@@ -77,7 +77,6 @@ def test_a_worker_without_any_answer_has_no_lag() -> None:
 
 
 def test_machine_and_time_are_taken_over() -> None:
-    """Readers of the results see how noisy the host was, and how long was measured."""
     observation = observed(stall_record(steal_pct=3.0, measuring_s=1.25))
     assert (observation.busy_pct, observation.steal_pct, observation.measuring_s) == (50, 3, 1.25)
 
@@ -90,5 +89,4 @@ def test_a_trial_whose_downloads_ended_early_does_not_count_and_says_so() -> Non
 
 
 def test_a_percentile_lies_between_its_neighbours() -> None:
-    """Linear interpolation, and the ends are the extremes."""
     assert [percentile([1.0, 3.0], rank) for rank in (0, 50, 100)] == [1, 2, 3]

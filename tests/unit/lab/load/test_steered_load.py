@@ -32,7 +32,6 @@ def fake() -> FakeStage:
 
 
 def test_packets_are_steered_before_anything_is_counted(fake: FakeStage) -> None:
-    """The load is within the two readings of the softirqs, and steered by the agent beside the subject."""
     LOAD.run(fake.stage, label="a-b1")
     assert fake.steered == [("subject", (0, 1))]
     assert fake.did == [
@@ -51,7 +50,6 @@ def test_unless_said_otherwise_the_first_cpu_handles_all(fake: FakeStage) -> Non
 
 
 def test_the_record_has_what_was_read_back_and_what_each_cpu_did(fake: FakeStage) -> None:
-    """From the first reading to the last, one entry per CPU in order."""
     record = LOAD.run(fake.stage, label="a-b1").record
     assert record.rps_cpus == {"rx-0": (0, 1)}
     assert record.softnet == (
@@ -70,7 +68,6 @@ def test_what_was_handed_to_other_cpus_is_a_share_of_all_that_was_steered(fake: 
 
 
 def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
-    """The generator is asked for the same, and the observation has the same figures."""
     plain = FakeStage()
     plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")

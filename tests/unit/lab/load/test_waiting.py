@@ -37,7 +37,6 @@ def test_what_never_goes_away_is_an_error_that_counts_it(
 
 
 def test_an_end_that_never_comes_makes_a_trial_void(clock: FakeClock) -> None:
-    """What is waited for is looked at once at least."""
     looks = [False, False, True]
     wait_until(lambda: looks.pop(0), "nginx did not rest")
     assert looks == []

@@ -22,7 +22,6 @@ NOTHING = {
 
 
 def test_every_question_has_its_own_number_and_the_greeting_is_the_first() -> None:
-    """A greeting that was printed before anybody listened is asked for again."""
     program = Program(ready_s=0.7)
     agent = LinkAgent(container(program))
     assert agent.name == "netadmin-client"
@@ -40,7 +39,6 @@ def test_a_program_that_did_not_come_up_is_an_error_at_once() -> None:
 
 
 def test_a_link_is_shaped_direction_by_direction() -> None:
-    """Each direction has its own figures, and says whether single packets are needed."""
     program = Program()
     egress, ingress = Impairment(delay_ms=1, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
     read_back = LinkAgent(container(program)).shape(LinkProfile(egress=egress, ingress=ingress))

@@ -37,7 +37,6 @@ def faults(text: str) -> str:
     ],
 )
 def test_a_setting_is_read_in_its_unit(setting: str, fields: dict[str, Any]) -> None:
-    """Without a prefix it is about both directions of the client's link."""
     profile = parse_custom(setting)
     assert profile.client == LinkProfile.both(Impairment(**fields))
     assert not profile.backend.shapes
@@ -70,7 +69,6 @@ def test_a_prefix_chooses_the_link_and_the_direction(prefix: str, shaped: list[s
 
 
 def test_settings_of_several_links_stand_side_by_side() -> None:
-    """One line describes the whole network."""
     profile = parse_custom("backend.rate=2gbit,client.ingress.rate=100mbit,delay=1ms")
     assert profile.backend == LinkProfile.both(Impairment(rate_mbit=2000))
     assert profile.client.egress == Impairment(delay_ms=1)
@@ -118,7 +116,6 @@ def test_spaces_and_capitals_do_not_matter() -> None:
     ],
 )
 def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
-    """One fault is one message about it, and no other."""
     message = faults(text)
     if fault.endswith("no such key"):
         assert message.startswith(f"{fault}, the keys are ")
@@ -161,5 +158,4 @@ def test_a_number_without_end_is_out_of_range(digits: int) -> None:
 
 
 def test_the_example_in_every_message_is_right() -> None:
-    """A user copies it."""
     assert parse_custom(EXAMPLE).client == LinkProfile.both(Impairment(delay_ms=20, loss_pct=1, rate_mbit=50))

@@ -43,14 +43,12 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
     ids=str,
 )
 def test_an_impossible_value_is_refused_with_what_is_allowed(fields: dict[str, Any], fault: str) -> None:
-    """One fault is one clause, that names the field and the value."""
     with pytest.raises(BadInputError) as caught:
         Impairment(**fields)
     assert caught.value.what == fault
 
 
 def test_all_faults_are_named_at_once() -> None:
-    """Values are compared with each other also beside a third one that is impossible by itself."""
     with pytest.raises(BadInputError) as caught:
         Impairment(loss_pct=101, delay_ms=1, jitter_ms=2, rate_mbit=-1, limit_packets=0)
     assert [clause.partition(":")[0] for clause in caught.value.what.split("; ")] == [
@@ -184,7 +182,6 @@ def test_netem_gets_zero_for_no_rate() -> None:
 
 
 def test_results_name_the_limit_that_is_set() -> None:
-    """All other fields are as they were given."""
     assert Impairment(delay_ms=20, loss_pct=1).to_json() == {
         "delay_ms": 20,
         "jitter_ms": 0.0,

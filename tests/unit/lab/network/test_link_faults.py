@@ -111,7 +111,6 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
     ids=lambda value: "" if isinstance(value, LinkFigures) else None,
 )
 def test_what_is_just_within_its_tolerance_is_no_fault(profile: LinkProfile, measured: LinkFigures) -> None:
-    """The ends of an interval belong to it."""
     assert list(map(str, faults(profile, measured, EXACT))) == []
 
 
@@ -143,13 +142,11 @@ def test_a_rate_just_beyond_its_tolerance_is_the_only_fault(rate: float, *, by_h
 
 
 def test_only_a_rate_that_is_too_low_can_be_lowered() -> None:
-    """The direction is named."""
     slow, fast = (faults(egress(**RATED), figures(rate=rate), EXACT) for rate in (90.0, 120.0))
     assert ([fault.slow for fault in slow], [fault.slow for fault in fast]) == (["egress"], [None])
 
 
 def test_all_faults_of_both_directions_are_named() -> None:
-    """A link that was not shaped at all differs in everything."""
     found = faults(PROFILES["lossy"].client, figures(delay_ms=0.1, rate=900.0), PRECONDITION)
     assert [str(fault).partition(",")[0] for fault in found] == [
         "egress: 5 % of the delays are below 0.10 ms",
@@ -187,7 +184,6 @@ def test_the_records_of_a_link_are_what_a_cell_takes() -> None:
 
 
 def test_a_record_says_what_was_asked_for_where_less_was_set() -> None:
-    """Only of the direction whose rate was lowered."""
     asked = LinkProfile.both(Impairment(rate_mbit=500))
     profile = LinkProfile(egress=Impairment(rate_mbit=280), ingress=asked.ingress)
     out, into = link_records(
@@ -222,12 +218,10 @@ def test_the_round_trip_is_both_delays_and_the_time_of_the_bits(profile: LinkPro
 
 @pytest.mark.parametrize(("share", "delay_ms"), [(0, 15), (0.25, 17.5), (0.5, 20), (1, 25)])
 def test_jitter_is_uniform(share: float, delay_ms: float) -> None:
-    """As netem's is without a distribution table."""
     assert expected_ms(Impairment(delay_ms=20, jitter_ms=5), share, frame_bytes=106) == pytest.approx(delay_ms)
 
 
 def test_a_host_that_is_always_late_is_late_twice() -> None:
-    """When a packet is taken, and when it is let go."""
     late = expected_ms(Impairment(delay_ms=20), 0.5, frame_bytes=106, late_ms=[0.3] * 10)
     assert late == pytest.approx(20.6)
 
@@ -250,5 +244,4 @@ def test_a_host_that_is_rarely_late_does_not_move_a_low_quantile() -> None:
     ids=["all", "some-at-once", "some-at-once-with-jitter", "most-at-once"],
 )
 def test_packets_that_were_sent_at_once_tell_no_delay(way: Impairment, waited: list[float]) -> None:
-    """Where nothing is sent at once, a short delay is a fault and stays."""
     assert made_to_wait(way, [0.1, 2.0, 5.1]) == waited

@@ -39,7 +39,6 @@ class FakeLab:
         pass
 
     def start(self, specs: list[RoleSpec]) -> None:
-        """Start the ends."""
         self.specs.extend(specs)
 
     def __getitem__(self, name: str) -> "FakeLab":
@@ -52,16 +51,13 @@ class FakeLab:
         return text
 
     def address(self) -> str:
-        """Return an address."""
         return "10.0.1.2"
 
     def answer_probes(self, port: int) -> None:
-        """Answer."""
         assert self.printed
         assert port == 7450
 
     def probe_path(self, plan: ProbePath, *, answering: "FakeLab") -> PathSeen:
-        """Lead."""
         answering.answer_probes(plan.port)
         self.asked.append(plan)
         seen = measured(LOADED, np.random.default_rng(7450), packets=plan.packets)
@@ -102,14 +98,12 @@ def test_each_machine_has_a_path_to_the_subjects(lab: type[FakeLab]) -> None:
 
 
 def test_two_roles_on_one_machine_share_its_path(lab: type[FakeLab]) -> None:
-    """It is measured once."""
     found = paths(client=FAR, backend=FAR)
     assert found[Role.CLIENT] == found[Role.BACKEND]
     assert len(lab.asked) == 1
 
 
 def test_a_path_is_its_round_trip_its_rates_and_its_losses() -> None:
-    """Not its single ways, which two clocks have told."""
     path = paths(client=FAR)[Role.CLIENT]
     assert path.rtt_p10_ms <= path.rtt_p50_ms <= path.rtt_p90_ms < 1
     assert path.to_subject_mbit == pytest.approx(100, rel=0.05)

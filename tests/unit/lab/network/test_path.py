@@ -66,7 +66,6 @@ def counts(figures: DirectionFigures) -> tuple[int, int, int, int]:
 def test_each_direction_is_told_apart(
     there: Sequence[int], back: Sequence[int], egress: tuple[int, ...], ingress: tuple[int, ...]
 ) -> None:
-    """What the way there did to a probe is what the way back was given, and no fault of it."""
     figures = told(there=there, back=back)
     assert counts(figures.egress) == egress
     assert counts(figures.ingress) == ingress
@@ -92,7 +91,6 @@ def test_times_are_quantiles_in_milliseconds() -> None:
 
 
 def test_without_arrivals_there_is_no_delay() -> None:
-    """Nothing to take a quantile of."""
     assert DirectionFigures(packets=4, lost=4, duplicated=0, overtaking=0).delay_ms(0.5) is None
     assert told(there=[0], back=[0]).late_at_ms(0.5) is None
 
@@ -122,7 +120,6 @@ over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
 
 
 def carried(rate_mbit: float, *, noise: tuple[float, float], seed: int = 7450, **load: float) -> float:
-    """Return what is told of a link with this rate, in Mbit/s."""
     share, median_ms = noise
     gaps = Gaps(np.random.default_rng(seed), share=share, median_ms=median_ms)
     return carried_mbit(loaded(rate_mbit, gaps, **load))
@@ -139,7 +136,6 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
 
 
 def test_on_a_quiet_host_it_is_the_rate() -> None:
-    """To a hundredth."""
     assert carried(100, noise=NOISE["quiet"]) == pytest.approx(100, rel=0.01)
 
 
@@ -188,12 +184,10 @@ def test_the_quickest_ways_tell_how_far_the_other_clock_is_ahead(ahead_us: int) 
 
 
 def test_ways_that_differ_err_by_half_of_their_difference() -> None:
-    """Which is less than half of the round trip, whatever they are."""
     assert other_ahead_us(seen(ahead_us=0, there_us=(300,), back_us=(100,))) == 100
 
 
 def test_each_way_is_told_as_one_clock_would_have_timed_it() -> None:
-    """The round trip is that already."""
     told = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
     assert told.there == ((0, 100), (1, 250))
     assert told.back == ((0, 120, 220), (1, 90, 340))

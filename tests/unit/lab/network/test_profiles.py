@@ -21,14 +21,12 @@ def test_there_are_ten_profiles_and_no_two_are_alike() -> None:
 
 
 def test_only_the_bare_network_does_nothing() -> None:
-    """A shaper is started for every other one."""
     assert [name for name, profile in PROFILES.items() if not profile.shapes] == ["bare"]
 
 
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
 @pytest.mark.parametrize("link", ["client", "backend"])
 def test_one_direction_of_one_link_makes_a_network_shaped(link: str, direction: str) -> None:
-    """None of the four is overlooked."""
     shaped = LinkProfile(**{direction: Impairment(delay_ms=1)})
     fields: dict[str, Any] = {"name": "one", "summary": "One.", link: shaped}
     profile = NetworkProfile(**fields)
@@ -65,7 +63,6 @@ def test_networks_come_once_each_in_the_order_given(asked: list[str], names: lis
 
 
 def test_an_unknown_name_is_refused_with_the_names_and_an_example() -> None:
-    """Also beside a right one."""
     with pytest.raises(BadInputError) as caught:
         choose_networks(["wan", "moon"])
     assert caught.value.what == "--network moon: no such network"

@@ -53,14 +53,12 @@ def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
 
 
 def test_a_link_that_is_as_it_should_be_is_measured_once() -> None:
-    """And stays what was asked for."""
     measure, asked = on_a_host(800)
     settled = settle(FAST, measure, PRECONDITION)
     assert (settled.profile, settled.wrong, asked) == (FAST, (), [FAST])
 
 
 def test_a_moment_of_the_hosts_is_waited_for_to_pass() -> None:
-    """The rate is there at the third look."""
     measure, asked = on_a_host(300, 400, 500)
     settled = settle(FAST, measure, PRECONDITION)
     assert (settled.profile, settled.wrong, len(asked)) == (FAST, (), 3)
@@ -95,7 +93,6 @@ def test_a_rate_is_lowered_twice_at_most() -> None:
 
 
 def test_a_rate_below_a_fifth_of_what_was_asked_for_is_another_network() -> None:
-    """It is said what the host carries."""
     measure, _ = on_a_host(*[130] * 3)
     assert settle(FAST, measure, PRECONDITION).wrong == (
         "egress rate 130 Mbit/s, wanted 500 within 10 %",
@@ -154,6 +151,5 @@ def test_lowered_rates_are_round(carried_mbit: float, set_mbit: float) -> None:
 
 
 def test_too_little_is_what_cannot_be_measured_here() -> None:
-    """The caller decides what becomes of the claims."""
     with pytest.raises(CannotRunHereError):
         lowered(FAST, FAST, carrying(FAST, egress_mbit=100, ingress_mbit=500), ["egress"])

@@ -16,7 +16,6 @@ SUPER_FRAMES = NetworkProfile(name="near", summary="Near.", client=LinkProfile.b
 
 
 def links(lab: FakeLab, *roles: str) -> ShapedLinks:
-    """Return the links of a lab."""
     return ShapedLinks(lab.lab, shaper="wire", roles=roles or ("client", "backend"))
 
 
@@ -173,7 +172,6 @@ def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, s
 
 
 def test_what_another_machines_clock_is_ahead_is_taken_out_of_each_way() -> None:
-    """It is found on the unshaped link, which is shaped again for the measurement."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["jittery"], subject="subject")
@@ -200,7 +198,6 @@ def test_a_link_that_passes_nothing_is_an_error_with_the_wires_log() -> None:
 
 @pytest.mark.parametrize(("role", "question"), [("client", "probe_path"), ("subject", "answer_probes")])
 def test_a_measurement_that_fails_at_either_end_is_an_error(role: str, question: str) -> None:
-    """Half of an answer is none."""
     lab = FakeLab()
     lab.programs[role].errors |= {"probe_path": "went away", "answer_probes": "went away"}
     with pytest.raises(LabError) as caught:
@@ -209,7 +206,6 @@ def test_a_measurement_that_fails_at_either_end_is_an_error(role: str, question:
 
 
 def test_a_dead_wire_is_told_and_comes_up_unshaped() -> None:
-    """The same profile has to be applied again."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")

@@ -37,7 +37,6 @@ def test_native_comes_first_unless_something_else_was_asked_for(
 def test_what_was_asked_for_and_is_impossible_is_said_with_its_reason(
     asked: str, impossible: dict[str, str], reasons: str
 ) -> None:
-    """Nothing else is taken in its place."""
     with pytest.raises(NoShaperError) as caught:
         choose_shaper(asked, impossible)
     assert caught.value.what == f"no link can be shaped on this host: {reasons}"

@@ -27,8 +27,6 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Whole:
-    """A field of every kind."""
-
     text: str
     count: int
     share: float
@@ -88,7 +86,6 @@ EMPTY = Whole(
 
 
 def wire(value: object) -> Any:
-    """Return what arrives of a value."""
     return json.loads(json.dumps(to_plain(value)))
 
 
@@ -163,14 +160,12 @@ def test_what_is_of_another_type_is_refused_with_its_place(changed: dict[str, ob
 
 
 def test_a_mapping_with_another_kind_of_names_is_refused_with_its_place() -> None:
-    """A port is a number, also as text."""
     with pytest.raises(MalformedMessageError, match=r"Whole\.by_number"):
         from_plain(Whole, {**wire(FULL), "by_number": {"http": []}})
 
 
 @pytest.mark.parametrize("left_out", [("text",), ("count", "by_number")])
 def test_what_is_missing_is_refused_by_name(left_out: tuple[str, ...]) -> None:
-    """All of it at once, in the order of the fields."""
     plain = {name: value for name, value in wire(FULL).items() if name not in left_out}
     with pytest.raises(MalformedMessageError) as caught:
         from_plain(Whole, plain)
@@ -179,7 +174,6 @@ def test_what_is_missing_is_refused_by_name(left_out: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("plain", [None, [], "text", 7, True])
 def test_what_is_no_object_is_no_dataclass(plain: object) -> None:
-    """Not even one whose fields all have defaults."""
     with pytest.raises(MalformedMessageError, match=r"^Part is .*, which is no dict$"):
         from_plain(Part, plain)
 

@@ -9,7 +9,6 @@ LISTS = [("0", [0]), ("1-3", [1, 2, 3]), ("0,2-3", [0, 2, 3]), ("0-1,4,6-7", [0,
 
 @pytest.mark.parametrize(("text", "cpus"), LISTS)
 def test_a_list_is_read_and_written(text: str, cpus: list[int]) -> None:
-    """Single numbers and ranges."""
     assert cpus_of(text) == cpus
     assert list_of(reversed(cpus)) == text
 

@@ -76,7 +76,6 @@ def test_a_call_arrives_as_it_was_and_so_does_its_answer(
 
 
 def test_messages_never_change_and_name_their_fields() -> None:
-    """Readings are kept and compared later, and a position says nothing of a unit."""
     modules = [importlib.import_module(f"{protocol.__name__}.{item.name}") for item in iter_modules(protocol.__path__)]
     found: set[Any] = {item for module in modules for item in vars(module).values() if is_dataclass(item)}
     assert len(found) > 30
@@ -99,7 +98,6 @@ def test_a_call_with_an_argument_that_the_function_does_not_have_is_none() -> No
 
 
 def test_a_call_is_one_line() -> None:
-    """Whatever its texts have in them."""
     line = call(Observer.printed, 'two\nlines and "quotes"').line(1)
     assert "\n" not in line
     assert json.loads(line) == {"number": 1, "call": "printed", "with": {"what": 'two\nlines and "quotes"'}}
@@ -116,7 +114,6 @@ def test_an_answer_has_its_time_and_the_machines_shares() -> None:
 
 
 def test_what_could_not_be_done_is_told_in_words() -> None:
-    """Whatever else is in the line."""
     plain = {"number": 1, "error": "no wire was raised", "answer": {}, "took_s": 0.1}
     assert call(Agent.greet).parse_answer(plain) == "no wire was raised"
 
@@ -141,7 +138,6 @@ def test_what_could_not_be_done_is_told_in_words() -> None:
     ids=["nothing", "null", "wrong-type", "another", "no-answer", "in-a-tuple", "half", "machine", "time"],
 )
 def test_the_answer_to_something_else_is_refused(asked: Call[Any], plain: dict[str, Any], message: str) -> None:
-    """With the place and what stands there."""
     with pytest.raises(MalformedMessageError, match=message):
         asked.parse_answer(plain)
 

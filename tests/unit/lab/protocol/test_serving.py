@@ -15,8 +15,6 @@ from tuneproof.lab.protocol.serving import Answers, CannotDoError
 
 
 class Adder(Protocol):
-    """What the program can do."""
-
     def add(self, numbers: tuple[int, ...]) -> int:
         """Add numbers."""
 
@@ -31,7 +29,7 @@ class DataError(Exception):
 class Program(Adder):
     """It adds; some numbers are refused, each in its own way."""
 
-    def add(self, numbers: tuple[int, ...]) -> int:  # noqa: D102
+    def add(self, numbers: tuple[int, ...]) -> int:
         refused: dict[int, Exception] = {
             -1: CannotDoError("there is no -1 here"),
             -2: DataError("-2 is no data"),
@@ -42,7 +40,7 @@ class Program(Adder):
                 raise refused[number]
         return sum(numbers)
 
-    def forget(self) -> None:  # noqa: D102
+    def forget(self) -> None:
         pass
 
     def secret(self) -> None:
@@ -59,14 +57,12 @@ def able() -> Answers:
 
 
 def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
-    """Return the answers to lines."""
     out = io.StringIO()
     able.serve([f"{line}\n" for line in lines], out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
 def test_a_question_is_handed_over_and_answered_under_its_number(able: Answers) -> None:
-    """In turn, a line each."""
     asked = call(Adder.add, (1, 2))
     first, second = answered(able, asked.line(7), FORGET.line(9))
     assert (first["number"], first["answer"]) == (7, 3)
@@ -97,7 +93,6 @@ def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) ->
 
 
 def test_time_and_machine_are_told_of_what_was_done(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the question's coming to its answer."""
     clock = iter([100.0, 102.5])
     times = iter([CpuTimes(jiffies=(0,) * 8), CpuTimes(jiffies=(60, 0, 10, 20, 0, 0, 0, 10))])
     monkeypatch.setattr(serving, "time", types.SimpleNamespace(monotonic=clock.__next__))
@@ -164,7 +159,6 @@ def test_a_question_that_is_not_understood_is_answered(line: str, error: str, ab
 
 @pytest.mark.parametrize("line", ["{", "", "[]", "7"], ids=["half", "empty", "list", "number"])
 def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able: Answers) -> None:
-    """And the next one is."""
     failed, done = answered(able, line, FORGET.line(8))
     assert "number" not in failed
     assert failed["error"]
@@ -172,7 +166,6 @@ def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able
 
 
 def test_a_machine_on_which_no_time_passed_did_nothing() -> None:
-    """Nothing is divided by it."""
     now = CpuTimes(jiffies=(5,) * 8)
     assert now.since(now) == MachineShares(busy_pct=0.0, steal_pct=0.0)
 

@@ -11,7 +11,6 @@ from tuneproof.lab.protocol.turns import Bucket, Histograms, Turns, WorkerTurns
 
 
 def reading(*buckets: tuple[int, int, int]) -> WorkerTurns:
-    """Return a worker whose turns have read this, by bucket."""
     return canned_turns.worker(11, read=buckets)
 
 
@@ -20,12 +19,10 @@ def reading(*buckets: tuple[int, int, int]) -> WorkerTurns:
     [(0, 0), (7, 7), (8, 8), (15, 15), (16, 17), (23, 31), (24, 35), (67, 1535), (319, (1 << 42) - 1)],
 )
 def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
-    """Eight per power of two, and the smallest values by themselves."""
     assert Bucket(number=number, turns=1, total=0).upper == upper
 
 
 def test_half_of_all_bytes_were_read_in_turns_of_the_weighted_median() -> None:
-    """A thousand turns that read nothing and a hundred small ones do not matter beside one that read most."""
     worker = reading((0, 1000, 0), (64, 100, 102_400), (120, 1, 204_800))
     assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (204_800, 204_800)
 
@@ -46,7 +43,6 @@ def test_equal_turns_have_their_exact_value_at_every_rank() -> None:
 
 
 def test_where_there_was_nothing_there_is_no_percentile() -> None:
-    """Neither without turns nor with turns that read nothing."""
     for worker in (reading(), reading((0, 17, 0))):
         assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (None, None)
         assert (worker.turn_cpu_p50_ms, worker.turn_wall_p50_ms) == (None, None)
@@ -56,7 +52,6 @@ def test_where_there_was_nothing_there_is_no_percentile() -> None:
 
 
 def test_a_workers_figures_are_in_the_units_of_their_names() -> None:
-    """Nanoseconds become milliseconds, bytes stay bytes."""
     histograms = Histograms(
         read_bytes=(Bucket(67, 4, 6000),),
         cpu_ns=(Bucket(144, 2, 4_000_000),),

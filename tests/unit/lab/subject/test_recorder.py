@@ -21,7 +21,6 @@ class Recorded:
             each.mkdir()
 
     def lines(self, program: str) -> list[Any]:
-        """Return what a program prints, line by line."""
         text = recorder.run(self._library, program, folder=self.files, proc=self._proc)
         return [json.loads(line) for line in text.splitlines()]
 
@@ -34,7 +33,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def recorded(library: Path, tmp_path: Path) -> Recorded:
-    """What runs programs."""
     return Recorded(library, tmp_path)
 
 
@@ -136,7 +134,6 @@ print(json.dumps([waiting_ns - began_ns, ended_ns - began_ns, waited_ns - waitin
 
 
 def test_an_error_of_a_call_reaches_the_program_as_it_was(recorded: Recorded) -> None:
-    """The number of the error is the call's, also that of the first wait, which makes the record."""
     (numbers,) = recorded.lines("""
 import ctypes
 c = ctypes.CDLL(None, use_errno=True)
@@ -154,7 +151,6 @@ print(json.dumps(numbers))
 
 
 def test_a_child_has_a_record_of_its_own(recorded: Recorded) -> None:
-    """It counts from nothing, and its parent's goes on alone."""
     parent, child = recorded.lines("""
 for _ in range(5):
     poller.poll(0)
@@ -201,7 +197,6 @@ tell(read())
 
 
 def test_a_record_that_cannot_be_made_leaves_the_program_alone(recorded: Recorded) -> None:
-    """No folder, no record, and every call does what it does."""
     recorded.files.rmdir()
     assert recorded.lines("""
 poller.poll(0)

@@ -78,7 +78,6 @@ class Program:
         )
 
     def ask(self, question: Call[A]) -> A:
-        """Stand in for a channel."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -103,7 +102,6 @@ class Program:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Any:
-    """The program."""
     started = Program(tmp_path)
     yield started
     started.end()
@@ -111,24 +109,20 @@ def program(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def supervisor(program: Program) -> Supervisor:
-    """Who asks it."""
     return Supervisor(cast("Channel", program), name="subject")
 
 
 def test_it_tells_nginxs_version(supervisor: Supervisor) -> None:
-    """Without what stands around it."""
     assert supervisor.version() == "1.22.1"
 
 
 def test_a_configuration_is_tested_and_what_nginx_says_comes_back(supervisor: Supervisor) -> None:
-    """Its exit status and both of its streams."""
     said = supervisor.test("fine")
     assert (said.status, said.text) == (0, "nginx: [warn] something\n")
     assert supervisor.test("broken").status == 1
 
 
 def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
-    """With what is to be preloaded."""
     supervisor.start("fine")
     pid = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     assert Path(f"/proc/{pid}").exists()
@@ -137,7 +131,6 @@ def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program)
 
 
 def test_one_that_a_failed_trial_left_ends_before_the_next_starts(supervisor: Supervisor, program: Program) -> None:
-    """And so does what it left in its folders."""
     supervisor.start("fine")
     first = (program.state / "nginx.pid").read_text(encoding="ascii")
     (program.state / "cache/left").write_text("", encoding="ascii")
@@ -160,7 +153,6 @@ def test_a_master_that_was_killed_is_not_waited_for(supervisor: Supervisor, prog
 
 
 def test_a_failed_start_is_told_in_nginxs_own_words(supervisor: Supervisor) -> None:
-    """With the configuration's name."""
     with pytest.raises(LabError, match="nginx does not start with broken") as caught:
         supervisor.start("broken")
     assert "unknown directive" in str(caught.value)
@@ -169,7 +161,6 @@ def test_a_failed_start_is_told_in_nginxs_own_words(supervisor: Supervisor) -> N
 def test_what_an_nginx_does_not_know_is_left_out_where_the_configuration_says_so(
     supervisor: Supervisor, program: Program
 ) -> None:
-    """And only that."""
     supervisor.start("newer")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "fine;\n"
     supervisor.stop()
@@ -191,7 +182,6 @@ def test_what_a_reload_finds_can_be_another_configuration(supervisor: Supervisor
 def test_a_binary_upgrade_that_was_left_unfinished_ends_with_both_masters(
     supervisor: Supervisor, program: Program
 ) -> None:
-    """The old one's file is beside the new one's."""
     supervisor.start("fine")
     (program.state / "nginx.pid").rename(program.state / "nginx.pid.oldbin")
     old = int((program.state / "nginx.pid.oldbin").read_text(encoding="ascii"))
@@ -218,6 +208,5 @@ def test_a_file_that_cannot_be_written_is_an_error(supervisor: Supervisor) -> No
 
 
 def test_what_it_is_not_made_for_is_answered(program: Program) -> None:
-    """And what was said is readable."""
     said = program.ask(Words.of("dance"))
     assert (said.status, said.text) == (1, "no such word: dance\n")

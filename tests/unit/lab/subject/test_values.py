@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     ids=["default", "one", "two-and-a-repetition", "all", "one-and-all"],
 )
 def test_versions_come_once_each_and_the_oldest_first(asked: list[str], chosen: tuple[str, ...]) -> None:
-    """The order of the options does not change the run."""
     assert choose_versions(asked) == chosen
 
 
@@ -79,7 +78,6 @@ def test_reuseport_is_the_only_difference_between_the_two_accept_queues() -> Non
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_every_knob_reaches_the_configuration_and_nothing_else_changes(knobs: dict[str, Any], lines: list[str]) -> None:
-    """Each of these lines is new, and stands in the place of at most one other."""
     plain = lines_of(SubjectConfig(upstream="backend:8000"))
     turned = lines_of(SubjectConfig(**{"upstream": "backend:8000", **knobs}))
     assert [line for line in turned if line not in plain] == lines
@@ -98,7 +96,6 @@ def test_an_upstream_block_stands_around_the_server_and_is_what_is_proxied_to() 
 
 
 def test_without_an_upstream_nginx_proxies_nothing_and_still_answers_probes() -> None:
-    """The only location left is the one that it answers by itself."""
     lines = lines_of(SubjectConfig())
     assert [line for line in lines if line.startswith("location")] == [f"location = {STATIC_PATH} {{"]
     assert 'return 200 "ok";' in lines
@@ -106,7 +103,6 @@ def test_without_an_upstream_nginx_proxies_nothing_and_still_answers_probes() ->
 
 
 def test_a_log_that_is_switched_off_is_written_nowhere() -> None:
-    """One line differs from a subject that logs."""
     logging, silent = (lines_of(SubjectConfig(upstream="b:1", access_log=log)) for log in (True, False))
     assert [line for line in logging if line not in silent] == ["access_log /var/log/subject/access.log evidence;"]
     assert {line for line in silent if line.startswith("access_log")} == {"access_log off;"}
@@ -134,7 +130,6 @@ def test_what_is_no_version_is_no_row_of_numbers(text: str) -> None:
 
 
 def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> None:
-    """The template's one format is that of the evidence to the letter, and the server's requests are logged in it."""
     settings = logging_settings(SubjectConfig(upstream="backend:8000").render())
     assert [(item.text, item.escape) for item in settings.formats] == [(LAB.text, LAB.escape)]
     assert [(use.path, use.format_name) for use in settings.uses] == [
@@ -170,7 +165,6 @@ def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
     ids=["no-json", "half-a-snapshot", "none"],
 )
 def test_a_line_that_is_no_snapshot_is_an_error(line: str, error: type[Exception], message: str) -> None:
-    """A program that printed something else is noticed."""
     with pytest.raises(error, match=message):
         read_snapshot(printing(line))
 

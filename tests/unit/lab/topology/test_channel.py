@@ -18,8 +18,6 @@ STDOUT, STDERR = 1, 2
 
 
 class Adder(Protocol):
-    """What the program can do."""
-
     def add(self, numbers: tuple[int, ...]) -> int:
         """Add numbers."""
 
@@ -46,15 +44,12 @@ class Talk:
         self._theirs.sendall(struct.pack(">BxxxL", stream, len(said)) + said)
 
     def heard(self) -> bytes:
-        """Return what has been asked."""
         return self._theirs.recv(65536)
 
     def end(self) -> None:
-        """End the program."""
         self._theirs.close()
 
     def close(self) -> None:
-        """Close both ends."""
         self.channel.close()
         self.end()
 
@@ -81,14 +76,12 @@ def test_over_tls_the_response_is_closed_with_the_socket(talk: "Talk") -> None:
 
 @pytest.fixture
 def talk() -> Iterator[Talk]:
-    """A conversation."""
     begun = Talk()
     yield begun
     begun.close()
 
 
 def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) -> None:
-    """Each question has a number of its own."""
     talk.say({"number": 1, "answer": 3}, {"number": 2, "answer": 7})
     assert talk.channel.ask(ASKED) == 3
     assert talk.channel.ask(call(Adder.add, (3, 4))) == 7
@@ -113,13 +106,11 @@ def test_the_time_that_an_answer_took_and_what_the_machine_did_come_with_it(talk
     ids=["unasked", "unasked-error", "late-answer", "late-error"],
 )
 def test_what_is_no_answer_to_the_question_is_passed_over(before: dict[str, object], talk: Talk) -> None:
-    """What a program prints by itself, and answers to questions that were given up."""
     talk.say(before, {"number": 1, "answer": 3})
     assert talk.channel.ask(ASKED) == 3
 
 
 def test_who_joins_late_may_hear_the_rest_of_a_line_and_of_no_other() -> None:
-    """A program is attached to while it prints its greeting, or before, or after."""
     late = Talk(joins_late=True)
     try:
         late.print(b'ady_s": 0.5}\n{"number": 1, "answer": 3}\nand half of\n')
@@ -160,7 +151,6 @@ def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) ->
     ids=["wrong-type", "unknown-field", "no-answer", "no-json", "no-object"],
 )
 def test_an_answer_that_is_none_is_an_error(said: bytes, message: str, talk: Talk) -> None:
-    """It says what came, and what the program printed as errors."""
     talk.print(b"first\nlast\n", stream=STDERR)
     talk.print(said)
     with pytest.raises(LabError, match=message) as caught:
@@ -170,7 +160,6 @@ def test_an_answer_that_is_none_is_an_error(said: bytes, message: str, talk: Tal
 
 
 def test_a_program_that_has_ended_is_an_error_with_its_status(talk: Talk) -> None:
-    """And with the end of what it said of it."""
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.status = 3
     # Its output ends; whether it still takes questions is another matter.
@@ -202,7 +191,6 @@ def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, mon
 
 
 def test_time_limits_are_longer_where_everything_takes_longer(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As measured when the container started."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     talk.channel.patience = 3.0
     with pytest.raises(LabError, match=r"adder did not answer within 0\.06 s"):
@@ -210,7 +198,6 @@ def test_time_limits_are_longer_where_everything_takes_longer(talk: Talk, monkey
 
 
 def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It hangs, and its input is full."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder took no question within 0\.01 s"):
         talk.channel.ask(call(Adder.add, (1,) * 1_000_000))

@@ -31,7 +31,6 @@ class StandIn:
         return self
 
     def start(self) -> Self:
-        """Start nothing."""
         return self
 
     def get_docker_client(self) -> Any:
@@ -40,7 +39,6 @@ class StandIn:
         return types.SimpleNamespace(client=types.SimpleNamespace(api=api))
 
     def get_container_id(self) -> str:
-        """Return an id."""
         return f"id-of-{self.image}"
 
 
@@ -51,19 +49,16 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(spec: RoleSpec) -> LabContainer:
-    """Return the container of a role."""
     return LabContainer(spec, session=Session(), network="lab")
 
 
 def test_a_container_waits_for_what_it_joins_and_for_all_that_it_comes_after() -> None:
-    """A subject looks up every one of its backends when it starts."""
     assert CLIENT.needs == ()
     spec = RoleSpec(name="s", role=Role.SUBJECT, image="subject:1", joins="owner", after=("one", "two"))
     assert spec.needs == ("owner", "one", "two")
 
 
 def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -> None:
-    """Those that it asks for are the subject's machine's."""
     far = Engine(name="far", environment={"DOCKER_HOST": "far"}, own_cpus="1-7")
     client = RoleSpec(name="client", role=Role.CLIENT, image="client:1", cpuset="1")
     made_there = LabContainer(client, session=Session(), network="lab", engine=far)
@@ -75,7 +70,6 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
 
 
 def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own() -> None:
-    """The engine refuses them for one that joins another's, which has them already."""
     hosts = {"backend": "10.0.1.4"}
     started = made(CLIENT)
     started.start(hosts=hosts)

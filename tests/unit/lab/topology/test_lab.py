@@ -33,16 +33,13 @@ class FakeContainer:
         self.refuses = ""
 
     def start(self, *, joined: object, hosts: Mapping[str, str]) -> None:
-        """Start it."""
         del joined
         self.hosts = hosts
 
     def address(self) -> str:
-        """Return an address that tells whose it is."""
         return f"ip-of-{self.spec.name}"
 
     def run(self, command: list[str]) -> bytes:
-        """Knock at addresses."""
         self.knocked.append(command[3:])
         if DEAF:
             raise LabError("python3 ended with status 1", where="container", tail="10.0.1.4: No route to host")
@@ -67,7 +64,6 @@ class FakeEngine:
         self.networks: set[str] = set()
 
     def client(self, **_options: object) -> Any:
-        """Return a client of it."""
         return types.SimpleNamespace(
             networks=types.SimpleNamespace(create=self.create),
             api=types.SimpleNamespace(remove_network=self.remove),
@@ -75,12 +71,10 @@ class FakeEngine:
         )
 
     def create(self, name: str, **options: object) -> None:
-        """Create a network."""
         self.networks.add(name)
         self.options = options
 
     def remove(self, name: str) -> None:
-        """Remove it."""
         if self.refusals:
             raise self.refusals.pop(0)
         self.networks.remove(name)
@@ -119,19 +113,16 @@ def specs() -> list[RoleSpec]:
 
 
 def started(engines: Engines | None) -> Lab:
-    """Return a lab with these containers."""
     lab = Lab(Session(), engines=engines)
     lab.start(specs())
     return lab
 
 
 def fake(lab: Lab, name: str) -> FakeContainer:
-    """Return one of its containers."""
     return cast("FakeContainer", lab[name])
 
 
 def test_every_container_is_where_its_role_is_or_whom_it_belongs_to() -> None:
-    """A netadmin container with the role whose network namespace it has."""
     lab = started(SEVERAL)
     assert {item.spec.name: item.engine.name for item in lab.containers()} == {
         "netadmin-client": "far",
@@ -171,7 +162,6 @@ def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
 
 
 def test_engines_between_which_nothing_passes_are_told_with_the_ports() -> None:
-    """That is what a firewall in between looks like."""
     DEAF.append(True)
     with pytest.raises(LabError, match="nothing passes through the overlay network between engine") as caught:
         started(SEVERAL)
@@ -180,7 +170,6 @@ def test_engines_between_which_nothing_passes_are_told_with_the_ports() -> None:
 
 
 def test_the_network_of_several_engines_reaches_over_all_and_nowhere_else(engine: FakeEngine) -> None:
-    """An internal one gives its containers no second interface."""
     with Lab(Session(), engines=SEVERAL):
         assert engine.options["driver"] == "overlay"
         assert (engine.options["attachable"], engine.options["internal"]) == (True, True)
@@ -193,7 +182,6 @@ IN_USE = APIError("network is in use by task")
 
 @pytest.mark.parametrize("engines", [None, SEVERAL], ids=["one", "several"])
 def test_a_network_that_is_in_use_is_free_in_a_moment(engine: FakeEngine, engines: Engines | None) -> None:
-    """The engine, and the swarm, hear a little later of a container's end."""
     engine.refusals = [IN_USE, IN_USE]
     with Lab(Session(), engines=engines):
         assert engine.networks
@@ -237,7 +225,6 @@ def test_whatever_keeps_a_container_from_being_removed_is_told(monkeypatch: pyte
 
 
 def test_a_network_that_is_gone_is_as_it_shall_be(engine: FakeEngine) -> None:
-    """Somebody else has removed it."""
     engine.refusals = [NotFound("gone")]
     with Lab(Session(), engines=SEVERAL):
         pass

@@ -44,7 +44,6 @@ def slow_labs(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_next_lab_can_start_before_the_last_one_is_gone(slow_labs: type[SlowLab]) -> None:
-    """And what waits for a quiet machine waits for all of them."""
     remover = LabRemover(Session())
     with remover.lab():
         pass
@@ -58,7 +57,6 @@ def test_the_next_lab_can_start_before_the_last_one_is_gone(slow_labs: type[Slow
 
 
 def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> None:
-    """Whatever comes next then finds nothing of it."""
     slow_labs.may_end.set()
     with pytest.raises(LabError, match="died"), LabRemover(Session()).lab():
         raise LabError("the subject died")

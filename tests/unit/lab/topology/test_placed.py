@@ -46,7 +46,6 @@ def test_a_place_that_is_none_is_one_message(words: list[str], message: str) -> 
 
 
 def test_where_nothing_is_placed_the_network_is_the_engines_own() -> None:
-    """And its containers are all on one."""
     engines = Engines()
     assert not engines.are_several
     assert engines.network_options == {}
@@ -82,12 +81,10 @@ def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
 
 
 def facts(name: str, node: Node, *, architecture: str = "x86_64", version: str = "20.10") -> EngineFacts:
-    """Return what an engine says of itself."""
     return EngineFacts(name=name or "default", architecture=architecture, cpus=4, version=version, node=node)
 
 
 def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, EngineFacts]) -> None:
-    """One of the engines makes a network that reaches over both, and is told last to remove it."""
     there |= {"": facts("", MANAGER), "far": facts("far", WORKER)}
     with placed({Role.CLIENT: "far"}) as engines:
         assert engines.are_several
@@ -118,7 +115,6 @@ def test_an_engine_by_two_names_is_one(there: dict[str, EngineFacts]) -> None:
 
 @pytest.mark.parametrize("node", [Node(), WORKER])
 def test_all_roles_on_one_engine_need_no_swarm(there: dict[str, EngineFacts], node: Node) -> None:
-    """As with --engine."""
     there["big"] = facts("big", node)
     with placed(dict.fromkeys((Role.SUBJECT, Role.CLIENT, Role.BACKEND), "big")) as engines:
         assert not engines.are_several
@@ -137,14 +133,12 @@ def test_all_roles_on_one_engine_need_no_swarm(there: dict[str, EngineFacts], no
 def test_engines_that_cannot_work_together_are_told_before_anything_is_started(
     there: dict[str, EngineFacts], far: EngineFacts, message: str
 ) -> None:
-    """In one message, without a traceback."""
     there |= {"": facts("", MANAGER), "far": far}
     with pytest.raises((BadInputError, CannotRunHereError), match=message), placed({Role.CLIENT: "far"}):
         pass
 
 
 def test_workers_alone_have_nobody_to_make_a_network(there: dict[str, EngineFacts]) -> None:
-    """With the steps."""
     there |= {"": facts("", WORKER), "far": facts("far", Node(id="v", state="active"))}
     with (
         pytest.raises(CannotRunHereError, match="None of default, far is a manager") as caught,
@@ -155,7 +149,6 @@ def test_workers_alone_have_nobody_to_make_a_network(there: dict[str, EngineFact
 
 
 def test_an_engine_that_is_not_known_is_bad_input(there: dict[str, EngineFacts]) -> None:
-    """Whatever the others are."""
     there[""] = facts("", MANAGER)
     with pytest.raises(BadInputError, match="there is no such Docker context"), placed({Role.CLIENT: "far"}):
         pass
@@ -169,7 +162,6 @@ def test_an_engine_that_is_not_known_is_bad_input(there: dict[str, EngineFacts])
 def test_the_default_engine_is_the_one_of_every_other_command(
     monkeypatch: pytest.MonkeyPatch, host: str, context: str, found: str | None
 ) -> None:
-    """By the environment, or by the current context."""
     for name, value in (("DOCKER_HOST", host), ("DOCKER_CONTEXT", context)):
         monkeypatch.delenv(name, raising=False)
         if value:
@@ -179,7 +171,6 @@ def test_the_default_engine_is_the_one_of_every_other_command(
 
 
 def test_an_engines_own_cpus_take_the_place_of_those_of_the_subjects_machine() -> None:
-    """Where a container asks for certain ones."""
     engine = Engine(name="far", own_cpus="1-7")
     assert (engine.cpuset("1"), engine.cpuset("")) == ("1-7", "")
     assert Engine(name="here").cpuset("1") == "1"

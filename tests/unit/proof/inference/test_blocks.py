@@ -11,7 +11,6 @@ _ARMS = ("default", "small", "shared")
 
 
 def test_an_order_is_reproducible_and_ignores_how_the_arms_were_listed() -> None:
-    """The same seed and block give the same order, whatever order the arms came in."""
     order = block_order(_ARMS, seed=7, block=3)
     assert sorted(order) == sorted(_ARMS)
     assert order == block_order(_ARMS, seed=7, block=3) == block_order(_ARMS[::-1], seed=7, block=3)
@@ -36,6 +35,5 @@ def test_successive_blocks_are_independent() -> None:
 
 
 def test_an_arm_named_twice_is_refused() -> None:
-    """A block holds one trial of each arm."""
     with pytest.raises(ValueError, match="each arm appears once"):
         block_order(("default", "default"), seed=1, block=1)

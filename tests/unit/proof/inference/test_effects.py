@@ -21,20 +21,17 @@ def test_what_is_divided_by_nothing_is_infinite_and_nothing_by_nothing_is_no_eff
     [(math.nan, Scale.RATIO), (-0.1, Scale.RATIO), (math.nan, Scale.SHARE), (1.1, Scale.SHARE), (-1.1, Scale.SHARE)],
 )
 def test_what_is_on_no_scale_is_refused(effect: float, scale: Scale) -> None:
-    """Ratios are from 0 to infinity, shares and their differences from -1 to 1."""
     with pytest.raises(ValueError, match=f"is no {scale}"):
         number(effect, scale)
 
 
 def test_zero_and_infinity_are_numbers() -> None:
-    """They count as what they are."""
     assert [number(effect, Scale.RATIO) for effect in (0.0, math.inf)] == [0.0, math.inf]
     assert [number(effect, Scale.SHARE) for effect in (-1.0, 0.0, Tally(count=3, of=4))] == [-1.0, 0.0, 0.75]
 
 
 @pytest.mark.parametrize(("count", "of"), [(1, 0), (2, 1), (-1, 5)])
 def test_a_tally_counts_among_its_units(count: int, of: int) -> None:
-    """And there is at least one."""
     with pytest.raises(ValueError, match=r"at least one unit|between 0 and"):
         Tally(count=count, of=of)
 
@@ -48,13 +45,11 @@ def test_ordered_pairs_are_counted() -> None:
 
 @pytest.mark.parametrize("responses", [(2.0, 1.0), (3.0, 0.0, 1.0), (3.0, math.inf, 1.0), (1.0,) * 9], ids=str)
 def test_responses_that_cannot_be_ordered_are_refused(responses: tuple[float, ...]) -> None:
-    """Too few doses, too many for the exact test, or no response."""
     with pytest.raises(ValueError, match=r"3 to 8 doses|positive and finite"):
         Ordered(responses=responses)
 
 
 def test_pages_test_is_exact_and_follows_the_order() -> None:
-    """Three doses in order have a chance of one in six in each block."""
     falling = [Ordered(responses=(3.0, 2.0, 1.0))] * 5
     assert page_p_value(falling) == pytest.approx((1 / 6) ** 5)
     assert page_p_value([Ordered(responses=(1.0, 2.0, 3.0))] * 5) == pytest.approx(1)

@@ -76,7 +76,6 @@ def test_a_question_is_answered_with_what_was_measured_for_it() -> None:
 
 
 def test_each_block_runs_its_arms_in_the_seeds_order() -> None:
-    """The order is that of block_order, with blocks counted from 1."""
     bench = _Bench(_levels)
     bench.experiment(_ratio("stall", "loaded", "idle")).answer("stall")
     expected = [
@@ -103,7 +102,6 @@ def test_open_questions_share_blocks_and_decided_ones_give_up_their_arms() -> No
 
 
 def test_an_answer_stays_as_it_is() -> None:
-    """Later blocks for other questions do not change it."""
     bench = _Bench(_levels)
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("edge", "edge", "idle"))
     before = experiment.answer("stall")
@@ -122,14 +120,12 @@ def test_a_void_trial_voids_its_block_for_its_own_questions_only() -> None:
 
 
 def test_a_void_block_is_not_a_second_look_at_the_same_data() -> None:
-    """After an open look, a void block leaves the count where it was and the next look where it was declared."""
     bench = _Bench(_levels, void=lambda _arm, block: ("late",) if block == 7 else ())
     answer = bench.experiment(_ratio("edge", "edge", "idle")).answer("edge")
     assert (answer.verdict, answer.blocks, answer.void_blocks) == (Verdict.INCONCLUSIVE, 9, 1)
 
 
 def test_too_many_void_blocks_make_a_question_unsupported() -> None:
-    """With a last look at 6, three void blocks are put up with and the fourth ends it."""
     bench = _Bench(_levels, void=lambda arm, block: ("late",) if block % 2 and arm == "idle" else ())
     answer = bench.experiment(_ratio("stall", "loaded", "idle"), looks=(6,)).answer("stall")
     assert answer.verdict is Verdict.UNSUPPORTED
@@ -210,14 +206,12 @@ def test_a_question_may_look_at_its_own_time() -> None:
 
 
 def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
-    """The error lists the names."""
     experiment = _Bench(_levels).experiment(_ratio("stall", "loaded", "idle"))
     with pytest.raises(ValueError, match="no question named 'stal'; there are stall"):
         experiment.answer("stal")
 
 
 def test_an_experiment_refuses_what_it_cannot_run() -> None:
-    """No questions, two of one name, a negative seed."""
     bench = _Bench(_levels)
     stall = _ratio("stall", "loaded", "idle")
     with pytest.raises(ValueError, match="questions with different names"):
@@ -243,6 +237,5 @@ def test_an_experiment_refuses_what_it_cannot_run() -> None:
     ids=str,
 )
 def test_a_question_that_decides_nothing_is_refused(changes: dict[str, object], message: str) -> None:
-    """When it is declared, not when it was measured."""
     with pytest.raises(ValueError, match=message):
         replace(_ratio("stall", "loaded", "idle"), **changes)  # type: ignore[arg-type] # fields by name

@@ -40,7 +40,6 @@ def test_a_quick_run_needs_five_of_five_or_eight_of_nine() -> None:
     ],
 )
 def test_the_error_is_that_of_all_sequences_and_at_most_declared(units: tuple[int, ...], chance: float) -> None:
-    """Sequence by sequence, up to 32 768 of them, without the recursion of the plan."""
     plan = side(units, chance)
     assert plan.error == pytest.approx(error_by_sequences(plan, chance), rel=1e-9)
     assert plan.error <= ERROR_RATE
@@ -63,7 +62,6 @@ def _one_less(plan: Side, index: int) -> Look:
 
 
 def _error(plan: Side, chance: float) -> float:
-    """As the plan does, but for given numbers."""
     undecided, wrong, seen = {0: 1.0}, 0.0, 0
     for look in plan.looks:
         for _ in range(look.units - seen):

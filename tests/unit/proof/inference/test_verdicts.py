@@ -129,7 +129,6 @@ def test_independent_units_are_counted_against_the_threshold_as_their_chance(
 
 @pytest.mark.parametrize(("right", "blocks", "look"), [(13, 13, 0), (6, 13, 0), (0, 13, 0), (24, 26, 1), (23, 26, 1)])
 def test_the_limits_of_a_share_are_exact(right: int, blocks: int, look: int) -> None:
-    """Against scipy's binomtest, each at the error with which this look decides on its side."""
     tallies = [Tally.yes(when=number < right) for number in range(blocks)]
     found = decided(tallies, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
     assert found is not None
@@ -144,7 +143,6 @@ def test_the_limits_of_a_share_are_exact(right: int, blocks: int, look: int) -> 
 
 
 def test_blocks_that_count_different_numbers_of_units_are_refused() -> None:
-    """The plan is for so many of each."""
     with pytest.raises(ValueError, match="as many units"):
         decided([Tally(count=1, of=1)] * 4 + [Tally(count=1, of=2)], scale=Scale.SHARE, threshold=0.5)
 

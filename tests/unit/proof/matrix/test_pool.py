@@ -13,7 +13,6 @@ from tuneproof.report.results.cells import Cell
 
 
 def shards(count: int) -> list[Part]:
-    """Return the shards of a run."""
     return [Part(shard=f"{number}/{count}") for number in range(1, count + 1)]
 
 
@@ -34,7 +33,6 @@ def wait_for(taken: list[Part], count: int) -> None:
 
 
 def test_every_part_is_taken_once_whoever_takes_it() -> None:
-    """In their order."""
     pile = Pile(shards(4), {"a", "b"})
     first, second = pile.parts_for("a"), pile.parts_for("b")
     assert [next(first), next(second), next(second), next(first)] == shards(4)
@@ -69,7 +67,6 @@ def test_without_any_engine_left_parts_stay_open() -> None:
 
 
 def test_who_steps_aside_leaves_all_else_to_the_others() -> None:
-    """What it has measured stays with it."""
     one, two, three = shards(3)
     pile = Pile([one, two, three], {"a", "b"})
     noisy = pile.parts_for("a")

@@ -27,12 +27,10 @@ NAMES = ("reuseport_stall_league", "aio_threads_halve_lag", "nginx-1.22", "bare"
     ],
 )
 def test_a_name_stands_for_a_part_of_a_cells_names(expression: str, *, matches: bool) -> None:
-    """And, or, not and parentheses bind as in Python."""
     assert Selection(expression).matches(NAMES) is matches
 
 
 @pytest.mark.parametrize("expression", ["and", "a and", "a b", "(a", "a)", "not", "()", "or a"])
 def test_what_is_no_expression_is_bad_input(expression: str) -> None:
-    """Before any cell is looked at."""
     with pytest.raises(BadInputError, match="cannot be read"):
         Selection(expression)

@@ -25,11 +25,9 @@ class Shown:
     threads: set[int] = field(default_factory=set)
 
     def update(self, text: str) -> None:
-        """Keep an update."""
         self.line(text)
 
     def line(self, text: str) -> None:
-        """Keep a line."""
         self.texts.append(text)
         self.threads.add(threading.get_ident())
 
@@ -42,12 +40,10 @@ class Deciding:
 
     @contextmanager
     def __call__(self, *, beside: View) -> Iterator[Measures]:
-        """Start."""
         self._view = beside
         yield self
 
     def decide(self, wanted: Claim[Any]) -> Cell:
-        """Do it."""
         self._does(wanted.name, self._view)
         return cast("Cell", wanted.name)
 
@@ -80,8 +76,6 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> None:
-    """Neither a trial's error nor a lab that does not start."""
-
     def fail(name: str, _view: View) -> None:
         if name == "bad":
             raise LabError("a trial failed")
@@ -126,5 +120,4 @@ def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> No
     ("cpus", "gib", "jobs"), [(2, 24, 8), (16, 8, 8), (2, 0.5, 1)], ids=["cpus", "memory", "at-least-one"]
 )
 def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(cpus: int, gib: float, jobs: int) -> None:
-    """Half of the memory is left for others."""
     assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30))) == jobs

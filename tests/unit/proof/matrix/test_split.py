@@ -17,7 +17,6 @@ COUNTS = st.integers(min_value=1, max_value=12)
 
 @given(GROUPS, COUNTS)
 def test_the_shards_are_disjoint_and_together_the_whole(seconds: dict[Group, float], count: int) -> None:
-    """Each group has one shard, and that is one of those there are."""
     chosen = split(seconds, count)
     assert set(chosen) == set(seconds)
     assert set(chosen.values()) <= set(range(1, count + 1))
@@ -58,7 +57,6 @@ def test_another_split_has_another_fingerprint() -> None:
 
 @pytest.mark.parametrize("text", ["1/1", "2/3", "12/12"])
 def test_a_shard_is_read_as_it_is_written(text: str) -> None:
-    """K/N, and back."""
     assert str(Shard.parse(text)) == text
 
 

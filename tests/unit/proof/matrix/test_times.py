@@ -16,7 +16,6 @@ FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 
 
 def test_the_same_cell_tells_best_then_the_same_claim_then_the_default() -> None:
-    """A claim takes about as long on another version."""
     times = Times(by_cell={"s/a/nginx-1.18/bare": 10.0, "s/a/nginx-1.22/bare": 20.0, "s/other/nginx-1.22/bare": 99.0})
     assert times.seconds("s/a/nginx-1.18/bare", QUICK) == 10.0
     assert times.seconds("s/a/nginx-1.30/bare", QUICK) == 15.0
@@ -24,7 +23,6 @@ def test_the_same_cell_tells_best_then_the_same_claim_then_the_default() -> None
 
 
 def test_a_full_run_is_estimated_from_a_quick_one_and_back(tmp_path: Path) -> None:
-    """By the most blocks that each measures."""
     quick = read_times([write(tmp_path / "quick", a_cell(seconds=9.0))])
     assert quick.seconds(a_cell().id, FULL) == round(9.0 * FACTOR, 1)
     full = read_times([write(tmp_path / "full", a_cell(seconds=24.0), options=OPTIONS | {"depth": "full"})])
@@ -43,7 +41,6 @@ def test_later_files_win_and_unsupported_cells_tell_nothing(tmp_path: Path) -> N
 
 
 def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Planned]:
-    """Return claims of one group."""
     return [Planned(group=Group(scenario, nginx, "bare"), claim=claim) for claim in claims]
 
 
@@ -121,6 +118,5 @@ def test_results_of_a_depth_that_nobody_knows_are_refused(tmp_path: Path) -> Non
 
 
 def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
-    """Not the same as no file."""
     with pytest.raises(BadInputError, match="cannot be read"):
         read_times([tmp_path / "none"])

@@ -10,5 +10,4 @@ from tuneproof.report.results.run_file import ResultsWriter
 
 @pytest.fixture
 def decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deciding:
-    """What decides claims on a lab that is not there."""
     return Deciding(ResultsWriter.create(tmp_path, host={}, seed=1, options={}), monkeypatch)

@@ -97,7 +97,6 @@ def test_what_is_the_same_is_shown_within_its_margin_and_beyond_it_on_both_sides
 
 
 def test_no_claim_that_counts_or_says_the_same_is_left_out() -> None:
-    """Those of the diagnoses have test modules of their own."""
     wanted = {
         f"{scenario.name}-{claim.name}"
         for scenario in EVERY_SCENARIO
@@ -109,7 +108,6 @@ def test_no_claim_that_counts_or_says_the_same_is_left_out() -> None:
 
 
 def test_no_claim_that_is_expected_to_be_refuted_is_left_out() -> None:
-    """What is refuted on new versions only is seen to hold on the old ones."""
     refuted = {
         f"{scenario.name}-{claim.name}"
         for scenario in EVERY_SCENARIO

@@ -114,7 +114,6 @@ def test_turns_are_counted_where_they_are_recorded() -> None:
 
 
 def test_doses_of_a_scenario_are_of_the_same_things() -> None:
-    """A chart has one axis for each."""
     dosed = {
         scenario.name: {tuple((dose.of, dose.unit) for dose in arm.doses) for arm in scenario.arms if arm.doses}
         for scenario in EVERY_SCENARIO

@@ -70,7 +70,6 @@ def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_o
 
 
 def test_no_claim_with_a_condition_is_left_out() -> None:
-    """Each has its row."""
     conditional = {
         f"{scenario.name}-{one.name}" for scenario in EVERY_SCENARIO for one in scenario.claims if one.condition
     }

@@ -51,7 +51,6 @@ def test_a_diagnosis_is_right_when_its_primary_cause_is_the_one_that_was_built(a
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
 def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
-    """Whatever it takes for the truth."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
@@ -71,7 +70,6 @@ def test_a_wrong_diagnosis_costs_a_second_look(demand: Demand, right: list[tuple
 
 
 def test_every_arm_is_diagnosed() -> None:
-    """And healthy traffic is one of them."""
     assert set(CLAIM_OF) == set(DIAGNOSES) == {arm.name for arm in SCENARIO.arms}
 
 
@@ -142,7 +140,6 @@ def test_a_capture_that_does_not_tell_has_no_effect(name: str, blank: RecordedOb
 
 
 def test_every_claim_is_shown_both_ways() -> None:
-    """None is left out."""
     assert {claim.name for claim in SCENARIO.claims} == {
         *(row[0] for row in TABLE),
         *(claim.name for claim in CLAIM_OF.values()),

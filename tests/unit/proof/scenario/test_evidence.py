@@ -24,8 +24,6 @@ def test_every_file_of_the_evidence_is_written_and_listed(decide: Deciding) -> N
 
 
 def test_the_evidence_is_what_was_measured(decide: Deciding) -> None:
-    """Configuration and preconditions as they were, each trial with its whole record, each block's effect."""
-
     def recorded(_: str, number: int) -> StallRecord:
         return stall_record(lags_ms=([20.0 + number % 3], [1.0]), steal_pct=3.0, measuring_s=1.25)
 

@@ -53,7 +53,6 @@ def test_waiting_ends_with_the_runs_budget() -> None:
 
 
 def test_nothing_is_told_of_a_measurement_without_blocks() -> None:
-    """No look, no figure."""
     watch, _ = watched(blocks=0)
     assert watch.noise() is None
 

@@ -57,7 +57,6 @@ def test_each_link_is_measured_while_its_network_is_there() -> None:
 
 
 def test_where_nothing_is_shaped_nothing_is_measured() -> None:
-    """The bare network is what it is."""
     lab = FakeLab()
     links = lab_links(lab)
     links.check([None, BARE], subject="subject")
@@ -81,7 +80,6 @@ def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
 
 
 def test_a_link_that_cannot_be_shaped_is_an_error_and_no_property_of_the_host() -> None:
-    """The precondition was not even tried."""
     lab = FakeLab()
     lab.programs["client"].errors["shape"] = "the wire's kernel ended with status 1"
     with pytest.raises(LabError, match="the wire's kernel ended"):
@@ -125,7 +123,6 @@ def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
 
 
 def test_an_arm_that_does_not_say_gets_the_default_network() -> None:
-    """One that does gets its own."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.apply(None, subject="subject")
@@ -135,14 +132,12 @@ def test_an_arm_that_does_not_say_gets_the_default_network() -> None:
 
 
 def test_while_every_wire_lives_nothing_is_said() -> None:
-    """This is asked after every trial."""
     lab = FakeLab()
     lab_links(lab).check_alive()
     assert lab.asked() == {"client": ["status"], "backend": ["status"]}
 
 
 def test_a_lost_wire_is_raised_again_and_the_trial_does_not_count() -> None:
-    """Both of them, where both are gone."""
     lab = FakeLab()
     links = lab_links(lab)
     for role in ("client", "backend"):
@@ -220,14 +215,12 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_told(m
 
 
 def test_where_nothing_was_lowered_nothing_is_told() -> None:
-    """A note is for what differs from what was asked for."""
     links = lab_links(FakeLab())
     links.check([PROFILES["wan"]], subject="subject")
     assert links.notes([PROFILES["wan"]]) == []
 
 
 def test_a_host_that_carries_next_to_nothing_cannot_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of the rate is another network."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()
     lab.programs["backend"].carries_mbit = 50

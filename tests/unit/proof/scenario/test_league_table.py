@@ -63,7 +63,6 @@ def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
 
 
 def test_the_league_has_a_line_for_every_mitigation_below_its_heads() -> None:
-    """In the arms' order, one figure per column, all in line."""
     arms = {arm.name: PLAN.metrics([replace(trial(2.0), written_bytes=7_000_000)]) for arm in League().arms()}
     head, *lines = league_lines(arms)
     assert head.split("  ")[0] == "mitigation"
@@ -88,14 +87,12 @@ def test_a_figure_that_nobody_measured_is_a_dash_in_the_league() -> None:
 
 
 def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
-    """A claim's table has its own arms only."""
     claim = League().scenario().claim("receive_buffer_is_the_larger_factor")
     assert claim.table is league_lines
     assert {*claim.arms, TWIN} == {arm.name for arm in League().arms()}
 
 
 def test_our_figures_stand_beside_the_articles() -> None:
-    """Whole milliseconds, and the share of time-outs in percent."""
     head, line = beside_the_article({"reuseport": PROTOCOL_PLAN.metrics([ROUND])})
     assert head.split() == ["arm", "p50", "ms", "slowest", "tenth", "ms", "max", "ms", "time-outs", "the", "article"]
     assert line.split("  ")[-1] == "38 to 1010 ms, about a quarter time out"
@@ -110,14 +107,12 @@ def test_an_arm_without_a_valid_round_has_dashes_beside_the_article() -> None:
 
 
 def test_the_article_says_something_of_every_arm_of_its_protocol() -> None:
-    """The claim that shows the table compares them all."""
     claim = PROTOCOL.claim("small_rmem_shortens_slow_requests")
     assert claim.table is beside_the_article
     assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms} - {PROTOCOL_TWIN.name}
 
 
 def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> None:
-    """The slowest last, in both directions."""
     assert grid_lines(metrics(CORNERS), CORNERS) == [
         "CPU per iteration, ms         client unlimited     client 100 Mbit/s",
         "upstream unlimited                        1.00                  2.00",
@@ -126,7 +121,6 @@ def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> 
 
 
 def test_the_whole_grid_has_every_rate() -> None:
-    """Four upstreams and three clients."""
     head, *lines = grid_lines(metrics(WHOLE), WHOLE)
     assert head.split("  ")[-1].strip() == "client 100 Mbit/s"
     assert [line[24:].split() for line in lines] == [
@@ -145,7 +139,6 @@ def test_the_whole_grid_has_every_rate() -> None:
 
 @GRIDS
 def test_a_cell_that_was_not_measured_is_a_dash_in_the_grid(grid: Grid) -> None:
-    """Its neighbours keep their places."""
     found = {**metrics(grid), SLOW_CLIENT: StallLoad().metrics([])}
     _, line, *_ = grid_lines(found, grid)
     assert line[24:].split() == ["1.00", *["2.00"] * (grid is WHOLE), "-"]
@@ -153,7 +146,6 @@ def test_a_cell_that_was_not_measured_is_a_dash_in_the_grid(grid: Grid) -> None:
 
 @GRIDS
 def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -> None:
-    """The corners in a quick run, the whole in a full one."""
     claim = NetworkQuality(network=BARE, grid=grid).scenario().claim("slow_upstream_spares_every_client")
     assert claim.table is not None
     assert claim.table(metrics(grid)) == grid_lines(metrics(grid), grid)
@@ -184,7 +176,6 @@ def test_a_slow_client_in_front_of_an_unlimited_upstream_is_no_limited_cell(grid
 
 
 def test_only_the_cells_of_the_grid_count() -> None:
-    """Two of the corners' four limited cells are relieved, of the whole grid's nine as well no more."""
     relieved = {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}
     cells = {**block(WHOLE, 10.0), **relieved}
     assert relieved_share(cells, CORNERS) == 1 / 2

@@ -72,7 +72,6 @@ def test_no_effect_refutes(decide: Deciding) -> None:
 
 
 def test_blocks_on_both_sides_of_the_threshold_are_inconclusive_after_the_last_look(decide: Deciding) -> None:
-    """The reason says how many blocks were not enough."""
     cell = decide(lagging(12.0, 12.0, 2.0, 12.0, 12.0))
     assert (cell.verdict, cell.blocks) == ("inconclusive", 9)
     assert cell.reason == "after 9 blocks too few of them agree"
@@ -137,7 +136,6 @@ def test_a_difference_of_shares_has_no_units_of_its_own(decide: Deciding) -> Non
 
 
 def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
-    """Set and measured figures stand beside the verdict, one record for each direction."""
     cell = decide(FakeBench(stalled, links=FakeLinks(default=WAN)), network=WAN)
     assert [(link["network"], link["direction"]) for link in cell.links] == [("wan", "egress"), ("wan", "ingress")]
     assert (cell.id, cell.network, cell.expected) == ("stall/stall/nginx-1.22/wan", "wan", None)
@@ -159,8 +157,6 @@ def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
 def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
     unmet: Collection[int], verdict: str, reason: str, decide: Deciding
 ) -> None:
-    """It is asked of the valid blocks alone, and how many met it is a part of the reason."""
-
     def canned(_: str, number: int) -> StallRecord:
         return SPOILT if number == 1 else stall_record(lags_ms=([20.0], [1.0]), measuring_s=float(number))
 

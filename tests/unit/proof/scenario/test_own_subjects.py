@@ -33,7 +33,6 @@ class FakeContainer:
         self._running = running
 
     def is_running(self) -> bool:
-        """Tell whether it lives."""
         return self._running
 
     def processes(self) -> list[tuple[int, str]]:
@@ -41,7 +40,6 @@ class FakeContainer:
         return [(1, "nginx: master process nginx"), *[(number + 2, WORKER) for number in range(next(self._looks))]]
 
     def log_tail(self) -> str:
-        """Return its words."""
         return "unknown directive"
 
 
@@ -57,7 +55,6 @@ def test_workers_are_waited_for_until_no_more_come(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
-    """In its own words, and ours."""
     with pytest.raises(LabError, match="--nginx-image") as caught:
         waited(FakeContainer(running=False))
     assert caught.value.tail == "unknown directive"
@@ -73,14 +70,12 @@ def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
 
 
 def test_one_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as with master_process off."""
     monkeypatch.setattr(module, "_STARTS_WITHIN_S", 0.0)
     with pytest.raises(LabError, match="no workers"):
         waited(FakeContainer(0))
 
 
 def test_its_container_has_what_an_nginx_needs_that_starts_as_root_and_nothing_else() -> None:
-    """Its files as they are, and a folder for sockets that the stand-in beside it shares."""
     spec = own_spec(SUBJECT, OWN, "ours:1", PLACEMENT)
     assert (spec.image, spec.user, spec.capabilities) == ("ours:1", "0:0", CAPABILITIES)
     assert (spec.entrypoint, spec.files, spec.shared_folders) == (("sh", OWN.script), OWN.files, (SOCKETS,))

@@ -36,7 +36,6 @@ from tuneproof.proof.scenario.preconditions import PreconditionError, check_subj
 def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
-    """So many trials are declared with it."""
     assert claim("stall", "a", further_looks=further, own_looks=own).looks(depth) == wanted
 
 
@@ -202,7 +201,6 @@ def test_a_sysctl_that_cannot_be_read_is_a_difference() -> None:
 
 
 def test_workers_that_could_not_be_pinned_are_a_difference() -> None:
-    """Nginx only writes it into its log."""
     alert = "2026/11/23 01:02:03 [alert] 11#11: sched_setaffinity() failed (22: Invalid argument)"
     with pytest.raises(PreconditionError, match=r"sched_setaffinity\(\) failed \(22: Invalid argument\)"):
         check_subject(SUBJECT, nginx="1.22", snapshot=snapshot(), start_log=f"{START_LOG}{alert}\n", commands=COMMANDS)

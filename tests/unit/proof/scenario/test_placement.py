@@ -78,7 +78,6 @@ def test_each_subject_gets_its_share() -> None:
 
 
 def test_a_machine_of_its_own_may_be_nginxs_altogether() -> None:
-    """What watches it there runs beside it."""
     placement = CpuPlacement.on(LARGE, shares=MANY, asked="all", alone=True)
     assert (placement.subject, placement.others) == ("0-15", "0-15")
     assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, asked="1", alone=True).subject == "0"
@@ -86,12 +85,10 @@ def test_a_machine_of_its_own_may_be_nginxs_altogether() -> None:
 
 @pytest.mark.parametrize(("cpus", "nodes"), [(LARGE, ""), (Cpus(allowed="0-15"), "")])
 def test_a_placement_is_told_in_words(cpus: Cpus, nodes: str) -> None:
-    """NUMA nodes where there are several among nginx's CPUs, hyperthreads where they stay idle."""
     assert f"nginx on CPUs 0-1{nodes}, everything else on" in CpuPlacement.on(cpus, shares=MANY, asked="2").line()
 
 
 def test_several_numa_nodes_and_idle_hyperthreads_are_told() -> None:
-    """They explain figures."""
     line = CpuPlacement.on(LARGE, shares=MANY, asked="10").line()
     assert line == ("nginx on CPUs 0-5,8-11 (2 NUMA nodes), everything else on 6-7,14-15, hyperthreads 12-13 left idle")
 
@@ -110,7 +107,6 @@ def test_one_cpu_is_too_few() -> None:
     ],
 )
 def test_more_cpus_than_there_are_end_the_run(asked: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
-    """With what there is."""
     with pytest.raises(TooFewCpusError) as caught:
         CpuPlacement.on(TWO, shares=MANY, asked=asked, alone=alone)
     assert message.partition("; ")[0] == caught.value.what
@@ -120,7 +116,6 @@ def test_more_cpus_than_there_are_end_the_run(asked: str, alone: bool, message: 
 
 @pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²"])
 def test_what_is_no_number_of_cpus_is_refused(asked: str) -> None:
-    """Before anything is started."""
     with pytest.raises(BadInputError, match="no number of CPUs"):
         check_asked(asked, Engines())
 

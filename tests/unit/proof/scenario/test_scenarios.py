@@ -24,7 +24,6 @@ def scenario() -> Scenario[StallObservation]:
 
 
 def test_a_name_that_is_used_twice_is_refused() -> None:
-    """Trials and cells are told apart by it."""
     with pytest.raises(ValueError, match=r"pathology: an arm's name is used twice: \['a', 'b', 'a'\]"):
         Scenario(name="pathology", arms=(arm("a"), arm("b"), arm("a", subject=SMALL)), claims=())
     with pytest.raises(ValueError, match=r"pathology: a claim's name is used twice: \['stall', 'stall'\]"):
@@ -70,7 +69,6 @@ def test_an_arm_that_goes_by_anothers_name_is_run_as_that_one() -> None:
 
 
 def test_arms_can_change_places() -> None:
-    """Each is looked up among the arms as they were."""
     swapped = with_arms_like(scenario(), {"small": "default", "default": "small"})
     assert [(item.name, item.subject.name) for item in swapped.arms[:2]] == [("default", "small"), ("small", "subject")]
 
@@ -91,7 +89,6 @@ def test_an_arm_that_there_is_not_stands_in_for_none_and_none_for_it(stand_ins: 
 
 
 def test_arms_share_their_subjects() -> None:
-    """One container each, in the order in which arms name them."""
     assert subjects_of(ARMS) == (SUBJECT, SMALL)
     assert subjects_of([ARMS[1], ARMS[0], ARMS[1]]) == (SMALL, SUBJECT)
     assert subjects_of([]) == ()

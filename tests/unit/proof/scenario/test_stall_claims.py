@@ -50,7 +50,6 @@ def served(*worker_pids: int | None) -> StallObservation:
 
 @pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])
 def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(default_max_bytes: int) -> None:
-    """At least five, strictly falling, each the same share of the one before."""
     doses = dose_maxima(default_max_bytes)
     assert len(doses) >= 5
     assert (doses[0], doses[-1]) == (default_max_bytes, 40960)
@@ -61,7 +60,6 @@ def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(def
 
 @pytest.mark.parametrize("default_max_bytes", [131072, 40960, 4096])
 def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_bytes: int) -> None:
-    """There is little to shrink, and nothing to prove."""
     with pytest.raises(PreconditionError, match=f"{default_max_bytes} bytes here: too little to shrink"):
         dose_maxima(default_max_bytes)
 
@@ -89,7 +87,6 @@ def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_no
     "record", [stall_record(baseline_ms=[4.0]), stall_record(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
 )
 def test_without_requests_there_is_no_share(record: StallRecord) -> None:
-    """ValueError is what says so."""
     with pytest.raises(ValueError, match=r"no fast request|no samples"):
         slow(observation_of(record))
 
@@ -111,7 +108,6 @@ def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[StallObs
 
 
 def test_an_idle_worker_without_cpu_time_is_nothing_to_compare_with() -> None:
-    """No turn of it overlapped the window."""
     whole = observed(cpu_ms=40.0)
     loaded, idle = whole.workers
     assert idle.turns is not None

@@ -20,8 +20,6 @@ RESTLESS: Final = VoidTrialError("nginx did not come to rest within 60 s")
 
 
 def failing(error: Exception) -> Trial:
-    """Return a trial that ends in an error."""
-
     def trial() -> StallRecord:
         raise error
 
@@ -45,7 +43,6 @@ def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding)
 
 
 def test_a_host_that_is_noisy_all_the_time_is_no_reason_to_answer_nothing(decide: Deciding) -> None:
-    """As many blocks as on a quiet one, and the same verdict."""
     cell = decide(lambda _, number: stall_record(lags_ms=([20.0 + number % 3], [1.0]), late_ms=9.0, steal_pct=40.0))
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
 
@@ -76,7 +73,6 @@ def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
 
 @pytest.mark.parametrize("trial", [lambda: SPOILT, failing(LOST)], ids=["not-loaded", "link"])
 def test_more_void_blocks_than_half_of_the_last_look_make_the_claim_unsupported(trial: Trial, decide: Deciding) -> None:
-    """A host on which no trial counts answers nothing."""
     cell = decide(lambda *_: trial())
     assert (cell.verdict, cell.blocks, cell.void_blocks, cell.effect) == ("unsupported", 0, 5, None)
     assert cell.arms == {"loaded": {"trials": 0}}

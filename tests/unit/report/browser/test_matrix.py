@@ -27,7 +27,6 @@ def shown(page: Page) -> list[str]:
 
 
 def test_the_matrix_has_every_cell(page: Page, small: Results) -> None:
-    """Each with its verdict, as word and as sign, under its version and network."""
     page.goto(first_page(small))
     table = matrix(small.cells)
     assert page.locator("tr.claim").count() == len(table.rows)
@@ -40,7 +39,6 @@ def test_the_matrix_has_every_cell(page: Page, small: Results) -> None:
 
 
 def test_filters_narrow_the_matrix_and_stay_in_the_address(page: Page, small: Results) -> None:
-    """What is typed and chosen is in the link, and the link alone brings it back."""
     page.goto(first_page(small))
     everything = shown(page)
     page.fill("[name=q]", "article TWINS")
@@ -108,7 +106,6 @@ def test_a_hundred_claims_fit_on_two_screens_with_a_line_each(page: Page, tmp_pa
 
 
 def test_a_link_to_a_cell_shows_it(page: Page, small: Results) -> None:
-    """Also one far down the page."""
     entry = matrix(small.cells).entries[-1]
     page.set_viewport_size({"width": 1400, "height": 400})
     page.goto(first_page(small, f"#{entry.slug}"))

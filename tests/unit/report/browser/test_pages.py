@@ -36,7 +36,6 @@ def test_every_page_opens_from_the_disk_and_every_link_leads_to_a_file(page: Pag
 
 
 def test_a_cells_figures_are_those_of_results_json(page: Page, small: Results) -> None:
-    """Effect, interval, threshold and every metric of every arm, read from the page as it is shown."""
     open_cell(page, small)
     cell = small.cells[0]
     assert cell.effect is not None
@@ -67,7 +66,6 @@ def test_a_cells_figures_are_those_of_results_json(page: Page, small: Results) -
 
 
 def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> None:
-    """Each plot has an axis, in dark as in light, and its text has the page's colour of text."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         open_cell(page, small)
@@ -94,7 +92,6 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results,
 
 
 def test_paper_gets_no_controls_and_light_colours(page: Page, small: Results) -> None:
-    """Whatever the screen's scheme is."""
     page.emulate_media(color_scheme="dark", media="print")
     page.goto(first_page(small))
     assert not page.locator(".filters").is_visible()
@@ -131,7 +128,6 @@ def test_without_scripts_everything_is_said(browser: Browser, small: Results) ->
     ],
 )
 def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, scheme: str) -> None:
-    """Contrast, names, roles and keyboard reach, on the first page and on pages of every verdict."""
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(cell_page(small, name) if name else first_page(small))
     page.wait_for_load_state("networkidle")

@@ -44,14 +44,12 @@ def titles(of: Cell) -> list[str]:
 
 
 def test_what_differs_most_comes_first_but_for_the_claims_own_figure() -> None:
-    """What is alike in all arms, and what is known of every trial, says nothing about them."""
     assert titles(cell(arms=LEAGUE)) == ["lag ms", "requests per s"]
     assert titles(replace(cell(arms=LEAGUE), figure="requests_per_s")) == ["requests per s", "lag ms"]
     assert titles(replace(cell(arms=LEAGUE), figure="alike"))[0] == "alike"
 
 
 def test_percentiles_of_one_figure_share_a_panel_and_its_unit() -> None:
-    """Each arm has a row, each percentile a marker of its own."""
     chart = named("arms", cell(arms=LEAGUE), {})
     median, slowest = (only(chart, name=name) for name in ("p50", "p99"))
     assert (median["x"], median["y"]) == ([34.0, 0.0842], [0, 1])
@@ -71,14 +69,12 @@ def test_what_an_arm_has_not_measured_has_no_point_and_no_figure() -> None:
 
 
 def test_a_figure_that_is_zero_in_one_arm_differs_most() -> None:
-    """No ratio says how much."""
     arms = {"a": {"lost": 0.0, "slow_ms": 1.0}, "b": {"lost": 1.0, "slow_ms": 1000.0}}
     assert titles(cell(arms=arms)) == ["lost", "slow ms"]
 
 
 @pytest.mark.parametrize("arms", [{"default": LEAGUE["default"]}, {"a": {"alike": 1.0}, "b": {"alike": 1.0}}, {}])
 def test_without_a_difference_there_is_nothing_to_compare(arms: dict[str, dict[str, float | None]]) -> None:
-    """One arm has nothing beside it."""
     assert names(cell(arms=arms), {}) == []
 
 
@@ -109,7 +105,6 @@ def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
 
 
 def test_the_number_of_workers_is_a_series_of_its_own() -> None:
-    """Lines differ by colour, dash and marker."""
     arms = {"1-of-512": 512, "2-of-512": 512, "1-of-1024": 1024, "2-of-1024": 1024}
     series = {arm: "1 worker" if arm.startswith("1") else "2 workers" for arm in arms}
     first, second = traces(named("dose-response", responding(arms, unit="", series=series), {}), xaxis="x")
@@ -122,7 +117,6 @@ def test_the_number_of_workers_is_a_series_of_its_own() -> None:
     "amounts", [{}, {"a": 1}, {"a": 1, "b": 1}, {"a": 1, "b": None}], ids=["none", "one", "equal", "no limit"]
 )
 def test_less_than_two_doses_are_no_response(amounts: dict[str, float | None]) -> None:
-    """One dose responds to nothing."""
     assert "dose-response" not in names(responding(amounts), {})
 
 

@@ -35,7 +35,6 @@ def test_each_worker_has_a_panel_of_its_own_on_one_scale() -> None:
 
 
 def test_connects_that_never_stood_keep_the_curve_below_one() -> None:
-    """They are among those that were started, and their percentile is beyond what was seen."""
     chart = named("cdf-connects", cell(), files(trial("a", 1, storm([1.0, 2.0], connections=4))))
     assert (only(chart, name="a")["x"], only(chart, name="a")["y"]) == ([1.0, 2.0], [0.25, 0.5])
     assert rows(chart) == [("a", "", 2, 2.0, None, None, 2.0, 2)]
@@ -64,7 +63,6 @@ def test_percentiles_of_a_generator_are_medians_of_the_trials_and_zero_is_shown(
 
 
 def test_a_load_that_was_recorded_by_another_is_found_inside() -> None:
-    """A diagnosis wraps the load's record."""
     evidence = files(trial("a", 1, {"found": ["a cause"], "load": stall([30.0], fast_ms=[12.0])}))
     assert only(named("cdf-requests", cell(), evidence), name="a")["x"] == [12.0]
 
@@ -76,7 +74,6 @@ def recorded(read: list[list[int]], *, first_pid: int = 11, others: list[list[in
 
 
 def test_an_iteration_weighs_as_much_as_it_read() -> None:
-    """Those that read nothing are left out, trials are pooled, void ones and other workers do not count."""
     evidence = files(
         trial("a", 1, recorded([[0, 900, 0], [64, 1, 1000]], others=[[100, 1, 50_000]])),
         trial("a", 2, recorded([[64, 2, 2200], [120, 1, 200_000]])),
@@ -101,7 +98,6 @@ def test_an_iteration_weighs_as_much_as_it_read() -> None:
     ids=["not recorded", "nothing read", "another worker", "no histogram", "no first worker"],
 )
 def test_where_nothing_is_known_of_the_first_workers_iterations_nothing_is_drawn(record: dict[str, Any]) -> None:
-    """And nothing is guessed."""
     assert "turn-bytes" not in names(cell(), files(trial("a", 1, record)))
 
 
@@ -129,7 +125,6 @@ def test_samples_are_shown_since_the_first_one_and_lists_are_summed_up() -> None
 
 
 def test_memory_of_held_connections_is_shown_over_their_number_on_linear_axes() -> None:
-    """The slope is the price of one."""
     readings = [{"held": held, "worker_bytes": 10 + 3 * held, "kernel_bytes": 5 + held} for held in (0, 100)]
     more = [{"held": 100, "worker_bytes": 330, "kernel_bytes": 105}]
     evidence = files(trial("held", 1, {"readings": readings}), trial("held", 2, {"readings": more}))
@@ -154,7 +149,6 @@ def test_counters_are_the_medians_of_the_trials_with_their_spread() -> None:
 
 
 def test_counters_that_stayed_at_zero_are_shown_where_queues_are_the_question() -> None:
-    """That nothing was dropped is the answer of a storm, and beside the point of a load."""
     assert "counters" in names(cell(), files(trial("a", 1, storm([1.0], connections=9))))
     assert "counters" not in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}))))
     assert "counters" in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}, drops=4))))

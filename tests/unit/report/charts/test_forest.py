@@ -32,7 +32,6 @@ def test_the_table_has_the_figures_of_the_plot() -> None:
 
 
 def test_the_side_that_holds_is_said_at_the_threshold() -> None:
-    """Colour and place alone say nothing to a newcomer."""
     words = only(named("forest", cell(), files(effects=[3.0])), mode="text")
     assert words["text"] == ["← refuted ", " holds →"]
     assert words["textposition"] == ["middle left", "middle right"]
@@ -40,7 +39,6 @@ def test_the_side_that_holds_is_said_at_the_threshold() -> None:
 
 
 def test_a_margin_has_a_line_on_both_sides_and_its_words_say_that_it_holds_between_them() -> None:
-    """The same as 1 but for a fourth is from 0.8 to 1.25."""
     alike = cell(value=1.0, interval=(0.9, 1.1), threshold=1.25, form="same")
     chart = named("forest", alike, files(effects=[0.95, 1.05]))
     assert only(chart, name="lower margin")["x"] == [0.8, 0.8]
@@ -62,7 +60,6 @@ def test_both_margins_are_on_the_axis_though_the_effects_lie_close_together() ->
 
 
 def test_an_order_is_drawn_as_more_than_its_threshold() -> None:
-    """More pairs of doses than that are in the claimed order."""
     chart = named(
         "forest", cell(unit="share", value=0.9, interval=(0.8, 1.0), form="order", threshold=0.75), files(effects=[0.9])
     )
@@ -72,7 +69,6 @@ def test_an_order_is_drawn_as_more_than_its_threshold() -> None:
 
 @pytest.mark.parametrize("form", ["more", "order"])
 def test_a_claim_without_a_threshold_has_no_line(form: str) -> None:
-    """Neither the line nor the words, nor the sentence about them."""
     chart = named("forest", cell(threshold=None, form=form), files(effects=[3.0]))
     assert traces(chart, name="threshold") == traces(chart, mode="text") == []
     assert "threshold" not in chart.caption
@@ -114,7 +110,6 @@ def test_effects_that_are_no_numbers_are_left_out_and_the_others_keep_their_bloc
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])
 def test_without_a_blocks_effect_there_is_no_plot(text: str) -> None:
-    """The estimate alone is in the table of verdicts already."""
     assert names(cell(), {"effects.json": text}) == []
 
 

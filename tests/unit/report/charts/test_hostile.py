@@ -46,13 +46,11 @@ def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
 
 @given(st.text(), st.text(), JUNK)
 def test_files_that_are_no_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
-    """Whatever they say."""
     assert names(cell(), {"effects.json": effects, "samples.jsonl": f"{samples}\n{json.dumps(line)}\n"}) == []
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, f'{{"arm": "a", "block": {"9" * 5000}}}', "\ufeff{}", '{"arm": "a"}'])
 def test_lines_that_break_a_parser_are_left_out(text: str) -> None:
-    """Too deep, too long, marked, or incomplete."""
     evidence = {"effects.json": text, "samples.jsonl": f"{text}\n{json.dumps(trial('a', 1, stall([1.0])))}\n{text}"}
     assert names(cell(), evidence) == ["cdf-loop-lag", "series-loop-lag"]
 
@@ -108,7 +106,6 @@ def test_a_cells_figures_stay_small() -> None:
 
 
 def test_a_chart_that_does_not_fit_is_left_out() -> None:
-    """A figure that is too large alone does not push out the others."""
     drawn = charts(cell(), files(trial("a", 1, stall([1.0])), effects=[1.0 + index for index in range(20_000)]))
     assert [chart.name for chart in drawn] == ["cdf-loop-lag", "series-loop-lag"]
 

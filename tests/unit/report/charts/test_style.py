@@ -21,7 +21,6 @@ LEAST_CONTRAST = 3.0
     st.integers(min_value=4, max_value=50),
 )
 def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], most: int) -> None:
-    """And the order, and no point that was not there."""
     points = [(float(index), value) for index, value in enumerate(values)]
     kept = thin(points, most)
     assert len(kept) <= most
@@ -31,13 +30,11 @@ def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], most: int
 
 
 def test_a_short_curve_is_not_thinned() -> None:
-    """It is as it was."""
     points = [(1.0, 5.0), (2.0, 6.0), (3.0, 5.5)]
     assert thin(points, 4) == points
 
 
 def test_a_single_stall_in_a_long_curve_is_kept() -> None:
-    """It is what the curve is shown for."""
     points = [(float(at), 0.1) for at in range(10_000)]
     points[4321] = (4321.0, 99.0)
     assert (4321.0, 99.0) in thin(points, 40)
@@ -48,7 +45,6 @@ def test_a_single_stall_in_a_long_curve_is_kept() -> None:
     [(16.0, 25.0), (100.0, 103.0), (5.0, 5.5), (0.35, 50.0), (0.08, 63.0), (1e-3, 1e9), (40960.0, 33554432.0)],
 )
 def test_ticks_are_round_and_reach_around_the_values(low: float, high: float) -> None:
-    """At least two of them lie among the values, and not so many that they overlap."""
     ticks = _log_ticks(low, high)
     among = [tick for tick in ticks if low <= tick <= high]
     assert ticks == sorted(ticks)
@@ -69,7 +65,6 @@ def test_ticks_of_any_values_are_few(one: float, other: float) -> None:
 
 @pytest.mark.parametrize("colour", COLOURS)
 def test_colours_stand_out_from_light_and_dark_pages(colour: str) -> None:
-    """A figure does not know which of them it is on."""
     assert min(contrast(colour, LIGHT), contrast(colour, DARK)) >= LEAST_CONTRAST
 
 
@@ -81,7 +76,6 @@ def test_no_two_of_twenty_curves_differ_by_colour_only() -> None:
 
 
 def test_foreign_names_are_short_and_without_markup() -> None:
-    """A figure's text is on one line."""
     assert shown("a\n<b>") == "a &lt;b&gt;"
     assert len(shown("".join(random.Random(1).choices("abc", k=500)))) == 60  # noqa: S311 - nothing secret
 
@@ -93,7 +87,6 @@ def contrast(one: str, other: str) -> float:
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -35,7 +35,6 @@ def test_machines_of_shards_are_said_each_once(tmp_path: Path) -> None:
 
 
 def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
-    """An undecided cell contradicts nothing, and neither does one of which nothing was expected."""
     cells = [
         Cell.from_json(data)
         for data in (

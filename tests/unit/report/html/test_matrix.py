@@ -12,12 +12,10 @@ from tuneproof.report.results.cells import Cell
 
 
 def a_cell(name: str, **changes: Any) -> Cell:
-    """Return a cell as a report reads it."""
     return Cell.from_json(cell(name, **changes))
 
 
 def test_claims_are_rows_and_versions_and_networks_are_columns() -> None:
-    """Versions are ordered as numbers, networks as they were run, and what was not measured leaves a gap."""
     cells = [
         a_cell("stalls", nginx="1.9"),
         a_cell("stalls", nginx="1.30", network="wan"),
@@ -35,7 +33,6 @@ def test_claims_are_rows_and_versions_and_networks_are_columns() -> None:
 
 
 def test_the_order_of_reading_is_row_by_row() -> None:
-    """Previous and next lead along the row, whatever the order of the run was."""
     cells = [a_cell("a", nginx="1.30"), a_cell("b", nginx="1.18"), a_cell("a", nginx="1.18")]
     assert [entry.cell for entry in matrix(cells).entries] == [cells[2], cells[0], cells[1]]
 
@@ -51,7 +48,6 @@ def test_no_two_cells_share_a_page(ids: list[str]) -> None:
 
 
 def test_two_cells_of_one_place_are_both_shown() -> None:
-    """Nothing is dropped for lack of room."""
     twins = [Cell.from_json(cell("stalls") | {"id": text, "claim": "The same"}) for text in ("one", "two")]
     (row,) = matrix(twins).rows
     assert [entry.cell.id for entry in row.slots[0]] == ["one", "two"]
@@ -65,7 +61,6 @@ def test_the_claims_name_of_an_older_file_is_read_out_of_the_cells_id() -> None:
 
 
 def test_rows_are_ranked_by_what_needs_attention() -> None:
-    """A contradiction comes first, then what is undecided, then what was refuted, and what holds is last."""
     undecided = {"reason": "because"}
     rows = matrix(
         [

@@ -15,14 +15,12 @@ from tuneproof.report.results.run_file import FILE_NAME, Results
 
 @pytest.fixture(name="small")
 def small_fixture(tmp_path: Path) -> Results:
-    """Return a small run with its pages."""
     results = write_small_run(tmp_path / "run")
     assert write_report(results, results.path.parent) == results.path.parent / "index.html"
     return results
 
 
 def pages(results: Results) -> list[Page]:
-    """Return all pages, the first one first."""
     folder = results.path.parent
     return [Page(folder / "index.html"), *map(Page, sorted((folder / "cells").iterdir()))]
 
@@ -72,7 +70,6 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
-    """The page is there, and its matrix is a sentence."""
     write_report(write(tmp_path, document([], host={})), tmp_path)
     page = Page(tmp_path / "index.html")
     assert "No claim was decided in this run" in page.text
@@ -80,7 +77,6 @@ def test_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
 
 
 def test_pages_of_cells_that_are_gone_are_gone(tmp_path: Path) -> None:
-    """A report that is written again has one page per cell of today."""
     write_report(write(tmp_path, document([cell("a"), cell("b")])), tmp_path)
     write_report(write(tmp_path, document([cell("b")])), tmp_path)
     (page,) = (tmp_path / "cells").iterdir()

@@ -56,21 +56,18 @@ def test_form_and_units_of_an_effect_survive_json(effect: dict[str, Any]) -> Non
 
 
 def test_effect_from_before_the_forms_claims_more_than_its_threshold() -> None:
-    """The keys are missing from older files, and are written from now on."""
     cell = Cell.from_json(CELL | {"effect": OLDER_EFFECT})
     assert cell == Cell.from_json(CELL)
     assert cell.to_json()["effect"] == EFFECT
 
 
 def test_cell_from_before_links_were_shaped_has_none() -> None:
-    """The key is missing from older files, and is written from now on."""
     cell = Cell.from_json({name: value for name, value in CELL.items() if name != "links"})
     assert cell.links == ()
     assert cell.to_json()["links"] == []
 
 
 def test_caller_cannot_change_the_figures_through_the_json() -> None:
-    """What is written to the file is a copy of the cell's own figures."""
     cell = Cell.from_json(CELL | {"links": [LINK]})
     cell.to_json()["links"][0]["measured"]["rtt_ms"] = 0.0
     assert cell.links[0]["measured"]["rtt_ms"] == 40.3
@@ -103,7 +100,6 @@ def test_what_a_schema_cannot_say_is_checked_as_well(change: dict[str, Any], poi
 
 @pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (0.5, 1), (28, 29)])
 def test_units_may_be_one_and_a_count_may_be_none_of_them(count: float, of: float) -> None:
-    """A part of a unit is a count, too."""
     assert cell_violation(CELL | {"effect": SHARE | {"count": count, "of": of}}) is None
 
 

@@ -30,7 +30,6 @@ def old_and_new(tmp_path: Path) -> tuple[Results, Results]:
 
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
 def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
-    """Neither in a verdict, nor in a cell, nor in a fact."""
     run = written(tmp_path, *cells)
     comparison = compare(run, run)
     assert comparison.changed == ()
@@ -93,7 +92,6 @@ def test_a_cell_that_is_twice_in_one_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
-    """Where they differ, each value once."""
     parts = [
         written(tmp_path / name, a_cell(name), host=HOST | {"kernel": kernel})
         for name, kernel in (("a", "5.15"), ("b", "6.8"), ("c", "5.15"))
@@ -105,7 +103,6 @@ def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_one_side_lacks_is_not_recorded_there(tmp_path: Path) -> None:
-    """Older results know less of their machine."""
     old = written(tmp_path / "old", a_cell(), host={}, options={})
     new = written(tmp_path / "new", a_cell(), options=OPTIONS)
     facts = {fact.name: fact for fact in compare(old, new).facts}
@@ -122,7 +119,6 @@ def test_the_text_of_two_empty_runs_is_one_sentence_and_the_machines(tmp_path: P
 
 
 def test_a_terminal_gets_colours_beside_the_words(tmp_path: Path) -> None:
-    """The words stay the same."""
     text = render_comparison(compare(*old_and_new(tmp_path)), width=120, color=True)
     assert "\x1b[31m" in text
     assert "CHANGED" in text

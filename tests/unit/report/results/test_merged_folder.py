@@ -16,7 +16,6 @@ SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
 
 def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
-    """It is read like any run's, also after the shards are gone."""
     parts = [
         written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
     ]
@@ -88,7 +87,6 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_in_the_folders_place_is_one_clear_error(tmp_path: Path) -> None:
-    """Nothing is written."""
     run = written(tmp_path / "run", a_cell())
     (tmp_path / "file").touch()
     with pytest.raises(ResultsFolderError, match="not a folder"):

@@ -11,7 +11,6 @@ from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, wr
 
 
 def shard(name: str, split: str = "ab") -> dict[str, Any]:
-    """Return the options of a shard."""
     return OPTIONS | {"shard": name, "shard_split": split}
 
 
@@ -40,7 +39,6 @@ def test_one_run_stays_as_it_is_and_none_is_a_mistake_of_the_caller(tmp_path: Pa
 
 
 def test_merged_results_can_be_merged_again(tmp_path: Path) -> None:
-    """In any grouping the runs are the same."""
     parts = [written(tmp_path / name, a_cell(name)) for name in "abc"]
     assert merge([merge(parts[:2]), parts[2]]) == merge(parts)
 
@@ -62,7 +60,6 @@ def test_every_machine_is_recorded_and_the_head_says_what_they_share(tmp_path: P
 
 
 def test_versions_and_networks_are_put_together(tmp_path: Path) -> None:
-    """Runs of different versions fit into one matrix."""
     merged = merge(
         [
             written(tmp_path / "a", a_cell(), options=OPTIONS | {"network": ["bare", "wan"]}),
@@ -87,7 +84,6 @@ def test_a_cell_of_two_runs_is_refused_with_both_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_same_cell_twice_within_one_file_is_refused(tmp_path: Path, count: int) -> None:
-    """Also where that file is the only one."""
     doubled = written(tmp_path / "a", a_cell(), a_cell())
     rest = [written(tmp_path / "b", a_cell("other"))][: count - 1]
     with pytest.raises(BadInputError, match="is in two of the results:"):

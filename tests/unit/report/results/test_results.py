@@ -18,7 +18,6 @@ NOW = datetime(2026, 11, 20, 9, 36, 16, tzinfo=UTC)
 
 
 def a_writer(root: Path) -> ResultsWriter:
-    """Return a new writer below ``root``."""
     return ResultsWriter.create(root, host={"kernel": "6.1"}, seed=7, options={"depth": "quick"}, now=NOW)
 
 
@@ -58,7 +57,6 @@ def test_latest_points_at_the_newest_run(tmp_path: Path) -> None:
 
 
 def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
-    """An interrupted run keeps what it has, and is seen to be unfinished."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
     writer.append(a_cell("second"))
@@ -83,7 +81,6 @@ def test_shaped_links_and_an_open_expectation_survive_the_disk(tmp_path: Path) -
 
 
 def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
-    """The last thing written is how long the whole run took."""
     writer = a_writer(tmp_path)
     writer.append(a_cell())
     writer.finish(40.25)
@@ -102,7 +99,6 @@ def test_impossible_wall_time_is_not_recorded(tmp_path: Path, seconds: float) ->
 
 
 def test_caller_cannot_change_what_was_recorded(tmp_path: Path) -> None:
-    """The host and the options are those of the start."""
     host: dict[str, Any] = {"cpu": {"count": 2}}
     writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={}, now=NOW)
     host["cpu"]["count"] = 64
@@ -123,7 +119,6 @@ def test_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """When the disk fills up, the file stays whole, no temporary file is left, and the cell is written later."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
     with monkeypatch.context() as disk:
@@ -138,7 +133,6 @@ def test_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.EPERM])
 def test_folder_that_cannot_be_written_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """No permission and a read-only disk name the folder and the option that changes it."""
     monkeypatch.setattr(Path, "mkdir", refuse(code))
     with pytest.raises(BadInputError) as raised:
         a_writer(tmp_path)
@@ -149,7 +143,6 @@ def test_folder_that_cannot_be_written_is_bad_input(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("below", ["", "deeper/still"])
 def test_results_folder_that_is_a_file_is_bad_input(tmp_path: Path, below: str) -> None:
-    """A file in the place of the folder, or of one above it, is named as that."""
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match="not a folder"):
         a_writer(tmp_path / "file" / below)
@@ -165,7 +158,6 @@ def test_folder_in_the_place_of_latest_is_bad_input(tmp_path: Path) -> None:
 
 
 def test_run_folder_that_vanished_is_bad_input(tmp_path: Path) -> None:
-    """Somebody who removes the folder in mid-run gets a message, not a traceback."""
     writer = a_writer(tmp_path)
     writer.path.unlink()
     writer.folder.rmdir()
@@ -174,7 +166,6 @@ def test_run_folder_that_vanished_is_bad_input(tmp_path: Path) -> None:
 
 
 def test_evidence_folders_are_safe_and_unique(tmp_path: Path) -> None:
-    """Each cell has one folder, whatever its id holds, also where the file system folds case."""
     writer = a_writer(tmp_path)
     ids = ["stall", "Stall", "tests/x.py::test_stall[1.22-bare]", "..", "", "a/../../b", "日本", "x" * 300, "x" * 301]
     folders = [writer.evidence_folder(cell_id) for cell_id in ids]

@@ -19,7 +19,6 @@ def rows(text: str) -> list[str]:
 
 
 def test_what_nobody_expected_contradicts_nothing(tmp_path: Path) -> None:
-    """Nor does a cell that was not decided."""
     undecided = a_cell("b", verdict="inconclusive", reason="too few blocks")
     text = render_markdown(written(tmp_path, a_cell("a", verdict="refuted", expected=None), undecided))
     assert "Against the expectation" not in text
@@ -70,7 +69,6 @@ def test_a_summary_never_exceeds_its_limit(tmp_path: Path) -> None:
 
 
 def test_machine_in_one_line_leaves_out_what_is_not_known() -> None:
-    """Whatever a file of others holds there."""
     assert machine_line(HOST) == MACHINE
     assert machine_line({"kernel": "6.1", "memory_bytes": "much", "sysctls": 3}) == "kernel 6.1"
     assert machine_line({}) == "machine not recorded"
@@ -80,7 +78,6 @@ GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITOR
 
 
 def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
-    """What earlier commands wrote stays, and the report is found among the artifacts."""
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"
     file.write_text("before\n", encoding="utf-8")
@@ -91,7 +88,6 @@ def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
 
 
 def test_without_a_job_nothing_is_written(tmp_path: Path) -> None:
-    """An empty variable is none."""
     run = written(tmp_path / "run", a_cell())
     assert not append_summary(run, {})
     assert not append_summary(run, {"GITHUB_STEP_SUMMARY": ""})
@@ -108,7 +104,6 @@ def test_a_full_summary_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_summary_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
-    """The file's folder is missing."""
     run = written(tmp_path / "run", a_cell())
     with pytest.raises(ResultsFolderError):
         append_summary(run, {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "file")})

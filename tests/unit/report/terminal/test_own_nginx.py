@@ -9,7 +9,6 @@ from tuneproof.report.terminal.own_nginx import render_gains
 
 
 def own(claim: str, times: float, verdict: str = "holds", *, what: str = "keep connections", **figures: Any) -> Cell:
-    """Return a cell about a change."""
     remedy = Remedy(what=what, patch=f"+ {what}\n")
     effect = Effect(name="e", unit="ratio", value=times, ci_low=times, ci_high=times)
     arms = {"yours": {"upstream_connects": 32}, "patched": {"upstream_connects": figures.get("after", 4)}}
@@ -26,7 +25,6 @@ def own(claim: str, times: float, verdict: str = "holds", *, what: str = "keep c
 
 
 def test_the_largest_gain_comes_first_with_its_figures_and_its_patch() -> None:
-    """Before and after in the figure's own unit, each patch once."""
     text = render_gains([own("a", 2.0), own("b", 8.0), own("c", 4.0, what="else")], told=["made"])
     lines = text.splitlines()
     assert lines[0] == "What to change, the largest gain first:"
@@ -43,7 +41,6 @@ def test_what_spoils_a_figure_is_told_beside_it() -> None:
 
 
 def test_what_gains_nothing_is_told_as_well() -> None:
-    """And a run without any gain says so."""
     text = render_gains([own("a", 1.0, "refuted", after=32)], told=[])
     assert text.startswith("Nothing that is proven here would gain anything.")
     assert "Of no use here:\n  a: 32 \u2192 32" in text

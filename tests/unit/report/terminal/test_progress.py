@@ -97,7 +97,6 @@ def test_terminal_without_a_size_counts_as_80_columns(terminal: tuple[int, io.Te
 
 
 def test_line_ends_in_an_update_do_not_break_it() -> None:
-    """Progress is one line, whatever text it is given."""
     stream = io.StringIO()
     ProgressLine(stream, interactive=True).update("a\nb\x1b[2J")
     assert stream.getvalue() == rf"{CLEAR}a b\x1b[2J"

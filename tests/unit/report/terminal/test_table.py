@@ -41,7 +41,6 @@ def test_colour_tells_whether_the_expectation_was_met(
 
 
 def test_foreign_text_cannot_command_the_terminal_or_the_layout() -> None:
-    """Escape sequences and rich's markup in a merged file are shown, not obeyed."""
     text = render_table([a_cell(name="\x1b]0;owned\x07 [red]x[/red] :smile:")], color=True)
     assert r"\x1b]0;owned\x07 [red]x[/red] :smile:" in text
 

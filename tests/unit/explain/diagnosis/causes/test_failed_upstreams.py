@@ -85,7 +85,6 @@ def test_a_backend_that_closes_kept_connections_is_seen_on_the_wire(
 
 
 def test_the_error_log_alone_does_not_tell_a_kept_connection_from_a_new_one() -> None:
-    """It says the same of both, and a capture decides."""
     found = kept_connection_closed(evidence(error_logs=[said(HUNG_UP)], access_logs=[ANSWERED_502]))
     assert found.verdict is CauseVerdict.POSSIBLE
     assert "tcpdump" in found.would_decide[0]
@@ -110,7 +109,6 @@ SECOND = int(datetime(2026, 11, 22, 14, 50, 8, tzinfo=UTC).timestamp())
 def test_connections_that_nginx_closes_as_a_worker_leaves_are_a_reloads(
     second: int, error_logs: Sequence[ErrorLog], verdict: CauseVerdict
 ) -> None:
-    """The error log has local time, of whatever zone."""
     front = service(FRONT, hung_up_flows=8, hung_up_reused_flows=8, hung_up_seconds={second: 8})
     given = replace(evidence(error_logs=error_logs), captures=both_legs().captures)
     legs = replace(given.captures[0].content, services=(front, service(BACK)))

@@ -9,14 +9,12 @@ OVERFLOWS = "TcpExt.ListenOverflows"
 
 
 def reading(overflows: int, *, source: str = "proc", segments: int = 5000) -> CounterSnapshot:
-    """Return one reading."""
     return CounterSnapshot(
         source=source, counters={OVERFLOWS: overflows, "TcpExt.ListenDrops": overflows, "Tcp.OutSegs": segments}
     )
 
 
 def files(*readings: CounterSnapshot) -> EvidenceSet:
-    """Return a file for each reading."""
     return EvidenceSet(
         counters=tuple(Named(name=f"file {number}", content=(each,)) for number, each in enumerate(readings))
     )

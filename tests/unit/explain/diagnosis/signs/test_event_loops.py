@@ -17,7 +17,6 @@ FULL = replace(STALL, events=200, took_s=0.008, called_s=0.004, waited_s=0.0)
 
 
 def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
-    """Summed up."""
     return summarise(LoopRecording(began="", seconds=seconds))
 
 
@@ -57,7 +56,6 @@ def test_waiting_for_a_cpu_before_iterations(run_s: float, wait_s: float, *, is_
 
 
 def test_the_stalled_one_of_two_workers_is_named() -> None:
-    """With what it spends its time on."""
     (sign,) = signs(loops(SECOND, IDLE))
     assert isinstance(sign, LoopSign)
     assert sign.text == (
@@ -80,8 +78,6 @@ def test_the_diagnosis_of_watch() -> None:
 
 
 def test_explain_weighs_the_recording() -> None:
-    """A stall is found by it, a starved worker is doubtful, and a quiet loop overrules what merely fits."""
-
     def verdict(*seconds: LoopSecond) -> CauseVerdict:
         named = Named(name="loops.json", content=loops(*seconds))
         return event_loop_stall.assess(EvidenceSet(event_loops=(named,))).verdict

@@ -23,7 +23,6 @@ from tuneproof.explain.diagnosis.signs.legs import captured_services
 def test_an_end_that_answers_in_a_fifth_of_the_time_is_close(
     behind_s: float, before_s: float, expected: Viewpoint
 ) -> None:
-    """What lies behind the capture point answers at once."""
     given = capture(service(syn_to_synack_s=spread(behind_s), synack_to_ack_s=spread(before_s)))
     [where] = captured_services(evidence(captures=[given]))
     assert viewpoint(where) is expected
@@ -36,7 +35,6 @@ def test_a_service_without_handshakes_was_captured_anywhere() -> None:
 
 
 def test_inside_nginx_namespace_the_front_is_seen_from_its_server_and_the_back_from_its_client() -> None:
-    """Whatever the times say."""
     front, back = captured_services(both_legs())
     assert (viewpoint(front), viewpoint(back)) == (Viewpoint.SERVER, Viewpoint.CLIENT)
 

@@ -35,14 +35,12 @@ def test_half_of_the_connects_need_not_be_as_late_as_a_tenth() -> None:
 
 
 def test_workers_with_few_connects_are_not_compared() -> None:
-    """Neither as slow nor as fast ones."""
     assert len(list(uneven_workers((worker(1, spread(0.001, count=20)), worker(2, spread(0.3, count=20)))))) == 1
     assert list(uneven_workers((worker(1, spread(0.001, count=19)), worker(2, spread(0.3))))) == []
     assert list(uneven_workers((worker(1, spread(0.001)), worker(2, spread(0.3, count=19))))) == []
 
 
 def test_the_wire_is_told_by_enough_handshakes_at_the_first_attempt() -> None:
-    """Not by a few, nor by those that had to be repeated, nor by a capture with every packet twice."""
     told = captured_connects_s(both_legs())
     assert told is not None
     assert told.p90_s == 0.02

@@ -35,7 +35,6 @@ def test_what_had_arrived_at_the_capture_was_not_lost_before_it(taken_at: Viewpo
 
 
 def test_ten_segments_matter_and_nine_do_not() -> None:
-    """Whatever their share."""
     assert loses_data(_where(_again(server=10)))
     assert not loses_data(_where(_again(server=9, segments=100)))
 
@@ -49,7 +48,6 @@ def test_what_clients_send_again_to_a_server_without_room_is_not_lost(server: in
 
 
 def test_only_what_no_timer_could_send_is_the_same_packet() -> None:
-    """Ten milliseconds are the limit, or half of what was sent again within one."""
     assert captured_twice(service(syn_retransmission_delay_s=spread(0.009)))
     assert not captured_twice(service(syn_retransmission_delay_s=spread(0.011)))
     for copies, is_twice in ((5, True), (4, False)):

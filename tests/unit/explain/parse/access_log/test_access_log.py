@@ -53,12 +53,10 @@ def a_line(**changes: str) -> str:
 def summary(
     lines: Iterable[str], *, line_format: LineFormat = LAB, full_body_bytes: dict[str, int] | None = None
 ) -> LogSummary:
-    """Sum lines up."""
     return summarise(records(lines, line_format), format_name=line_format.name, full_body_bytes=full_body_bytes)
 
 
 def test_line_of_the_article_is_read_in_full() -> None:
-    """Each column arrives in its field, and what the article did not log is None."""
     record = ARTICLE.parse(STALLED.splitlines()[0])
     assert record.remote_addr == "172.31.91.109"
     assert record.time == datetime(2023, 5, 31, 8, 27, 49, tzinfo=UTC)
@@ -78,7 +76,6 @@ def test_time_that_nginx_had_not_is_none() -> None:
 
 
 def test_line_of_the_lab_names_worker_connection_and_trial() -> None:
-    """The lab's three further columns tell who served which trial."""
     record = LAB.parse(a_line())
     assert (record.worker_pid, record.connection, record.trial) == (31, 7, "b1-loaded")
     assert LAB.parse(a_line(tail=' pid=31 connection=7 trial="-"')).trial is None
@@ -100,7 +97,6 @@ def test_local_time_keeps_its_zone() -> None:
     ],
 )
 def test_several_upstream_servers_keep_their_times_apart(logged: str, times_s: tuple[float | None, ...]) -> None:
-    """After a retry or an internal redirect there is one time per server."""
     assert LAB.parse(a_line(uct=logged)).upstream_connect_time_s == times_s
 
 
@@ -139,13 +135,11 @@ def test_broken_request_line_is_still_a_record(logged: str, received: str) -> No
     ],
 )
 def test_line_in_another_format_names_the_column(line: str, message: str) -> None:
-    """The error tells where the line leaves the format."""
     with pytest.raises(MalformedEvidenceError, match=f"^{message}"):
         LAB.parse(line)
 
 
 def test_unmatched_lines_are_kept_with_their_number() -> None:
-    """A foreign, an empty and a half-written line are returned, and the records around them too."""
     lines = [a_line(), "", "GET / 200", a_line(), a_line()[:40]]
     entries = list(records(lines, LAB))
     assert [isinstance(entry, LogRecord) for entry in entries] == [True, False, False, True, False]
@@ -160,12 +154,10 @@ def test_unmatched_lines_are_kept_with_their_number() -> None:
     ids=["crlf", "byte-order-mark", "as-latin-1", "hole-of-copytruncate"],
 )
 def test_what_editors_and_rotation_leave_around_a_line_is_no_part_of_it(line: str) -> None:
-    """The record is that of the bare line."""
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
 def test_line_of_another_kind_is_kept_in_part() -> None:
-    """Memory stays bounded, whatever stands in a log."""
     (entry,) = records(["x" * 1_000_000], LAB)
     assert isinstance(entry, UnmatchedLine)
     assert (len(entry.text), entry.why) == (500, "a line of more than 131072 characters")
@@ -198,7 +190,6 @@ def test_summary_shows_the_stall_of_the_article() -> None:
 
 
 def test_summary_shows_the_cure_of_the_article() -> None:
-    """With a small receive buffer everything arrives, and connecting takes a millisecond."""
     result = summary(CURED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert result.connect_time_s is not None
     assert (result.short_200, result.client_closed_499, result.connect_time_s.maximum) == (0, 0, 0.001)
@@ -257,7 +248,6 @@ def test_log_without_times_tells_none() -> None:
 
 @pytest.mark.parametrize(("times", "without"), [(("0.000", "-"), 1), (("0.001", "-"), 0), (("0.000", "0.002"), 0)])
 def test_a_499_took_no_time_where_neither_nginx_nor_an_upstream_took_any(times: tuple[str, str], without: int) -> None:
-    """One that waited was given up by an impatient client, which is another thing."""
     rt, urt = times
     assert summary([a_line(status="499", rt=rt, uct="-", uht="-", urt=urt)]).closed_499_without_time == without
 
@@ -290,7 +280,6 @@ def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
 
 
 def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
-    """First and last time are the earliest and the latest, not the first and the last line's."""
     seconds = (16, 18, 17, 15)
     result = summary([a_line().replace(":16 ", f":{second} ") for second in seconds])
     assert result.out_of_order_lines == 2
@@ -311,7 +300,6 @@ def test_years_of_seconds_keep_the_busiest_one() -> None:
 
 
 def test_blank_lines_are_no_unmatched_ones_and_samples_are_few() -> None:
-    """Both are counted, neither is dropped."""
     result = summary(["", "  ", *["nonsense"] * 9])
     assert (result.blank_lines, result.unmatched_lines) == (2, 9)
     assert [line.number for line in result.unmatched_samples] == [3, 4, 5, 6, 7]
@@ -334,7 +322,6 @@ def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
 
 
 def test_few_values_are_not_thinned() -> None:
-    """Then every percentile is exact."""
     sample = Sample()
     assert sample.distribution() is None
     for value in (3.0, 1.0, 2.0):

@@ -44,7 +44,6 @@ def shown_times(times: list[float | None]) -> str:
 
 
 def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenceError:
-    """Read a line, and return the record or the one error that is allowed."""
     try:
         return line_format.parse(line)
     except MalformedEvidenceError as error:
@@ -57,7 +56,6 @@ def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenc
 def test_what_nginx_writes_is_what_is_read(
     escape: Escape, request: str, agent: str, status: int, body: int, times: list[float | None]
 ) -> None:
-    """Values come back through the escapes, between quotes, whatever they hold."""
     line_format = TextFormat(
         '$remote_addr "$request" $status ${body_bytes_sent}b uct="$upstream_connect_time" "$http_user_agent"',
         name="any",
@@ -82,7 +80,6 @@ def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) 
 @QUICK
 @given(text=st.text(max_size=60) | st.text(CHARACTERS, max_size=60))
 def test_random_lines_are_records_or_told_where_they_leave_the_format(text: str) -> None:
-    """Nothing else comes out of any format, and the column lies within the line or right behind it."""
     for line_format in KNOWN:
         answer = answered(line_format, text)
         assert isinstance(answer, LogRecord) or 1 <= (answer.column or 0) <= len(text) + 1
@@ -114,7 +111,6 @@ def test_a_format_may_say_how_it_escapes() -> None:
 
 
 def test_a_line_feed_at_a_formats_end_is_no_part_of_its_lines() -> None:
-    """It only makes a blank line behind each."""
     assert TextFormat("$status\n", name="any").parse("200").status == 200
 
 
@@ -134,14 +130,12 @@ def test_variables_with_nothing_between_them_are_one_text() -> None:
 
 
 def test_a_variable_may_come_twice() -> None:
-    """It has the same value both times."""
     record = TextFormat("$status $status $msec", name="any").parse("404 404 1685521669.125")
     assert (record.status, record.time_s) == (404, 1_685_521_669.125)
     assert record.time == datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)
 
 
 def test_milliseconds_take_the_zone_of_the_other_time() -> None:
-    """The finer of two times is the record's."""
     record = TextFormat("$time_iso8601 $msec", name="any").parse("2023-05-31T10:27:49+02:00 1685521669.125")
     assert record.time is not None
     assert (record.time.isoformat(), record.time_s) == ("2023-05-31T10:27:49.125000+02:00", 1_685_521_669.125)
@@ -149,7 +143,6 @@ def test_milliseconds_take_the_zone_of_the_other_time() -> None:
 
 @pytest.mark.parametrize("escape", ["json", "none"])
 def test_a_missing_value_may_be_nothing(escape: Escape) -> None:
-    """Only escape=default writes a hyphen."""
     line_format = TextFormat('$status [$upstream_addr] "$upstream_response_time" $pid', name="any", escape=escape)
     record = line_format.parse('200 [] "" 7')
     assert (record.status, record.upstream_addr, record.upstream_response_time_s, record.worker_pid) == (200, (), (), 7)
@@ -165,7 +158,6 @@ def test_escape_none_is_read_as_far_as_it_can_be() -> None:
 
 
 def test_a_request_in_parts_is_put_together() -> None:
-    """Formats that have no $request have method and URI."""
     record = TextFormat("$request_method $request_uri $server_protocol $status", name="any").parse(
         "GET /a HTTP/1.1 200"
     )
@@ -177,7 +169,6 @@ def test_a_request_in_parts_is_put_together() -> None:
     [("0.001, 0.002, 7", ((0.001,), (0.002,))), ("-, -, 7", ((None,), (None,)))],
 )
 def test_lists_that_run_into_each_other_are_read_where_they_are_single(line: str, times: object) -> None:
-    """Where a comma separates columns as it does servers, one server's values are clear."""
     record = TextFormat("$upstream_connect_time, $upstream_response_time, $pid", name="any").parse(line)
     assert (record.upstream_connect_time_s, record.upstream_response_time_s) == times
 
@@ -190,7 +181,6 @@ def test_lists_that_run_into_each_other_are_not_guessed() -> None:
 
 
 def test_ingress_nginx_is_read_with_its_retries() -> None:
-    """Its lists stand between blanks alone."""
     record = UPSTREAMINFO.parse(
         '10.1.0.9 - bob smith [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8 [x] 1" 88 0.014 '
         "[default-web-80] [] 10.0.0.1:80, [::1]:80 : 10.0.0.3:80 0, 12 : 3 0.001, 0.010 : 0.002 502, 200 : 200 4f5e"
@@ -244,7 +234,6 @@ def test_known_formats_keep_apart() -> None:
     ids=["variables", "aliases", "epoch-and-default-escape", "milliseconds"],
 )
 def test_json_lines_are_read_by_their_keys(line: str) -> None:
-    """Variables and their usual other names, numbers with and without quotes."""
     record = JsonLines().parse(line)
     assert (record.time_s, record.request, record.status) == (1_685_521_669, "GET /a HTTP/1.1", 200)
     assert (record.request_time_s, record.upstream_connect_time_s) == (0.058, (0.001, 0.002))
@@ -318,7 +307,6 @@ def test_the_longest_hostile_line_is_answered(line: str) -> None:
 
 
 def test_no_pattern_of_a_known_format_searches_twice() -> None:
-    """Each search for a value's end is in an atomic group."""
     for line_format in (LAB, ARTICLE, COMMON, COMBINED, MAIN, UPSTREAMINFO):
         pattern = line_format._pattern.pattern
         assert len(re.findall(r"\*\?", pattern)) == len(re.findall(r"\(\?>\(\[\^\"\]\*\?\)", pattern))

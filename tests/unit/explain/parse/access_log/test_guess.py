@@ -51,19 +51,16 @@ def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, 
 
 
 def test_a_guess_tells_how_many_lines_it_rests_on() -> None:
-    """At most 200 of them, blank ones aside."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
 
 
 def test_a_cropped_log_is_recognised() -> None:
-    """The first line cut in its middle, a byte order mark, line ends of another system, a last line cut as well."""
     assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
     assert guess(f"\ufeff{COMBINED_LINE}") == ("combined", 1, 1)
 
 
 def test_messages_between_the_requests_do_not_hide_them() -> None:
-    """A container's output holds nginx's messages as well, up to nine of ten lines."""
     message = "2023/05/31 08:27:49 [error] 7#7: *1 connect() failed (111: Connection refused)"
     assert guess(*[message] * 9, COMBINED_LINE) == ("combined", 1, 10)
     with pytest.raises(MalformedEvidenceError, match="with 1 of 11 lines"):
@@ -71,7 +68,6 @@ def test_messages_between_the_requests_do_not_hide_them() -> None:
 
 
 def test_of_two_formats_that_fit_the_one_with_more_variables_is_taken() -> None:
-    """A given format goes before a known one of as many variables, and not before one that tells more."""
     vague = TextFormat("$everything", name="vague")
     same = TextFormat('$remote_addr - $user [$time_local] "$request" $status $body_bytes_sent', name="same")
     assert guess(COMMON_LINE, formats=(vague, same)) == ("same", 1, 1)
@@ -99,7 +95,6 @@ def test_a_log_without_lines_is_in_no_format(lines: tuple[str, ...]) -> None:
 
 
 def test_formats_of_a_configuration_are_found() -> None:
-    """Over several strings, with quotes of both kinds, escapes, comments, and names that end with their string."""
     found = logging_settings(CONFIGURATION)
     assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
         ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),
@@ -120,7 +115,6 @@ def test_each_log_of_a_configuration_has_its_format() -> None:
 
 
 def test_a_found_format_reads_its_log() -> None:
-    """From the configuration's text to a request's fields."""
     found = logging_settings("log_format f '$status' ' ${pid}x'; access_log l f;")
     (definition,) = found.formats
     record = definition.compiled().parse("200 7x")
@@ -129,7 +123,6 @@ def test_a_found_format_reads_its_log() -> None:
 
 @pytest.mark.parametrize("piece", ["{", "[[", "[=", '\\"', "-- ", "#", "'", "${", "a{access_log x;}"])
 def test_a_long_hostile_configuration_takes_no_longer_than_its_length(piece: str) -> None:
-    """Neither outside of Lua blocks nor inside."""
     began_s = time.process_time()
     for begin in ("", "x_by_lua_block {"):
         with contextlib.suppress(MalformedEvidenceError):
@@ -165,7 +158,6 @@ def test_an_empty_configuration_says_nothing() -> None:
 def test_a_configuration_that_nginx_refuses_is_told_with_its_place(
     text: str, line: int, column: int | None, message: str
 ) -> None:
-    """One error, at the first fault."""
     with pytest.raises(MalformedEvidenceError) as caught:
         logging_settings(text)
     assert (caught.value.line, caught.value.column) == (line, column)
@@ -175,7 +167,6 @@ def test_a_configuration_that_nginx_refuses_is_told_with_its_place(
 @QUICK
 @given(text=st.text(st.sampled_from("a$'\"\\;{}# \n)t"), max_size=40))
 def test_random_configurations_are_read_or_refused(text: str) -> None:
-    """Nothing else comes out, and lines are counted from 1."""
     lines: list[int | None] = []
     try:
         lines.extend(statement.line for statement in statements(text))

@@ -19,7 +19,6 @@ from tuneproof.explain.parse.figures import MOST_FIGURES, Figure, distribution
 
 
 def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:
-    """Return a flow of one of many clients."""
     client = Endpoint(address="10.0.0.1", port=number)
     server = Endpoint(address="10.0.0.2", port=port)
     return FlowRecord(client=client, server=server, **fields)  # type: ignore[arg-type]  # each test its own
@@ -52,7 +51,6 @@ def test_distribution_of_nothing_is_none_and_negative_times_are_zero() -> None:
 
 
 def test_flows_are_summed_up_by_service() -> None:
-    """Two connections to one service, one of them refused, and one to another."""
     talk = Conversation()
     talk.handshake()
     talk.send(CLIENT, get())
@@ -89,7 +87,6 @@ def test_share_of_retransmissions_is_of_segments_with_data() -> None:
 
 
 def test_client_that_left_counts_once() -> None:
-    """Before the response or in it."""
     before = flow(client_left_before_response=True)
     inside = flow(client_left_before_response=True, client_left_in_response=True)
     [service] = summarise([before, inside, flow()]).services
@@ -97,7 +94,6 @@ def test_client_that_left_counts_once() -> None:
 
 
 def test_services_beyond_the_most_used_are_left_out() -> None:
-    """A scan of 3000 ports does not displace the service that comes after it, and its flows are counted."""
     scan = [flow(port=1000 + port, handshake="refused") for port in range(3000)]
     summary = summarise([*scan, *(flow(number) for number in range(10))])
     assert (len(summary.services), summary.services[0].flows, summary.services[0].server.port) == (64, 10, 80)
@@ -167,7 +163,6 @@ def any_segments(draw: st.DrawFn) -> list[Segment]:
 @settings(max_examples=200, derandomize=True)
 @given(segments=any_segments(), live_flows=st.integers(1, 4))
 def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live_flows: int) -> None:
-    """Nothing raises, every segment and every byte is in one flow, and no count contradicts another."""
     matcher = HeldMatcher(pending=2)
     told = list(flows(segments, live_flows=live_flows, observer=matcher))
     sides = [side for record in told for side in (record.from_client, record.from_server)]

@@ -33,7 +33,6 @@ ETHERNET = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
 def packet(built: Any, *, linktype: int = 1, cut_to: int | None = None, wire_bytes: int | None = None) -> Packet:
-    """Return a packet as it is captured."""
     data = bytes(built)
     return 7, linktype, data[:cut_to], len(data) if wire_bytes is None else wire_bytes
 
@@ -59,7 +58,6 @@ def test_segment_is_found_behind_every_link_header(linktype: int, link: Any) -> 
 
 @pytest.mark.parametrize("linktype", [12, 14, 101])
 def test_segment_is_found_without_link_header(linktype: int) -> None:
-    """IP's own version decides."""
     found = SegmentReader([packet(IP4 / TCP_HELLO, linktype=linktype), packet(IP6 / TCP_HELLO, linktype=linktype)])
     assert list(found) == [HELLO, HELLO_6]
 
@@ -82,7 +80,6 @@ def test_segment_is_found_behind_an_address_family(linktype: int, order: Any) ->
 
 
 def test_link_type_may_change_from_packet_to_packet() -> None:
-    """One pcapng file holds several interfaces."""
     found = [
         packet(ETHERNET / IP4 / TCP_HELLO),
         packet(CookedLinux() / IP4 / TCP_HELLO, linktype=113),
@@ -94,7 +91,6 @@ def test_link_type_may_change_from_packet_to_packet() -> None:
 
 
 def test_options_of_ipv4_are_passed_over() -> None:
-    """The header tells its length."""
     with_options = IP(src="10.0.0.1", dst="10.0.0.2", options=[IPOption_RR(length=39, routers=["10.0.0.9"] * 9)])
     assert list(SegmentReader([packet(ETHERNET / with_options / TCP_HELLO)])) == [HELLO]
 
@@ -123,13 +119,11 @@ def test_authentication_header_is_passed_over() -> None:
 
 @pytest.mark.parametrize("cut_to", [54, 57, 59])
 def test_length_is_that_on_the_wire_where_the_capture_cut_the_payload(cut_to: int) -> None:
-    """What was captured of it is given."""
     [segment] = SegmentReader([packet(ETHERNET / IP4 / TCP_HELLO, cut_to=cut_to)])
     assert segment[7:9] == (5, b"hello"[: cut_to - 54])
 
 
 def test_what_fills_up_a_short_frame_is_no_payload() -> None:
-    """Ethernet frames have sixty bytes at least."""
     ack = bytes(ETHERNET / IP4 / TCP(**PORTS, flags="A"))
     assert len(ack) == 54
     [segment] = SegmentReader([packet(ack + bytes(6))])
@@ -158,7 +152,6 @@ def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
 
 
 def test_what_is_no_tcp_is_counted_by_kind() -> None:
-    """Nothing is dropped in silence."""
     found = [
         packet(ETHERNET / ARP()),
         packet(ETHERNET / IP4 / UDP() / b"data"),

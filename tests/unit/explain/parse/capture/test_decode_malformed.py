@@ -27,12 +27,10 @@ SEEDS = [
 
 
 def changed(frame: bytes, at: int, value: int) -> bytes:
-    """Return the frame with another byte at an index."""
     return frame[:at] + bytes([value]) + frame[at + 1 :]
 
 
 def read(*packets: Packet) -> SegmentReader:
-    """Read packets to their end."""
     reader = SegmentReader(packets)
     list(reader)
     return reader
@@ -57,7 +55,6 @@ def read(*packets: Packet) -> SegmentReader:
     ],
 )
 def test_header_that_contradicts_itself_is_counted(frame: bytes, what: str) -> None:
-    """The packets around it are read."""
     reader = read(SOUND, (0, 1, frame, len(frame)), SOUND)
     assert reader.segments == 2
     assert reader.malformed == {what: 1}
@@ -68,7 +65,6 @@ def test_header_that_contradicts_itself_is_counted(frame: bytes, what: str) -> N
     ("data", "what"), [(b"", "packet that ends inside its IP header"), (b"\x50", "IP of version 5")]
 )
 def test_packet_without_link_header_may_be_malformed(data: bytes, what: str) -> None:
-    """There is nothing else to tell what it is."""
     assert read((0, 101, data, len(data))).malformed == {what: 1}
 
 

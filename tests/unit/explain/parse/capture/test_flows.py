@@ -103,12 +103,10 @@ Send = Callable[[Conversation], None]
 
 
 def client(payload: bytes = b"", **how: Any) -> Send:
-    """Return a step: what the client sends."""
     return lambda talk: talk.send(CLIENT, payload, **how)
 
 
 def server(payload: bytes = b"", **how: Any) -> Send:
-    """Return a step: what the server sends."""
     return lambda talk: talk.send(SERVER, payload, **how)
 
 
@@ -205,7 +203,6 @@ def test_what_was_sent_again_overtaken_or_held_back_is_told_apart(
 
 
 def test_a_probe_of_a_closed_window_is_no_data() -> None:
-    """Its byte is sent again once the window opens."""
     talk = opened()
     talk.send(CLIENT, window=0)
     talk.send(SERVER, b"x", seq=500_001)
@@ -222,7 +219,6 @@ def test_packet_captured_twice_counts_and_is_suspected() -> None:
 
 
 def test_sequence_numbers_may_wrap() -> None:
-    """Bytes across 2^32 are in order, and one of them sent again is a retransmission."""
     talk = opened(seqs=(2**32 - 2, 2**32 - 1500))
     for _ in range(3):
         talk.send(SERVER, DATA)
@@ -260,7 +256,6 @@ def test_reset_with_payload_ends_the_flow() -> None:
 
 
 def test_capture_that_begins_later_has_no_false_accident() -> None:
-    """Without handshake the lower port is the server's, and the first segment says where a side is."""
     talk = Conversation()
     talk.send(SERVER, DATA)
     talk.send(CLIENT)
@@ -272,7 +267,6 @@ def test_capture_that_begins_later_has_no_false_accident() -> None:
 
 @pytest.mark.parametrize("kept", [CLIENT, SERVER])
 def test_one_direction_alone_has_no_false_accident(kept: bytes) -> None:
-    """Half of a conversation is a healthy flow, whose handshake is complete from either side."""
     talk = opened()
     for _ in range(20):
         talk.send(CLIENT, DATA)
@@ -370,7 +364,6 @@ def test_flood_of_syns_keeps_few_flows_alive() -> None:
 
 
 def syn_from(number: int) -> list[Segment]:
-    """Return the SYN of one of many sources."""
     flood = Conversation(client=end(f"172.16.{number // 250}.{number % 250}", 50_000), now_s=number / 1000)
     flood.send(flood.client, flags=SYN)
     return flood.segments
@@ -388,7 +381,6 @@ def test_flows_that_have_ended_make_room_first() -> None:
 
 
 def test_times_may_be_missing_or_go_backwards() -> None:
-    """Durations are then 0, and nothing piles up."""
     numbers = count(1)
     segments = [
         (0, CLIENT, SERVER, next(numbers) * 1000, 0, flags, WINDOW, 0, b"") for _ in range(3000) for flags in (SYN, RST)

@@ -14,7 +14,6 @@ THREE = [packet(number) for number in range(3)]
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("nanoseconds", [False, True])
 def test_pcap_is_read_in_both_byte_orders_and_both_units(order: str, *, nanoseconds: bool) -> None:
-    """All four magic numbers give the same packets."""
     content = pcap(THREE, order=order, nanoseconds=nanoseconds)
     reader = PacketReader(BytesIO(content))
     assert list(reader) == THREE
@@ -33,7 +32,6 @@ def test_link_type_is_told_with_every_packet() -> None:
 
 
 def test_packet_that_the_capture_cut_is_counted() -> None:
-    """Of a cut packet, the length on the wire is told, and the reader counts it."""
     cut = packet(1, size_bytes=60, wire_bytes=1514)
     reader = PacketReader(BytesIO(pcap([packet(0), cut])))
     assert list(reader) == [packet(0), cut]
@@ -41,14 +39,12 @@ def test_packet_that_the_capture_cut_is_counted() -> None:
 
 
 def test_packet_was_on_the_wire_as_far_as_it_was_captured() -> None:
-    """A writer that leaves the length on the wire 0 does not make it shorter than what is there."""
     reader = PacketReader(BytesIO(pcap([packet(0, size_bytes=60, wire_bytes=0)])))
     assert list(reader) == [packet(0, size_bytes=60)]
     assert reader.snapped_packets == 0
 
 
 def test_capture_without_packets_is_one() -> None:
-    """A header alone is a whole capture of nothing."""
     for content in (pcap([]), pcapng([])):
         reader = PacketReader(BytesIO(content))
         assert list(reader) == []
@@ -65,7 +61,6 @@ class Growing(BytesIO):
     """A file that has as much as its first record for now."""
 
     def read1(self, _size: int | None = -1, /) -> bytes:
-        """Read what there is."""
         return self.read(RECORD_BYTES + 60)
 
 
@@ -88,7 +83,6 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
 
 
 def test_place_of_the_end_is_told() -> None:
-    """The byte is that of the record in the file."""
     content = pcap(THREE)[:-1]
     reader = PacketReader(BytesIO(content))
     list(reader)
@@ -104,7 +98,6 @@ def test_record_that_cannot_be_ends_the_reading() -> None:
 
 
 def test_longest_packet_is_read() -> None:
-    """The bound is what tcpdump takes at most."""
     longest = packet(0, size_bytes=MAX_PACKET_BYTES)
     assert list(PacketReader(BytesIO(pcap([longest])))) == [longest]
 

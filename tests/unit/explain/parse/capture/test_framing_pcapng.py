@@ -30,7 +30,6 @@ NAME_RESOLUTION = 4
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
-    """Both give the same packets."""
     reader = PacketReader(BytesIO(pcapng(THREE, order=order)))
     assert list(reader) == THREE
     assert (reader.format, reader.packets, reader.truncated) == ("pcapng", 3, None)
@@ -53,13 +52,11 @@ def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
     ],
 )
 def test_interface_tells_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
-    """Powers of ten and of two, microseconds where nothing is told, and seconds to add."""
     content = section() + interface(*options) + enhanced(b"data", ticks=5_000_000_000)
     assert [time for time, _, _, _ in PacketReader(BytesIO(content))] == [time_ns]
 
 
 def test_each_interface_has_its_own_link_type_and_clock() -> None:
-    """A packet belongs to the interface that it names."""
     content = (
         section()
         + interface(linktype=1)
@@ -71,7 +68,6 @@ def test_each_interface_has_its_own_link_type_and_clock() -> None:
 
 
 def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
-    """Captures that were written one behind the other are read one after the other."""
     content = (
         section()
         + interface(linktype=113)
@@ -84,7 +80,6 @@ def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
 
 
 def test_packet_of_an_earlier_sections_interface_is_broken() -> None:
-    """Interfaces end with their section."""
     reader = PacketReader(BytesIO(section() + interface() + section() + enhanced(b"data")))
     assert list(reader) == []
     assert reader.truncated == "byte 76: a packet of interface 0, which nobody described"
@@ -96,7 +91,6 @@ def test_old_packets_are_read() -> None:
 
 
 def test_simple_packet_is_cut_to_the_first_interfaces_snap_length() -> None:
-    """It tells no time, and no captured length."""
     content = (
         section()
         + interface(linktype=101, snap_bytes=6)
@@ -162,7 +156,6 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
     ],
 )
 def test_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
-    """What was read before stays, and the place of the block is told."""
     content = section() + interface() + broken + enhanced(b"data") * 20
     reader = PacketReader(BytesIO(content))
     assert list(reader) == []
@@ -179,7 +172,6 @@ def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
 
 
 def test_place_behind_blocks_of_no_use_is_told() -> None:
-    """What was passed over counts, too."""
     long_block = block(NAME_RESOLUTION, bytes(100_000))
     reader = PacketReader(BytesIO(section() + interface() + long_block + enhanced(b"data", number=1)))
     assert list(reader) == []
@@ -187,7 +179,6 @@ def test_place_behind_blocks_of_no_use_is_told() -> None:
 
 
 def test_number_of_interfaces_is_bounded() -> None:
-    """A file of nothing but interfaces does not fill the memory."""
     reader = PacketReader(BytesIO(section() + interface() * 65_537))
     assert list(reader) == []
     assert reader.truncated == f"byte {28 + 65_536 * 20}: more than 65536 interfaces"

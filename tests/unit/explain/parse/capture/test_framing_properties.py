@@ -27,7 +27,6 @@ DATA = st.binary(max_size=100)
     st.integers(1, 65535),
 )
 def test_pcap_that_scapy_writes_is_read(content: list[bytes], order: str, unit_ns: int, linktype: int) -> None:
-    """Bytes, times, lengths and link type are what was written."""
     file = BytesIO()
     writer = RawPcapWriter(file, linktype=linktype, endianness=order, nano=unit_ns == 1)
     writer.write_header(None)
@@ -41,7 +40,6 @@ def test_pcap_that_scapy_writes_is_read(content: list[bytes], order: str, unit_n
 @QUICK
 @given(st.lists(DATA, max_size=10))
 def test_pcapng_that_scapy_writes_is_read(content: list[bytes]) -> None:
-    """Bytes, times and lengths are what was written."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "capture.pcapng")
         writer = RawPcapNgWriter(str(path))

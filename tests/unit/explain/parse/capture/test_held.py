@@ -105,7 +105,6 @@ def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
 
 
 def test_request_that_nginx_answers_itself_is_unmatched() -> None:
-    """Its target differs from what the backend is asked at that time."""
     own = front(7)
     own.now_s = 1.4
     own.send(own.client, get("/own"))
@@ -147,7 +146,6 @@ def test_loopback_has_one_address_for_all() -> None:
 
 
 def test_capture_of_one_leg_has_nothing_held() -> None:
-    """The client's side alone says nothing about nginx."""
     assert held([segment for segment in proxied() if BACKEND not in segment[1:3]]) is None
 
 

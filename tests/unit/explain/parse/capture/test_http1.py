@@ -64,7 +64,6 @@ def test_responses_tell_status_and_size(payload: bytes, to_head: bool, expected:
 
 
 def test_exchanges_of_a_kept_connection_are_timed_one_by_one() -> None:
-    """Two requests, the second of two segments, and a response of two."""
     talk = asked("/a")
     talk.send(SERVER, ok(), after_s=0.5)
     talk.send(CLIENT, b"POST /b HTTP/1.1\r\n", after_s=1.0)
@@ -79,7 +78,6 @@ def test_exchanges_of_a_kept_connection_are_timed_one_by_one() -> None:
 
 
 def test_request_sent_again_is_no_second_request() -> None:
-    """Neither before nor after its response."""
     talk = asked()
     talk.send(CLIENT, get(), seq=1001, after_s=0.2)
     talk.send(SERVER, ok())
@@ -155,7 +153,6 @@ def test_server_whose_answer_the_capture_lacks_did_not_hang_up() -> None:
 
 
 def test_server_that_goes_before_the_promised_end_hung_up() -> None:
-    """One that has sent everything, or goes after its client, did not."""
     for length, gone, hung_up in ((1000, False, True), (5, False, False), (1000, True, False)):
         talk = asked()
         talk.send(SERVER, ok(b"hello", length=length))
@@ -166,7 +163,6 @@ def test_server_that_goes_before_the_promised_end_hung_up() -> None:
 
 
 def test_response_that_goes_on_after_the_client_was_left() -> None:
-    """Where no length is known, only that tells."""
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
     for more, left in ((b"5\r\nhello\r\n", True), (b"", False)):
         talk = asked()

@@ -44,7 +44,6 @@ def test_a_counter_that_falls_makes_all_increments_since_the_restart() -> None:
     ids=["near the end", "half away", "just nearer", "just too small", "beyond 32 bits"],
 )
 def test_a_fall_from_near_32_bits_is_a_wrap(earlier: int, later: int, increment: int | None) -> None:
-    """A counter of 32 bits that was far from full did not wrap but begin anew."""
     change = delta(a_snapshot({SEGMENTS: earlier}), a_snapshot({SEGMENTS: later}))
     if increment is None:
         assert (change.increments, change.reset) == ({SEGMENTS: later}, (SEGMENTS,))
@@ -53,7 +52,6 @@ def test_a_fall_from_near_32_bits_is_a_wrap(earlier: int, later: int, increment:
 
 
 def test_what_looks_like_a_wrap_beside_a_reset_is_one_too() -> None:
-    """Both began anew with the machine."""
     change = delta(a_snapshot({SEGMENTS: 2**32 - 10, DROPS: 9}), a_snapshot({SEGMENTS: 5, DROPS: 1}))
     assert change.increments == {SEGMENTS: 5, DROPS: 1}
     assert (set(change.reset), change.wrapped) == ({SEGMENTS, DROPS}, ())
@@ -69,7 +67,6 @@ def test_octets_of_32_bits_may_fall_at_any_time() -> None:
 
 
 def test_relative_snapshots_are_the_increments() -> None:
-    """A small value after a large one is a quiet time, no reset."""
     change = delta(a_snapshot({DROPS: 90}, relative=True), a_snapshot({DROPS: 2}, relative=True))
     assert (change.increments, change.reset) == ({DROPS: 2}, ())
 
@@ -84,7 +81,6 @@ def test_a_counter_that_is_missing_was_zero_only_where_zeros_are_left_out() -> N
 
 
 def test_a_filter_makes_no_increments() -> None:
-    """Where nothing of a protocol was printed before, its counters were hidden rather than zero."""
     change = delta(a_snapshot({SEGMENTS: 1}, omits_zeros=True), a_snapshot({SEGMENTS: 2, DROPS: 7}, omits_zeros=True))
     assert change.increments == {SEGMENTS: 1}
 
@@ -103,7 +99,6 @@ def test_the_total_of_several_steps_knows_what_came_before_a_restart() -> None:
 
 
 def test_the_total_of_relative_snapshots_leaves_out_the_first() -> None:
-    """What the first one tells came before it."""
     assert total([a_snapshot({DROPS: value}, relative=True) for value in (90, 2, 3)]).increments == {DROPS: 5}
 
 
@@ -113,7 +108,6 @@ def test_the_total_of_relative_snapshots_leaves_out_the_first() -> None:
     st.dictionaries(st.sampled_from(("Tcp.A", "Tcp.B", "IpExt.C")), st.integers(0, 2**33)),
 )
 def test_increments_lead_from_the_earlier_to_the_later(earlier: dict[str, int], later: dict[str, int]) -> None:
-    """Without a reset the earlier value and its increment are the later value, full turns of 32 bits aside."""
     change = delta(CounterSnapshot(source="proc", counters=earlier), CounterSnapshot(source="proc", counters=later))
     for name, increment in change.increments.items():
         if change.reset:

@@ -8,7 +8,6 @@ from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:
-    """Return a snapshot of counters of Tcp (``Tcp_``) and TcpExt."""
     named = {
         f"Tcp.{name.removeprefix('Tcp_')}" if name.startswith("Tcp_") else f"TcpExt.{name}": value
         for name, value in counters.items()
@@ -17,7 +16,6 @@ def a_snapshot(**counters: int) -> CounterSnapshot:
 
 
 def test_what_people_need_first_comes_first() -> None:
-    """Full queues before loss, with the share of what was sent again behind its count."""
     told = figures(a_snapshot(Tcp_OutSegs=1000, Tcp_RetransSegs=5, ListenDrops=4, ListenOverflows=3))
     assert [(figure.value, figure.unit) for figure in told] == [(3, ""), (4, ""), (5, ""), (0.5, "%"), (1000, "")]
     assert told[0].name == "dropped for a full accept queue (TcpExt.ListenOverflows)"
@@ -41,7 +39,6 @@ def test_a_snapshot_without_such_counters_says_so() -> None:
 
 
 def test_a_restart_between_two_snapshots_is_told_first() -> None:
-    """All other figures mean something else then."""
     told = figures(
         delta(
             a_snapshot(ListenDrops=9, TW=8, PruneCalled=7, OfoPruned=6),

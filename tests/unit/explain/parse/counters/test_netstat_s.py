@@ -41,7 +41,6 @@ def test_older_spellings_are_the_same_counters() -> None:
 
 
 def test_no_sentence_stands_for_two_counters() -> None:
-    """The table is a function of protocol and sentence, and each sentence has one number."""
     assert len({(protocol, sentence) for protocol, _, sentence in SENTENCES}) == len(SENTENCES)
     assert [sentence for _, _, sentence in SENTENCES if sentence.split().count("#") != 1] == []
 

@@ -23,7 +23,6 @@ from tuneproof.explain.parse.counters.nstat import kernel_name, snapshots
     ],
 )
 def test_names_are_the_kernels(word: str, name: str) -> None:
-    """The longest protocol that fits is the protocol."""
     assert kernel_name(word) == name
 
 
@@ -50,7 +49,6 @@ def test_a_loop_is_split_at_its_headers_and_keeps_its_dates() -> None:
 
 
 def test_a_loop_without_headers_is_split_at_names_that_come_again() -> None:
-    """Behind a grep the headers are gone."""
     line = "TcpExtListenDrops  {}  0.0\nTcpRetransSegs 1 0.0\n"
     assert [each.counters["TcpExt.ListenDrops"] for each in snapshots(line.format(3) + line.format(5))] == [3, 5]
 
@@ -78,6 +76,5 @@ def test_values_that_fall_in_most_calls_are_increments() -> None:
 
 
 def test_one_restart_in_a_loop_makes_no_increments() -> None:
-    """Of five calls of nstat -a, one after a restart falls."""
     text = "".join(f"#kernel\nTcpRetransSegs {value} 0.0\n" for value in (5, 6, 7, 1, 2))
     assert not any(each.relative for each in snapshots(text))

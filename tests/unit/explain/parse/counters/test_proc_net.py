@@ -25,21 +25,18 @@ def test_a_loop_is_split_and_its_dates_are_kept() -> None:
 
 
 def test_a_line_between_the_files_does_not_split_them() -> None:
-    """With netstat, a date and snmp in one round of a loop, the round is one snapshot."""
     (snapshot,) = snapshots(f"{NETSTAT}---\n{SNMP}")
     assert {"TcpExt.TW", "Tcp.OutSegs"} <= snapshot.counters.keys()
     assert snapshot.labels == ("---",)
 
 
 def test_labels_are_bounded_and_all_are_counted() -> None:
-    """Of a long log between two readings, five lines stay, of 200 characters each."""
     (snapshot,) = snapshots("x" * 1000 + "\n" + "noise\n" * 99 + NETSTAT)
     assert [len(each) for each in snapshot.labels] == [200, 5, 5, 5, 5]
     assert snapshot.unmatched_lines == 100
 
 
 def test_line_ends_of_windows_are_no_part_of_values() -> None:
-    """A text that went through another system is the same evidence."""
     assert snapshots(NETSTAT.replace("\n", "\r\n"))[0].counters == snapshots(NETSTAT)[0].counters
 
 

@@ -27,7 +27,6 @@ def test_a_cpu_that_is_offline_does_not_shift_the_others() -> None:
 
 
 def test_a_loop_is_split_where_a_cpu_comes_again() -> None:
-    """The date between belongs to what follows."""
     first, second = snapshots(f"{SOFTNET}10:00:01\n{SOFTNET}")
     assert (first.labels, second.labels) == ((), ("10:00:01",))
     assert first.counters == second.counters
@@ -41,7 +40,6 @@ def test_without_cpu_numbers_lines_between_split() -> None:
 
 
 def test_a_wrap_of_32_bits_is_no_reset() -> None:
-    """A busy CPU's packets pass 2^32 within hours."""
     before = "fffffff0" + " 00000000" * 12 + "\n"
     after = "00000010" + " 00000000" * 12 + "\n"
     earlier, later = snapshots(before + after)
@@ -51,7 +49,6 @@ def test_a_wrap_of_32_bits_is_no_reset() -> None:
 
 
 def test_figures_are_sums_and_the_worst_cpus() -> None:
-    """A CPU that dropped nothing gets no line of its own."""
     told = {figure.name: figure.value for figure in figures(snapshots(OLD_SOFTNET)[0].counters)}
     assert told["packets dropped, a CPU's backlog was full"] == 2
     assert told["times a CPU stopped with packets left"] == 3

@@ -62,7 +62,6 @@ Percentage of the requests served within a certain time (ms)
 
 
 def test_report_is_read_in_full() -> None:
-    """Counts, rates and latencies arrive, and the connections' times beside them."""
     run = parse(REPORT)
     assert (run.tool, run.requests, run.duration_s, run.requests_per_s) == ("ab", 10_000, 2.5, 4000)
     assert (run.latency_ms["p50"], run.latency_ms["p99"], run.latency_ms["max"]) == (20, 81, 1043)
@@ -80,7 +79,6 @@ def test_rate_of_good_responses_is_told_apart() -> None:
 
 
 def test_every_kind_of_failure_has_its_own_number() -> None:
-    """By the tool's own words."""
     failed = REPORT.replace(
         "(Connect: 0, Receive: 10, Length: 30, Exceptions: 0)", "(Connect: 1, Receive: 8, Length: 13, Exceptions: 5)"
     )
@@ -102,7 +100,6 @@ def test_run_of_nothing_but_failures_has_no_throughput() -> None:
 
 
 def test_run_that_gave_up_tells_how_far_it_came() -> None:
-    """It ends at the first reset connection, without a report."""
     run = parse(BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 123 requests completed\n")
     assert (run.requests, run.requests_per_s, run.interrupted) == (123, None, True)
     assert (dict(run.errors), run.notes) == ({"read": 1}, ("apr_socket_recv: Connection reset by peer (104)",))
@@ -122,6 +119,5 @@ def test_reason_of_giving_up_is_told_by_kind(said: str, kind: str) -> None:
 
 
 def test_table_without_deviations_is_read_by_its_columns() -> None:
-    """With -S there are three columns."""
     run = parse("Complete requests:      10\nConnect:        0      3    1021\nTotal:          2     24    1043\n")
     assert (run.latency_ms["mean"], run.latency_ms["max"], run.latency_ms["connect_max"]) == (24, 1043, 1021)

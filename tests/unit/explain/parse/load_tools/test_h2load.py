@@ -34,7 +34,6 @@ req/s       :     200.00      210.00      205.00      209.00      210.00      20
 
 
 def test_old_report_is_read_in_full() -> None:
-    """Four columns, and three parts of a request."""
     run = parse(OLD)
     assert run.duration_s == pytest.approx(0.77126)
     assert run.requests_per_s == 12_965.79
@@ -43,7 +42,6 @@ def test_old_report_is_read_in_full() -> None:
 
 
 def test_new_report_has_percentiles() -> None:
-    """Its columns are read by their names."""
     run = parse(NEW)
     assert (run.latency_ms["p50"], run.latency_ms["p95"], run.latency_ms["p99"]) == (1.10, 3.50, 9.25)
     assert (run.latency_ms["mean"], run.latency_ms["deviation"], run.latency_ms["first_byte_p99"]) == (
@@ -64,7 +62,6 @@ def test_failures_are_error_pages_and_requests_without_response() -> None:
 
 
 def test_run_without_success_has_no_throughput() -> None:
-    """Everything was refused."""
     run = parse(
         "finished in 5.00s, 0.00 req/s, 0B/s\n"
         "requests: 10 total, 10 started, 10 done, 0 succeeded, 10 failed, 10 errored, 0 timeout\n"

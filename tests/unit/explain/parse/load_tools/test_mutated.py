@@ -20,7 +20,6 @@ REPORTS = {
 
 
 def parse_or_error(parse: Callable[[str], LoadRun], text: str) -> LoadRun | MalformedEvidenceError:
-    """Return the run, or the one error."""
     try:
         return parse(text)
     except MalformedEvidenceError as error:
@@ -29,7 +28,6 @@ def parse_or_error(parse: Callable[[str], LoadRun], text: str) -> LoadRun | Malf
 
 @pytest.mark.parametrize(("parse", "report"), REPORTS.values(), ids=REPORTS)
 def test_report_cut_off_anywhere_gives_an_answer_or_the_one_error(parse: Callable[[str], LoadRun], report: str) -> None:
-    """A report that ends after any of its lines is read as far as it goes, and none of it becomes another number."""
     lines = report.splitlines(keepends=True)
     whole = parse(report)
     for kept in range(len(lines)):

@@ -72,7 +72,6 @@ UNCORRECTED = """\
 
 
 def test_units_of_wrk_become_milliseconds() -> None:
-    """Microseconds and seconds stand in the same table."""
     run = wrk.parse(WRK)
     assert run.latency_ms["mean"] == pytest.approx(0.63591)
     assert (run.latency_ms["p50"], run.latency_ms["p90"], run.latency_ms["p99"]) == (0.5, 2.5, 1020)
@@ -89,7 +88,6 @@ def test_errors_of_wrk_are_told_by_kind() -> None:
 
 
 def test_requests_that_could_not_be_written_are_told_too() -> None:
-    """Each kind has its own number."""
     assert wrk.parse(WRK.replace("write 0", "write 300")).errors["write"] == 300
 
 
@@ -100,13 +98,11 @@ def test_a_run_is_as_long_as_its_unit_says(written: str, seconds: float) -> None
 
 
 def test_run_of_nothing_but_error_pages_has_no_throughput() -> None:
-    """The tool's rate is of its errors."""
     run = wrk.parse(WRK.replace("responses: 16771", "responses: 1677100"))
     assert (run.requests_per_s, run.good_per_s, run.failed_share) == (None, None, 1)
 
 
 def test_run_without_any_response_has_no_latency() -> None:
-    """The tool prints zeros and "-nan" there."""
     run = wrk.parse(
         "Running 5s test @ http://10.0.0.1/\n    Latency     0.00us    0.00us   0.00us    -nan%\n"
         "  0 requests in 5.00s, 0.00B read\n  Socket errors: connect 100, read 0, write 0, timeout 0\n"
@@ -131,7 +127,6 @@ def test_wrk2_has_high_percentiles_and_a_precise_maximum() -> None:
 
 
 def test_uncorrected_latencies_keep_apart() -> None:
-    """The second table, from the time of sending, changes nothing of the first."""
     head, line, tail = WRK2.partition("  60018 requests")
     run = wrk.parse_wrk2(head + UNCORRECTED + line + tail)
     assert (run.latency_ms["p50"], run.latency_ms["uncorrected_p50"]) == (6.67, 1.11)

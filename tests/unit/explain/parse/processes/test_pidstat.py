@@ -52,7 +52,6 @@ def test_one_line_headers_name_all_columns() -> None:
 
 
 def test_one_line_headers_go_with_a_clock_of_twelve_hours() -> None:
-    """Then the time has a word more than the header."""
     (sample,) = report(ONE_LINE.replace("1650053639", "03:23:49 PM")).samples
     assert (sample.pid, sample.columns["nvcswch/s"]) == (69554, 3)
 
@@ -90,21 +89,18 @@ def test_a_thread_is_of_the_process_before_it() -> None:
     ids=["decimal comma", "other clock", "no clock", "units and user names"],
 )
 def test_locales_and_options_change_no_value(text: str, columns: dict[str, float]) -> None:
-    """The header tells how many words the time has."""
     (sample,) = report(text).samples
     assert (sample.pid, sample.columns) == (1205, columns)
 
 
 @pytest.mark.parametrize("average", ["Average:", "Moyenne :", "平均时间:"])
 def test_an_average_without_a_header_of_its_own_is_one(average: str) -> None:
-    """With one process and one kind of figures, headers come once per screen only."""
     text = f"09:22:19 PM   UID       PID    %CPU  Command\n{average}      33      2093    9.00  nginx\n"
     (sample,) = report(text).samples
     assert (sample.is_average, sample.pid, sample.columns) == (True, 2093, {"%CPU": 9})
 
 
 def test_lines_that_are_no_samples_are_counted() -> None:
-    """An interrupted run ends with ^C, or in the middle of a line."""
     found = report(f"log begins\n{CPU}^C\n09:22:22 PM    33      2093   40.00   11.")
     assert found.unmatched_lines == 3
     assert found.unmatched_samples == ("log begins", "^C", "09:22:22 PM    33      2093   40.00   11.")
@@ -112,7 +108,6 @@ def test_lines_that_are_no_samples_are_counted() -> None:
 
 
 def test_samples_beyond_the_bound_are_counted() -> None:
-    """Memory is bounded, and the report says how much it has not looked at."""
     header, row = "10:00:00 UID PID %CPU Command\n", "10:00:01 33 7 1.00 nginx\n"
     found = report(header + row * (MAX_SAMPLES + 3))
     assert (len(found.samples), found.omitted_samples) == (MAX_SAMPLES, 3)
@@ -121,7 +116,6 @@ def test_samples_beyond_the_bound_are_counted() -> None:
 
 
 def test_figures_tell_the_busiest_first_without_the_averages() -> None:
-    """The mean of 31 and 51, the highest wait of both intervals."""
     told = [(figure.name, figure.value) for figure in figures(report(CPU))]
     assert told[1:5] == [
         ("samples", 3),

@@ -77,7 +77,6 @@ def test_a_process_that_never_ran_has_no_share() -> None:
 
 
 def test_between_two_readings_is_their_difference() -> None:
-    """Backwards it is another process."""
     first, second = schedstat.snapshots(f"{SCHEDSTAT}10:00:01\n40261109 6899127 97\n")
     assert second.labels == ("10:00:01",)
     grown = schedstat.between(first, second)
@@ -87,12 +86,10 @@ def test_between_two_readings_is_their_difference() -> None:
 
 
 def test_endless_blanks_take_no_endless_time() -> None:
-    """A line of a million blanks is read once, not once for each of them."""
     (process,) = status.snapshots(f"Name:\tx{' ' * 1_000_000}y\n")
     assert process.name is not None
     assert len(process.name) == 200
 
 
 def test_what_was_written_to_file_systems_is_told() -> None:
-    """Neither what went to a terminal (wchar) nor what was taken back."""
     assert status.write_bytes(IO) == 8192

@@ -25,14 +25,12 @@ CLOSE-WAIT 1 0 10.0.0.1:80 198.51.100.8:50113 users:(("nginx",pid=31,fd=13)) cub
 
 
 def test_listener_with_more_connections_than_its_backlog_is_full() -> None:
-    """Recv-Q of a listener is what waits for accept, Send-Q the backlog, and one more than that fits."""
     [listener] = parse(FULL_QUEUE).listeners
     assert listener.local == SocketAddress(host="*", port=8098)
     assert (listener.queued, listener.backlog, listener.full_sockets) == (3, 2, 1)
 
 
 def test_words_on_a_line_of_their_own_belong_to_the_row_before() -> None:
-    """The second lines of -i and -m are read into their sockets."""
     table = parse(FULL_QUEUE)
     first, listening, *_ = table.entries
     assert table.states == {"ESTAB": 2, "LISTEN": 1, "SYN-SENT": 1}
@@ -117,7 +115,6 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
 
 
 def test_name_of_a_process_may_hold_spaces_and_words_of_ss() -> None:
-    """What stands in the quotes is a name, and nothing else is read from it."""
     [entry] = parse('ESTAB 0 0 10.0.0.1:80 10.0.0.2:5 users:(("a cwnd:99 b",pid=7,fd=3)) cubic cwnd:10').entries
     assert entry.cwnd == 10
 
