@@ -14,6 +14,8 @@ HOST: dict[str, Any] = {
     "cpu_count": 2,
     "memory_bytes": 8 << 30,
     "engine": "27.1",
+    "cgroup_version": "2",
+    "security_module": "AppArmor",
     "sysctls": {"net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
 }
 OPTIONS: dict[str, Any] = {

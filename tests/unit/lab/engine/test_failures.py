@@ -12,7 +12,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from tuneproof.errors import EngineUnavailableError, LabError
 from tuneproof.lab.engine.failures import engine_errors
-from tuneproof.lab.engine.host import engine_facts, netem_support
+from tuneproof.lab.engine.host import engine_facts, netem_support, security_module
 
 RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
 
@@ -121,6 +121,7 @@ def test_the_hosts_facts_are_the_engines_and_not_this_machines() -> None:
         "NCPU": 64,
         "MemTotal": 1 << 34,
         "Driver": "overlay2",
+        "SecurityOptions": ["name=seccomp,profile=default", "name=apparmor"],
     }
     version = {"Version": "20.10", "ApiVersion": "1.41"}
     client = cast("docker.DockerClient", SimpleNamespace(info=lambda: info, version=lambda: version))
@@ -134,4 +135,18 @@ def test_the_hosts_facts_are_the_engines_and_not_this_machines() -> None:
         "engine_api": "1.41",
         "storage_driver": "overlay2",
         "cgroup_version": "1",
+        "security_module": "AppArmor",
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["name=seccomp,profile=builtin", "name=selinux", "name=cgroupns"], "SELinux"),
+        (["name=seccomp,profile=builtin"], "no security module"),
+        ([], "no security module"),
+    ],
+)
+def test_an_engine_without_apparmor_has_another_security_module_or_none(options: list[str], named: str) -> None:
+    """A filter of system calls is none."""
+    assert security_module({"SecurityOptions": options}) == named

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.written_results import HOST, a_cell, written
+from tests.support.written_results import HOST, LINK, a_cell, written
 from tuneproof.errors import ResultsFolderError
 from tuneproof.report.results.machine import machine_line
 from tuneproof.report.terminal.markdown import append_summary, escape, render_markdown, where_hint
 
-MACHINE = "A processor x 2, 8 GiB, kernel 6.1.0-18, engine 27.1, cubic, tcp_rmem 4096 131072 6291456"
+MACHINE = (
+    "A processor x 2, 8 GiB, kernel 6.1.0-18, engine 27.1, cgroup v2, AppArmor, cubic, tcp_rmem 4096 131072 6291456"
+)
 
 
 def rows(text: str) -> list[str]:
@@ -72,6 +74,14 @@ def test_machine_in_one_line_leaves_out_what_is_not_known() -> None:
     assert machine_line(HOST) == MACHINE
     assert machine_line({"kernel": "6.1", "memory_bytes": "much", "sysctls": 3}) == "kernel 6.1"
     assert machine_line({}) == "machine not recorded"
+
+
+@pytest.mark.parametrize(("shaper", "named"), [("native", "netem"), ("wire", "user-mode shaper")])
+def test_a_machine_is_named_with_what_shaped_the_links_of_its_cells(shaper: str, named: str) -> None:
+    """Once, and only where a link was shaped."""
+    shaped = a_cell(links=({**LINK, "shaper": shaper},) * 2)
+    assert machine_line({"kernel": "6.1"}, [a_cell(), shaped]) == f"kernel 6.1, {named}"
+    assert machine_line({"kernel": "6.1"}, [a_cell()]) == "kernel 6.1"
 
 
 GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "5"}
