@@ -1,13 +1,23 @@
-"""``python -m tests.bench``: what a lab, a wire, an analysis, a record of turns and a run cost."""
+"""``python -m tests.bench``: what a lab, a wire, an analysis, a record of turns and a run cost.
 
+``--only NAME`` measures one of them, ``--times N`` how often commands are run.
+"""
+
+import argparse
+import shutil
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from tests.bench.capture import measure_capture
-from tests.bench.runs import measure_runs
+from tests.bench.compose import Compose
+from tests.bench.runs import COMMANDS, measure_command
 from tests.bench.turns import measure_turns
 from tests.bench.wire import measure_wire
 from tuneproof.lab.engine.images import ImageSpec, ensure_images
@@ -21,7 +31,7 @@ from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.containers import BenchImages
 
 _LABS: Final = 5
-_RUNS: Final = 3
+_ROLES: Final = ("subject", "backend", "client", "netadmin", "tshark")
 _SUBJECTS: Final = 3
 
 
@@ -62,17 +72,24 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
     return [backend, *subjects, client, *netadmins]
 
 
-def measure_lab(session: Session, images: dict[str, str]) -> None:
-    """Print how long start and end of a lab's containers take."""
+def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
+    """Yield how long start and end of a lab's containers take, and of the same ones by docker-compose in turn."""
     specs = containers(images)
 
-    def whole() -> None:
+    def ours() -> None:
         with Lab(session) as lab:
             lab.start(specs)
 
-    _say(
-        f"start and end of {len(specs)} containers, {_LABS} times: {_spread([_seconds(whole) for _ in range(_LABS)])} s"
-    )
+    has_compose = shutil.which("docker-compose") is not None
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        compose = Compose(Path(folder), specs)
+        pairs = [(_seconds(ours), _seconds(compose.up_and_down) if has_compose else 0.0) for _ in range(_LABS)]
+    yield f"start and end of {len(specs)} containers, {_LABS} times: {_spread([lab for lab, _ in pairs])} s"
+    if has_compose:
+        yield f"  by docker-compose: {_spread([other for _, other in pairs])} s"
+        yield f"  lab / docker-compose: {_spread([lab / other for lab, other in pairs])}"
+    else:
+        yield "  no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison"
 
 
 def _seconds(work: Callable[[], None]) -> float:
@@ -85,27 +102,49 @@ def _spread(values: Sequence[float]) -> str:
     return f"{statistics.median(values):.2f} (median; {min(values):.2f} to {max(values):.2f})"
 
 
-def main() -> None:
+@contextmanager
+def _engine() -> Iterator[tuple[Session, dict[str, str]]]:
+    """Return a session on the engine, and the names of its images by role; they are built where they are missing."""
     client = connect(timeout_s=600)
-    specs = {
-        role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION])
-        for role in ("subject", "backend", "client", "netadmin", "tshark")
-    }
+    specs = {role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION]) for role in _ROLES}
     ensure_images(client, list(specs.values()), report=_say)
-    tags = {role: spec.tag for role, spec in specs.items()}
     session = Session()
     with Reaper(session):
-        measure_lab(session, tags)
-        for line in measure_wire(session, netadmin_image=tags["netadmin"], client_image=tags["client"]):
-            _say(line)
-        tshark_image = tags.pop("tshark")
-        for line in measure_capture(session, images=BenchImages(**tags), tshark_image=tshark_image):
-            _say(line)
+        yield session, {role: spec.tag for role, spec in specs.items()}
     client.close()
-    for line in measure_turns():
-        _say(line)
-    for line in measure_runs(_RUNS):
-        _say(line)
+
+
+def _lab() -> Iterator[str]:
+    with _engine() as (session, images):
+        yield from measure_lab(session, images)
+
+
+def _wire() -> Iterator[str]:
+    with _engine() as (session, images):
+        yield from measure_wire(session, netadmin_image=images["netadmin"], client_image=images["client"])
+
+
+def _capture() -> Iterator[str]:
+    with _engine() as (session, images):
+        tshark_image = images.pop("tshark")
+        yield from measure_capture(session, images=BenchImages(**images), tshark_image=tshark_image)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--times", type=int, default=3, metavar="N", help="how often a command is run (default: 3)")
+    parts: Mapping[str, Callable[[int], Iterator[str]]] = {
+        "lab": lambda _times: _lab(),
+        "wire": lambda _times: _wire(),
+        "capture": lambda _times: _capture(),
+        "turns": lambda _times: measure_turns(),
+        **{name: partial(measure_command, name) for name in COMMANDS},
+    }
+    parser.add_argument("--only", choices=parts, action="append", help="repeatable: this part (default: all)")
+    asked = parser.parse_args()
+    for name in asked.only or parts:
+        for line in parts[name](asked.times):
+            _say(line)
 
 
 if __name__ == "__main__":

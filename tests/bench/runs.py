@@ -5,22 +5,24 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tests.support.places import CHECKOUT
-from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-COMMANDS: Final = (
-    ("run",),
-    ("run", "-k", "Test_reuseport_stall and not league and not herd and not protocol"),
-    ("run", "-m", "headline"),
-    ("run", "--nginx-conf", "docs/own-nginx.conf"),
-    ("explain", "/proc/net/netstat"),
-)
+_STALL: Final = "Test_reuseport_stall and not league and not herd and not protocol"
+COMMANDS: Final[Mapping[str, Sequence[str]]] = {
+    "run": ("run",),
+    "stall": ("run", "-k", _STALL),
+    "headline": ("run", "-m", "headline"),
+    "own": ("run", "--nginx-conf", "docs/own-nginx.conf"),
+    "explain": ("explain", "/proc/net/netstat"),
+    "versions": ("run", "--nginx", "all"),
+}
 _VERDICT: Final = re.compile(r": (holds|refuted|inconclusive)\b")
 
 
@@ -28,29 +30,35 @@ _VERDICT: Final = re.compile(r": (holds|refuted|inconclusive)\b")
 class Ran:
     wall_s: float
     first_verdict_s: float | None
-    cells: Sequence[Cell]
+    results: Results | None
 
     @property
-    def lost_pct(self) -> float:
-        """What a CPU lost to neighbours before the blocks, in percent: the median of the cells' medians."""
-        return statistics.median([cell.host_noise["lost_p50_pct"] for cell in self.cells if cell.host_noise] or [0.0])
+    def line(self) -> str:
+        """What it took, and on how noisy a machine: what a CPU lost to neighbours before the blocks."""
+        parts = [f"{self.wall_s:.1f} s"]
+        if self.first_verdict_s is not None:
+            parts.append(f"first verdict after {self.first_verdict_s:.1f} s")
+        if self.results is not None and (cells := self.results.cells):
+            decided = sum(cell.verdict in {"holds", "refuted"} for cell in cells)
+            measuring_s = sum(cell.measuring_seconds for cell in cells)
+            lost = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
+            parts.append(f"{decided} of {len(cells)} decided, measuring {measuring_s / self.wall_s:.0%} of the time")
+            parts += [f"a CPU lost {statistics.median(lost):.0f} %"] if lost else []
+            parts += [f"{peak / (1 << 30):.2f} GiB at the peak"] if (peak := self.results.memory_peak_bytes) else []
+        return ", ".join(parts)
 
 
-def measure_runs(times: int) -> Iterator[str]:
-    """Run every command so many times; return a line about each: medians, and how noisy the machine was meanwhile."""
-    for command in COMMANDS:
-        runs = [_run(command) for _ in range(times)]
-        last = runs[-1]
-        first = [ran.first_verdict_s for ran in runs if ran.first_verdict_s is not None]
-        parts = [f"{statistics.median(ran.wall_s for ran in runs):.1f} s"]
-        if first:
-            parts.append(f"first verdict after {statistics.median(first):.1f} s")
-        if last.cells:
-            decided = sum(cell.verdict in {"holds", "refuted"} for cell in last.cells)
-            share = sum(cell.measuring_seconds for cell in last.cells) / last.wall_s
-            parts.append(f"{decided} of {len(last.cells)} decided, {share:.0%} of it measuring in the last run")
-            parts.append(f"a CPU lost {max(ran.lost_pct for ran in runs):.0f} % at most in the median of a run")
-        yield f"./lab {' '.join(command)}: {', '.join(parts)} (median of {times})"
+def measure_command(name: str, times: int) -> Iterator[str]:
+    """Run a command so many times; yield a line about each, and the medians."""
+    words = COMMANDS[name]
+    yield f"./lab {' '.join(words)}"
+    runs: list[Ran] = []
+    for _ in range(times):
+        runs.append(_run(words))
+        yield f"  {runs[-1].line}"
+    first = [ran.first_verdict_s for ran in runs if ran.first_verdict_s is not None]
+    told = f", first verdict after {statistics.median(first):.1f} s" if first else ""
+    yield f"  median of {times}: {statistics.median(ran.wall_s for ran in runs):.1f} s{told}"
 
 
 def _run(command: Sequence[str]) -> Ran:
@@ -63,5 +71,4 @@ def _run(command: Sequence[str]) -> Ran:
                 if first_s is None and _VERDICT.search(line):
                     first_s = time.monotonic() - began_s
         wall_s = time.monotonic() - began_s
-        cells = load(Path(folder) / "latest").cells if kept else ()
-    return Ran(wall_s=wall_s, first_verdict_s=first_s, cells=cells)
+        return Ran(wall_s=wall_s, first_verdict_s=first_s, results=load(Path(folder) / "latest") if kept else None)

@@ -83,9 +83,10 @@ def test_shaped_links_and_an_open_expectation_survive_the_disk(tmp_path: Path) -
 def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell())
-    writer.finish(40.25)
+    writer.finish(40.25, memory_peak_bytes=3 << 30)
     results = load(writer.path)
     assert (results.seconds, results.finished, len(results.cells)) == (40.25, True, 1)
+    assert results.to_json()["memory_peak_bytes"] == results.memory_peak_bytes == 3 << 30
     assert results.path == writer.path
 
 
