@@ -1,8 +1,8 @@
 """``python -m tests.bench.counts OLD NEW``: whether two runs have the same verdicts and have counted the same.
 
-For what runs side by side: a run with ``--jobs 1`` and one without, with one seed. Times are no counts, and numbers are
-alike within a hundredth: memory comes in pages. What no two runs count alike, such as how much went to a temporary file,
-is listed for whoever compares two runs of one kind first.
+For what runs side by side: a run with ``--jobs 1`` and one without, with one seed. Times are no counts, and numbers
+are alike within a hundredth: memory comes in pages. What no two runs count alike, such as what went to a temporary
+file, is listed for whoever compares two runs of one kind first.
 """
 
 import math

@@ -37,6 +37,9 @@ SLOWEST_UPSTREAM_MBIT: Final = 500.0
 SLOWEST_CLIENT_MBIT: Final = 100.0
 DISTANCE_MS: Final = 10.0
 
+# Over a shaped link buffers take longer to grow.
+PLAN: Final = replace(ONE_LOADED, settle_s=0.2)
+
 WORSE_THRESHOLD: Final = 1.25
 MAP_THRESHOLD: Final = 0.75
 
@@ -93,7 +96,7 @@ class NetworkQuality:
             Arm(
                 name=grid_arm(upstream, client),
                 subject=subject,
-                plan=ONE_LOADED,
+                plan=PLAN,
                 network=self._with_rates(upstream, client),
                 doses=(
                     Dose(of="upstream's link", unit="Mbit/s", amount=upstream),
@@ -106,7 +109,7 @@ class NetworkQuality:
         beside = {DISTANT: self._with_distance(), TWIN: self.network}
         return (
             *grid,
-            *(Arm(name=name, subject=subject, plan=ONE_LOADED, network=network) for name, network in beside.items()),
+            *(Arm(name=name, subject=subject, plan=PLAN, network=network) for name, network in beside.items()),
         )
 
     def _with_rates(self, upstream_mbit: float | None, client_mbit: float | None) -> NetworkProfile:

@@ -14,6 +14,7 @@ from tuneproof.catalogue.reuseport_stall import (
     ARTICLE,
     BULK_DOWNLOADS,
     FAST_RATE_HZ,
+    SETTLE_S,
     SMALLEST_RMEM_BYTES,
     STALL_WARM_UP,
     TCP_RMEM,
@@ -37,7 +38,7 @@ SCENARIO: Final = "reuseport_stall_league"
 PLAN: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0),
     fast_rate_hz=FAST_RATE_HZ,
-    settle_s=0.2,
+    settle_s=SETTLE_S,
     measure_s=0.5,
     counts_writes=True,
     counts_turns=True,
