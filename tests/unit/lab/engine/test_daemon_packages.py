@@ -10,7 +10,7 @@ import pytest
 from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.commands import Finished
-from tuneproof.lab.engine.packages import apt_install, is_debian_like
+from tuneproof.lab.engine.packages import apt_install, install_early, is_debian_like
 
 
 class Apt:
@@ -59,6 +59,23 @@ def test_an_ordinary_user_is_told_what_root_would_type(monkeypatch: pytest.Monke
     apt = Apt()
     with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):
         apt_install("mmdebstrap", why="no registry answers", run=apt)
+    assert apt.verbs == []
+
+
+def test_the_engine_is_installed_early_only_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has one, or names one, gets no other; what goes wrong is for the later attempt to tell."""
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/os-release").write_text("ID=debian\n", encoding="utf-8")
+    apt = Apt(100, 100)
+    install_early(run=apt, find=lambda _name: None, root=tmp_path)
+    assert apt.verbs == ["--configure", "install", "update", "install"]
+    apt.verbs.clear()
+    install_early(run=apt, find=lambda name: "/usr/bin/docker" if name == "docker" else None, root=tmp_path)
+    monkeypatch.setenv("DOCKER_HOST", "ssh://elsewhere")
+    install_early(run=apt, find=lambda _name: None, root=tmp_path)
     assert apt.verbs == []
 
 
