@@ -8,7 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -20,6 +20,7 @@ JOBS_PER_CPU: Final = 4
 """Scenarios at once for each CPU of the engine's, as far as there is memory for them."""
 JOB_BYTES: Final = 512 << 20
 """More than the containers of any of these scenarios take together."""
+MOST_AHEAD: Final = 12
 _SHOWN_EVERY_S: Final = 0.2
 _REMOVED_EVERY_S: Final = 1.0
 
@@ -53,6 +54,14 @@ def jobs_on(*, cpus: int, memory_bytes: int) -> int:
     return max(1, min(JOBS_PER_CPU * cpus, memory_bytes // 2 // JOB_BYTES))
 
 
+def ahead_on(jobs: int, *, memory_bytes: int) -> int:
+    """Return how many labs may stand by on an engine that measures so many scenarios at once, within that half.
+
+    An engine has addresses for 31 networks unless somebody gave it others.
+    """
+    return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
+
+
 class SideBySide:
     """The scenarios that are measured at once.
 
@@ -68,6 +77,7 @@ class SideBySide:
     ) -> None:
         self._pool = ThreadPoolExecutor(max_workers=jobs)
         self._threads: list[Future[None]] = []
+        self._ahead: list[Future[Measures]] = []
         self._view = view
         self._tell = tell
         self._status = status
@@ -95,6 +105,30 @@ class SideBySide:
         self._threads.append(self._pool.submit(run))
         return _Waiting(cells, self._show)
 
+    def add_ahead(self, title: str, measuring: Measuring) -> AbstractContextManager[Measures]:
+        """Start a scenario's lab as soon as there is room; return the context in which it is measured later.
+
+        Args:
+            title: Its name.
+            measuring: Starts the lab.
+        """
+        lab = ExitStack()
+
+        def start() -> Measures:
+            self._under_way.append(title)
+            try:
+                return lab.enter_context(measuring(beside=self))
+            finally:
+                self._under_way.remove(title)
+
+        self._ahead.append(self._pool.submit(start))
+        return _Ahead(self._ahead[-1], lab)
+
+    def wait_for_ahead(self) -> None:
+        """Wait until every lab that was to start ahead has, or cannot: nothing may start while another is measured."""
+        while wait(self._ahead, timeout=_SHOWN_EVERY_S).not_done:
+            self._show()
+
     def end(self, remove: Callable[[], None]) -> None:
         """Begin nothing else, and end what is being measured.
 
@@ -104,7 +138,8 @@ class SideBySide:
         self._ended.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
         # wait() would wait for ever for what was cancelled before a thread took it.
-        begun = [thread for thread in self._threads if not thread.cancelled()]
+        threads: list[Future[Any]] = [*self._threads, *self._ahead]
+        begun = [thread for thread in threads if not thread.cancelled()]
         while wait(begun, timeout=_REMOVED_EVERY_S).not_done:
             remove()
         self._show()
@@ -139,6 +174,20 @@ class SideBySide:
             self._news.get()()
         if names := ", ".join(self._under_way):
             self._view.update(f"{self._status()}; {names}")
+
+
+class _Ahead(AbstractContextManager[Measures]):
+    """A lab that another thread starts."""
+
+    def __init__(self, started: Future[Measures], lab: ExitStack) -> None:
+        self._started = started
+        self._lab = lab
+
+    def __enter__(self) -> Measures:
+        return self._started.result()
+
+    def __exit__(self, *_: object) -> None:
+        self._lab.close()
 
 
 class _Waiting:

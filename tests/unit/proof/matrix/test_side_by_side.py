@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.fake_bench import claim
 from tuneproof.errors import LabError
-from tuneproof.proof.matrix.side_by_side import Measures, SideBySide, View, jobs_on
+from tuneproof.proof.matrix.side_by_side import Measures, SideBySide, View, ahead_on, jobs_on
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Cell
 
@@ -114,6 +114,41 @@ def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> No
     side.end(removed.set)
     assert trials == ["short", "long"]
     assert shown.texts == ["decided short", "decided long"]
+
+
+def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later() -> None:
+    """Whoever waits for it finds it started; an error of its start is raised where it is to be measured."""
+    threads: list[int] = []
+
+    @contextmanager
+    def lab(*, beside: View) -> Iterator[Measures]:
+        assert beside is side
+        threads.append(threading.get_ident())
+        with Deciding(lambda _name, _view: None)(beside=beside) as measures:
+            yield measures
+        threads.append(-1)
+
+    def no_lab(*, beside: View) -> AbstractContextManager[Measures]:
+        raise LabError(f"no lab for {type(beside).__name__}")
+
+    side = together(Shown())
+    ahead, broken = side.add_ahead("timed", lab), side.add_ahead("broken", no_lab)
+    side.wait_for_ahead()
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+    side.end(lambda: pytest.fail("nothing is left to be ended"))
+    with ahead as measures:
+        assert measures.decide(claim("one", "a")) == cast("Cell", "one")
+        assert len(threads) == 1
+    assert threads[1:] == [-1]
+    with pytest.raises(LabError, match="no lab for SideBySide"), broken:
+        pass
+
+
+@pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 12), (8, 16, 8), (8, 8, 0)], ids=["most", "some", "none"])
+def test_as_many_labs_stand_by_as_there_is_memory_for(jobs: int, gib: int, labs: int) -> None:
+    """What is measured side by side comes first."""
+    assert ahead_on(jobs, memory_bytes=gib << 30) == labs
 
 
 @pytest.mark.parametrize(
