@@ -73,18 +73,19 @@ def test_containers_must_be_placed_and_limited(info: dict[str, object], state: s
 
 
 @pytest.mark.parametrize(
-    ("present", "registry_error", "bootstrap_error", "expected"),
+    ("present", "built", "registry_error", "bootstrap_error", "expected"),
     [
-        ([], None, "no apt", ("ok", "a registry answers")),
-        ([], "refused", None, ("ok", "no registry answers; mmdebstrap makes them here")),
-        (["debian:bookworm-slim"], "refused", "no apt", ("warn", "only debian:bookworm-slim")),
-        ([], "refused", "no apt", ("missing", "none")),
+        ([], False, None, "no apt", ("ok", "a registry answers")),
+        ([], False, "refused", None, ("ok", "no registry answers; mmdebstrap makes them here")),
+        (["debian:bookworm-slim"], False, "refused", "no apt", ("warn", "only debian:bookworm-slim")),
+        ([], True, "refused", "no apt", ("warn", "none needed: the lab's images are built")),
+        ([], False, "refused", "no apt", ("missing", "none")),
     ],
 )
 def test_base_images_come_from_a_registry_a_bootstrap_or_are_there(
-    present: list[str], registry_error: str | None, bootstrap_error: str | None, expected: Verdict
+    present: list[str], *, built: bool, registry_error: str | None, bootstrap_error: str | None, expected: Verdict
 ) -> None:
-    check = doctor.check_bases(present, registry_error=registry_error, bootstrap_error=bootstrap_error)
+    check = doctor.check_bases(present, built=built, registry_error=registry_error, bootstrap_error=bootstrap_error)
     assert verdict(check) == expected
     assert ("refused" in check.advice) is (expected[0] != "ok")
 

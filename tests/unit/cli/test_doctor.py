@@ -13,6 +13,8 @@ from tuneproof.cli import doctor
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.reach import NoLocalEngineError
+from tuneproof.lab.subject.images import role_images, subject_images
+from tuneproof.lab.subject.versions import DEFAULT_VERSION
 
 INFO = {
     "Driver": "overlay2",
@@ -136,3 +138,20 @@ def test_no_registry_and_no_bootstrap_are_told_with_their_reasons(monkeypatch: p
     monkeypatch.setattr("tuneproof.lab.engine.commands.find", lambda _: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert doctor.find_bootstrap_error() == "mmdebstrap is not installed"
+
+
+def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is not there would have to be built."""
+    tags = [spec.tag for spec in (*role_images().values(), *subject_images([DEFAULT_VERSION]).values())]
+    monkeypatch.setattr(doctor, "find_bootstrap_error", lambda: "no mmdebstrap")
+
+    def cut_off(images: list[str]) -> Any:
+        client = engine()
+        client.images.list = lambda: [SimpleNamespace(tags=images)]
+        client.images.get_registry_data = refusing(requests.ConnectionError("no route"))
+        return client
+
+    assert told(lambda: cut_off(tags))[0] == 0
+    assert told(lambda: cut_off(tags[1:]))[0] == 1
