@@ -27,6 +27,8 @@ SWARM_STEPS: Final = (
     "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
     "docs/engines.md has the steps"
 )
+_ANSWERS_WITHIN_S: Final = 300
+"""How long an engine may take for one call: docker-py's 60 s pass on emulated CPUs where five labs start at once."""
 DEFAULT: Final = ""
 """How the engine is called that roles are on which are not placed; see :func:`label_of`."""
 
@@ -55,7 +57,8 @@ class Engine:
     @property
     def client_options(self) -> dict[str, Any]:
         """What ``docker.from_env`` is told to reach it."""
-        return {} if self.environment is None else {"environment": dict(self.environment)}
+        environment = {} if self.environment is None else {"environment": dict(self.environment)}
+        return {"timeout": _ANSWERS_WITHIN_S, **environment}
 
 
 @dataclass(frozen=True, kw_only=True)

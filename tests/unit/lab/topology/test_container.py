@@ -4,6 +4,7 @@ import types
 from typing import Any, Self, cast
 
 import pytest
+from docker.constants import DEFAULT_TIMEOUT_SECONDS
 
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.shaped_links import companion_spec
@@ -64,9 +65,13 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
     made_there = LabContainer(client, session=Session(), network="lab", engine=far)
     made_there.start()
     told = cast("StandIn", made_there._container)
-    assert told.docker_client_kw == {"environment": {"DOCKER_HOST": "far"}}
+    assert told.docker_client_kw["environment"] == {"DOCKER_HOST": "far"}
     assert (told.keywords["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
-    assert cast("StandIn", made(client)._container).docker_client_kw == {}
+    assert "environment" not in cast("StandIn", made(client)._container).docker_client_kw
+
+
+def test_an_engine_on_slow_cpus_is_waited_for_longer_than_docker_py_does() -> None:
+    assert cast("StandIn", made(CLIENT)._container).docker_client_kw["timeout"] > DEFAULT_TIMEOUT_SECONDS
 
 
 def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own() -> None:

@@ -1,0 +1,1 @@
+"""A stock Debian in QEMU that runs the lab."""

@@ -1,0 +1,270 @@
+"""``python -m tools.stock``: a stock Debian in QEMU runs the lab, and its verdicts stand beside this host's at the end.
+
+Its disk is made of packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages and the lab's
+images of this host. It is kept in ~/.cache/tuneproof, under a hash of what is in it; the machine writes to a copy. The
+checkout comes as it is now, on a second disk, and ``results/`` go back on a third. The machine has no network.
+"""
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from tuneproof.cli import compare
+from tuneproof.cli.output import say
+from tuneproof.errors import CannotRunHereError, TuneproofError
+from tuneproof.lab.engine import commands
+from tuneproof.lab.engine.base import package_mirror
+from tuneproof.lab.engine.packages import apt_install
+from tuneproof.lab.subject.versions import DEFAULT_VERSION
+
+ROOT: Final = Path(__file__).parents[2]
+JOB: Final = Path(__file__).with_name("job.sh")
+PYTHONS: Final = {"bookworm": "3.11", "trixie": "3.13"}
+"""The suites that the machine can be made of, and their Python."""
+PACKAGES: Final = (
+    "apparmor",
+    "ca-certificates",
+    "dbus",
+    "docker.io",
+    "iproute2",
+    "iptables",
+    "kmod",
+    "linux-image-cloud-amd64",
+    "procps",
+    "python3",
+    "systemd-sysv",
+    "udev",
+)
+UNIT: Final = """\
+[Unit]
+Wants=docker.service
+After=docker.service
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+Type=oneshot
+Environment=HOME=/root
+StandardOutput=tty
+StandardError=tty
+TTYPath=/dev/ttyS0
+ExecStart=tar -x -f /dev/vdb -C /root
+ExecStart=sh /root/job
+[Install]
+WantedBy=multi-user.target
+"""
+CHECKOUT: Final = "/root/tuneproof"
+KERNEL_ARGUMENTS: Final = "root=/dev/vda rw console=ttyS0 quiet panic=-1 systemd.show_status=0 systemd.getty_auto=0"
+BRINGS_RESULTS: Final = f"""\
+mkdir -p {CHECKOUT}/results
+# Through a pipe: nobody is at this terminal.
+{{
+    sh /root/task
+    echo $? >{CHECKOUT}/results/status
+}} 2>&1 | cat
+tar -c -f /dev/vdc -C {CHECKOUT}/results .
+"""
+CPUS: Final = 2
+MEMORY_MIB: Final = 6144
+DISK_GIB: Final = 16
+OUTPUT_GIB: Final = 4
+KVM_TRIAL_S: Final = 20
+"""A kernel without a root file system panics within two seconds; where a guest hangs in its firmware, never."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the disk where it is missing, boot it, bring the results; return the machine's status, or 3: not here."""
+    parser = argparse.ArgumentParser(prog="python -m tools.stock", description=__doc__)
+    parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian's (default: bookworm)")
+    parser.add_argument("--nginx", action="append", default=[], metavar="VERSION", help="whose image the disk has")
+    parser.add_argument("--package", action="append", default=[], metavar="NAME", help="on the disk besides")
+    parser.add_argument("--append", default="", metavar="ARGUMENTS", help="to the kernel's own, such as apparmor=0")
+    parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="a shell script to run there instead")
+    parser.add_argument("--minutes", type=float, default=180, help="after which it is ended (default: 180)")
+    parser.add_argument("--beside", type=Path, metavar="RESULTS", help="to compare with (default: results/latest)")
+    parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="of `./lab run` there, after --")
+    options = parser.parse_args(arguments)
+    latest = ROOT / "results" / "latest"
+    beside = options.beside or (latest if latest.exists() else ROOT / "docs" / "results.json")
+    try:
+        needs = {"mmdebstrap": "mmdebstrap", "qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs"}
+        if missing := [package for program, package in needs.items() if commands.find(program) is None]:
+            apt_install(*missing, why="the machine's disk is made of packages and started by QEMU")
+        machine = disk_of(options.suite, nginx=options.nginx or [DEFAULT_VERSION], more=options.package)
+        versions = [word for version in options.nginx for word in ("--nginx", version)]
+        arguments = shlex.join([*versions, *options.run])
+        job = f"cd {CHECKOUT}\nset -- {arguments}\n{options.job.read_text(encoding='utf-8')}"
+        folder = ROOT / "results" / f"stock-{options.suite}"
+        status = run_in(machine, job, folder, append=options.append, limit_s=60 * options.minutes)
+    except TuneproofError as error:
+        say(str(error))
+        return error.exit_status
+    if (folder / "latest").exists():
+        compare.main([str(beside.resolve()), str(folder / "latest")])
+    return status
+
+
+def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
+    """Return the folder with the disk, the kernel and its initrd, made where there is none with this content."""
+    images = subprocess.run(
+        [sys.executable, ROOT / ".ci/tools/images.py", *nginx],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout.split()
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    packages = sorted({*PACKAGES, *more, *(["docker-cli"] if suite != "bookworm" else [])})
+    digest = hashlib.sha256(json.dumps([suite, packages, images, lock, UNIT]).encode()).hexdigest()
+    cache = Path.home() / ".cache" / "tuneproof"
+    machine = cache / f"stock-{suite}-{digest[:12]}"
+    if machine.is_dir():
+        return machine
+    if os.geteuid() != 0:
+        raise CannotRunHereError("only root can make the machine's disk, whose files are root's", remedy="use sudo")
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="making-", dir=cache) as folder:
+        made = Path(folder) / "machine"
+        made.mkdir()
+        make_disk(made, Path(folder) / "root", suite=suite, packages=packages)
+        say("loading the lab's images there, once")
+        saved = Path(folder) / "images.tar"
+        subprocess.run(["docker", "save", "--output", saved, *images], check=True)
+        if run_in(made, "docker load --quiet </dev/vdd", Path(folder) / "loaded", loads=saved):
+            raise CannotRunHereError("the lab's images could not be loaded in the machine", remedy="see above")
+        made.rename(machine)
+    return machine
+
+
+def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) -> None:
+    """Make a disk from packages, with an environment like that of ``./lab``; and the kernel beside it."""
+    say(f"making the disk of Debian {suite}")
+    try:
+        mirror = [package_mirror()]
+    except CannotRunHereError:  # no Debian: mmdebstrap knows where packages are
+        mirror = []
+    subprocess.run(
+        [
+            *("mmdebstrap", "--variant=minbase", "--quiet", '--aptopt=Acquire::Check-Valid-Until "false"'),
+            *(f"--include={','.join(packages)}", suite, str(root), *mirror),
+        ],
+        check=True,
+    )
+    (root / "etc/systemd/system/stock.service").write_text(UNIT, encoding="ascii")
+    environment = root / CHECKOUT.removeprefix("/") / ".venv"
+    python = PYTHONS[suite]
+    (environment / "bin").mkdir(parents=True)
+    (environment / "bin/python").symlink_to("/usr/bin/python3")
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin\n", encoding="ascii")
+    (environment / "interpreter").write_text(f"/usr/bin/python{python}\n", encoding="ascii")
+    shutil.copy(ROOT / "requirements.lock", environment)
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
+            *("--require-hashes", "--only-binary=:all:", f"--python-version={python}"),
+            *(f"--target={environment}/lib/python{python}/site-packages", "-r", ROOT / "requirements.lock"),
+        ],
+        check=True,
+    )
+    for command in (
+        ["systemctl", "enable", "--quiet", "stock.service"],
+        ["python3", "-m", "compileall", "-q", f"{CHECKOUT}/.venv/lib"],
+    ):
+        subprocess.run(["chroot", root, *command], check=False)
+    for name in ("vmlinuz", "initrd.img"):
+        shutil.copy(next(root.glob(f"boot/{name}-*")), made / name)
+    subprocess.run(["mke2fs", "-q", "-F", "-t", "ext4", "-d", root, made / "disk", f"{DISK_GIB}G"], check=True)
+
+
+def run_in(
+    machine: Path, task: str, folder: Path, *, append: str = "", limit_s: float = 3600, loads: Path | None = None
+) -> int:
+    """Run a shell script in the machine; put what is then in its results/ into a folder, emptied before.
+
+    loads: A fourth disk. Then the first one keeps what is written to it, and gets no checkout.
+    Returns the script's status.
+    Raises CannotRunHereError: The machine did not end within the limit, in seconds, or without results.
+    """
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as temporary:
+        given, brought = Path(temporary) / "given.tar", Path(temporary) / "brought.tar"
+        with tarfile.open(given, "w") as archive:
+            add_text(archive, "task", task)
+            add_text(archive, "job", BRINGS_RESULTS)
+            for path in [] if loads else checkout():
+                archive.add(path, f"tuneproof/{path.relative_to(ROOT)}")
+        with brought.open("wb") as file:
+            file.truncate(OUTPUT_GIB << 30)
+        drives = [drive(machine / "disk", "" if loads else ",snapshot=on"), drive(given), drive(brought)]
+        boot(machine, [*drives, *([drive(loads)] if loads else [])], append=append, limit_s=limit_s)
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            with tarfile.open(brought) as archive:
+                archive.extractall(folder, filter="data")
+        except tarfile.ReadError as error:
+            raise CannotRunHereError("the machine ended without results", remedy="see what it wrote above") from error
+    return int((folder / "status").read_text(encoding="ascii"))
+
+
+def checkout() -> list[Path]:
+    """Return the files that git knows, as they are now."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).exists()]
+
+
+def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
+    """Add a file to an archive."""
+    member = tarfile.TarInfo(name)
+    member.size = len(text.encode())
+    archive.addfile(member, io.BytesIO(text.encode()))
+
+
+def drive(path: Path, more: str = "") -> str:
+    """Return a file as QEMU's -drive takes it; what a crash of this host would lose is made again."""
+    return f"file={path},if=virtio,format=raw,cache=unsafe{more}"
+
+
+def boot(machine: Path, drives: Sequence[str], *, append: str, limit_s: float) -> None:
+    """Let the machine do the job that is on its second disk, until it powers itself off; its console is our output."""
+    accelerator = "kvm" if kvm_works(machine) else "tcg,thread=multi,tb-size=512"
+    say(f"booting {machine.name} with {accelerator}")
+    command = [
+        *qemu(machine, accelerator, f"{KERNEL_ARGUMENTS} {append}"),
+        *("-initrd", str(machine / "initrd.img"), "-serial", "stdio"),
+        *(word for each in drives for word in ("-drive", each)),
+    ]
+    try:
+        subprocess.run(command, stdin=subprocess.DEVNULL, check=True, timeout=limit_s)
+    except subprocess.TimeoutExpired as error:
+        raise CannotRunHereError(f"the machine did not end within {limit_s:.0f} s", remedy="--minutes") from error
+
+
+def kvm_works(machine: Path) -> bool:
+    """Tell whether a kernel gets as far as looking for its root file system; /dev/kvm alone says little."""
+    command = [*qemu(machine, "kvm", "panic=-1"), "-serial", "null"]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=KVM_TRIAL_S).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def qemu(machine: Path, accelerator: str, kernel_arguments: str) -> list[str]:
+    """Return what every start of QEMU has in common."""
+    return [
+        *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", str(CPUS), "-m", str(MEMORY_MIB)),
+        *("-nic", "none", "-display", "none", "-monitor", "none", "-no-reboot"),
+        *("-kernel", str(machine / "vmlinuz"), "-append", kernel_arguments),
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
