@@ -106,11 +106,11 @@ def main(arguments: Sequence[str]) -> int:
         job = f"cd {CHECKOUT}\nset -- {arguments}\n{options.job.read_text(encoding='utf-8')}"
         folder = ROOT / "results" / f"stock-{options.suite}"
         status = run_in(machine, job, folder, append=options.append, limit_s=60 * options.minutes)
+        if (folder / "latest").exists():
+            compare.main([str(beside.resolve()), str(folder / "latest")])
     except TuneproofError as error:
         say(str(error))
         return error.exit_status
-    if (folder / "latest").exists():
-        compare.main([str(beside.resolve()), str(folder / "latest")])
     return status
 
 
