@@ -86,19 +86,24 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
         takers: list[Callable[[tuple[LoopSecond, ...]], None]] = [seconds.extend, _view(stack, json=options.json)]
         if options.listen:
             takers.append(_served(options.listen, stack))
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            for made in watching.run():
-                for second in made:
-                    keep(to_line(second))
-                for take in takers:
-                    take(made)
-        except KeyboardInterrupt:
-            watching.close()
+        # A second Ctrl-C does not wait for bpftrace's last lines.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: _stop(watching))
+        for made in watching.run():
+            for second in made:
+                keep(to_line(second))
+            for take in takers:
+                take(made)
         notes = watching.told()
         for note in notes:
             keep(note_line(note))
     return LoopRecording(began=began, seconds=tuple(seconds), notes=notes)
+
+
+def _stop(watching: Watching) -> None:
+    watching.stop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def _view(stack: ExitStack, *, json: bool) -> Callable[[tuple[LoopSecond, ...]], None]:

@@ -7,13 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopSecond
-from tuneproof.watch.program import Architecture
+from tuneproof.watch.program import LONG_NS, Architecture
+from tuneproof.watch.workers import Doing
 
 _NS_PER_S: Final = 1e9
 Targets = Callable[[int, set[int]], Mapping[int, str]]
 """What descriptors of a process are: files and peers."""
 RunTimes = Callable[[int], tuple[float, float] | None]
 """Seconds that a process ran and waited for a CPU since its start; None where that is not known."""
+# Two programs see the start of an iteration one after the other; those that are listed last longer than this.
+_SAME_NS: Final = 1_000_000
+_BOTH_RUN_NS: Final = 10_000_000_000
+_SHORTEST_NS: Final = 200_000_000
+_Same = tuple[int, int]  # a worker, and the start of an iteration of its in these units
+# Of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; asleep, of any kind.
+_STOPPED: Final = 0xC
+_ASLEEP: Final = 0xF3
+_STOPS: Final = frozenset("Tt")
+_SLEEPS: Final = frozenset("DS")
 
 
 @dataclass(kw_only=True)
@@ -38,6 +49,7 @@ class Collector:
     here: Architecture
     targets: Targets
     run_times: RunTimes
+    doing: Callable[[int], Doing]
     origin_ns: int  # the recording's start, by the monotonic clock
     began_as: int | None = None  # bpftrace's process id as the kernel sees it; None until its program runs
     lost_events: int = 0
@@ -46,6 +58,10 @@ class Collector:
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
+    began_ns: int = 0  # since when its program or one before it saw the workers
+    _away: set[int] = field(default_factory=set)  # workers that no program saw, and that were not in epoll_wait
+    told: set[_Same] = field(default_factory=set)  # in the last seconds
+    _told_before: set[_Same] = field(default_factory=set)  # by the program before this one
 
     def feed(self, line: str) -> tuple[LoopSecond, ...]:
         """Take a line; the last one of a second gives that second of each worker."""
@@ -65,6 +81,35 @@ class Collector:
             return self._printed(*data.split(" ", 1))
         return ()
 
+    def end(self, now_ns: int) -> tuple[LoopSecond, ...]:
+        """Return the part of a second since the last one, after the program's last lines; none if it has nothing."""
+        is_long = now_ns - self._last_ns >= _SHORTEST_NS
+        made = () if self.began_as is None else self._second(now_ns)
+        return made if is_long or any(each.long or each.unfinished for each in made) else ()
+
+    def take_over(self, before: "Collector") -> None:
+        """Go on where another program's lines ended: what both saw counts once."""
+        self._told_before = before.told
+        self.began_ns = before.began_ns
+        for pid, long in self._long.items():
+            self._long[pid] = [each for each in long if not self._is_known(pid, each)]
+
+    def knows(self, before: "Collector") -> bool:
+        """Tell whether nothing is missed if the program before this one ends: no worker is in an iteration unknown."""
+        return all(
+            self.started(pid) is not None or not before.started(pid) for pid in self.names if pid in before.names
+        )
+
+    def _is_known(self, pid: int, numbers: list[int]) -> bool:
+        """Tell whether the program before this one told of an iteration."""
+        start = numbers[0] // _SAME_NS
+        return not self._told_before.isdisjoint({(pid, start - 1), (pid, start), (pid, start + 1)})
+
+    def started(self, pid: int) -> int | None:
+        """Return when the iteration began that a worker was in; 0 for epoll_wait; None for a worker not seen yet."""
+        found = self._maps["@start"].get((pid,))
+        return None if found is None else int(found[0])
+
     @property
     def calls_made(self) -> int:
         """How many system calls the workers made; an estimate where those of one in several iterations are timed."""
@@ -73,11 +118,14 @@ class Collector:
     def _printed(self, word: str, rest: str = "") -> tuple[LoopSecond, ...]:
         if word == "began":
             self.began_as, self._last_ns = map(int, rest.split())
+            self.began_ns = self._last_ns
             for pid in self.names:
                 self._since[pid].times = self.run_times(pid)
         elif word == "long":
             worker, *numbers = map(int, rest.split())
-            self._long[worker].append(numbers)
+            self.told.add((worker, numbers[0] // _SAME_NS))
+            if not self._is_known(worker, numbers):
+                self._long[worker].append(numbers)
         elif word == "path":
             of, call, took_ns, path = rest.split(" ", 3)
             key = int(of), int(call)
@@ -92,6 +140,7 @@ class Collector:
         for name in ("@calls_ns", "@calls_bytes"):
             self._maps[name] = {}
         self._long.clear()
+        self.told = {each for each in self.told if each[1] >= (now_ns - _BOTH_RUN_NS) // _SAME_NS}
         self._paths.clear()
         return made
 
@@ -136,12 +185,12 @@ class Collector:
                 for call, on, took_ns in calls
             ),
             long=tuple(self._iteration(pid, each, known) for each in long),
+            unfinished=self._unfinished(pid, now_ns),
         )
         self._since[pid] = _Since(histogram=histogram, busy_ns=busy, read=read, written=written, times=times)
         return second
 
     def _iteration(self, pid: int, numbers: list[int], known: Mapping[int, str]) -> LongIteration:
-        is_timed = pid in self.detailed and not (numbers[0] >> 4) & (self.timed - 1)
         start, took, events, waited, blocked, stopped, called, read, written, longest, which, on = numbers
         return LongIteration(
             at_s=(start - self.origin_ns) / _NS_PER_S,
@@ -151,13 +200,56 @@ class Collector:
             waited_s=waited / _NS_PER_S,
             blocked_s=blocked / _NS_PER_S,
             stopped_s=stopped / _NS_PER_S,
-            called_s=called / _NS_PER_S if is_timed else None,
+            called_s=called / _NS_PER_S if self._is_timed(pid, start) else None,
             read_bytes=read,
             written_bytes=written,
             longest_call=self._call(which) if longest else "",
             longest_on=self._on(pid, which, on, known) if longest else "",
             longest_s=longest / _NS_PER_S,
         )
+
+    def _unfinished(self, pid: int, now_ns: int) -> LongIteration | None:
+        """Return the iteration that a worker is in, so far."""
+        now = self.doing(pid)
+        start, events = self._maps["@start"].get((pid,), (0, 0))
+        left, state = self._maps["@off"].get((pid,), (0, 0))
+        stopped, sleeps = bool(state & _STOPPED), bool(state & _ASLEEP)
+        if (pid,) not in self._maps["@start"]:
+            # Nothing tells when it began, nor that it was not about to begin: it must be away twice.
+            is_away = now.call not in self.here.waits and bool(now.state)
+            was_away = pid in self._away
+            (self._away.add if is_away else self._away.discard)(pid)
+            if is_away and was_away:
+                start = self.began_ns
+                stopped, sleeps = now.state in _STOPS, now.state in _SLEEPS
+                left = start if stopped or sleeps else 0
+        if not start or now_ns - start < LONG_NS:
+            return None
+        gap = now_ns - left if left else 0
+        waited, blocked, ended_stops = (
+            self._maps[name].get((pid,), 0) if self._maps["@gaps_of"].get((pid,)) == start else 0
+            for name in ("@waited", "@blocked", "@stopped")
+        )
+        call = now.call if left and sleeps else None
+        called = self._maps["@called"].get((pid,), 0)
+        return LongIteration(
+            at_s=(start - self.origin_ns) / _NS_PER_S,
+            took_s=(now_ns - start) / _NS_PER_S,
+            events=events if events < 1 << 31 else 0,
+            waited_s=(waited + (0 if stopped or sleeps else gap)) / _NS_PER_S,
+            blocked_s=(blocked + (gap if sleeps else 0)) / _NS_PER_S,
+            stopped_s=(ended_stops + (gap if stopped else 0)) / _NS_PER_S,
+            called_s=(called + (gap if sleeps else 0)) / _NS_PER_S if self._is_timed(pid, start) else None,
+            read_bytes=0,
+            written_bytes=0,
+            longest_call="" if call is None else self._call(call),
+            longest_on="" if call is None else self._on(pid, call, now.on, self.targets(pid, {now.on})),
+            longest_s=0.0 if call is None else gap / _NS_PER_S,
+            ended=False,
+        )
+
+    def _is_timed(self, pid: int, start: int) -> bool:
+        return pid in self.detailed and not (start >> 4) & (self.timed - 1)
 
     def _call(self, number: int) -> str:
         return self.here.names.get(number, f"system call {number}")

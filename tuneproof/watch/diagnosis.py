@@ -13,8 +13,8 @@ _WORDS = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 def diagnosis(loops: Sequence[WorkerLoop]) -> Iterator[str]:
     """Yield the diagnosis as lines of plain text; those that are indented belong to the one before."""
     said = sorted(signs(loops), key=lambda sign: sign.verdict is not CauseVerdict.FOUND)
-    if not any(loop.iterations for loop in loops):
-        yield "No iteration of an event loop was seen: nginx had nothing to do, or its workers stand still."
+    if not any(loop.iterations or loop.long for loop in loops):
+        yield "No iteration of an event loop was seen: nginx had nothing to do."
         return
     if not said:
         yield "No problem found in the event loops."
@@ -37,7 +37,7 @@ def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
 def figures_of(loop: WorkerLoop) -> str:
     """Return a worker's figures in one line."""
     if not loop.iterations:
-        return "idle"
+        return f"in one iteration since {seconds(loop.longest_s)}" if loop.long else "idle"
     rate = format_number(loop.iterations / loop.watched_s)
     said = f"{rate} iterations/s, {share(round(loop.busy_share, 3))} busy"
     if loop.p50_s is not None and loop.p99_s is not None:

@@ -1,35 +1,60 @@
 """How closely each worker is watched, so that watching stays cheap: no input or output of its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.watch.program import PROGRAMS_OF_CALLS
+from tuneproof.watch.program import PROGRAM_OF_SWITCHES, PROGRAMS_OF_CALLS
 from tuneproof.watch.workers import Worker
 
 MOST_COST_SHARE: Final = 0.01
 """Of a CPU, for each worker."""
-_COARSER: Final = 4
-_COARSEST: Final = 256
-# Fewer iterations have their many calls to blame: of their calls some are timed instead of none.
-_BUSY_PER_S: Final = 3_000
-# A worker's calls are timed again at a quarter of the rate at which that was too much.
-_AGAIN: Final = 4
+# What the kernel takes for an iteration, for a program that is entered at a call, and for one that times it besides
+# (bpf_stats at 2.5 GHz: 250 to 300, 45 to 60, about 250 ns). A first guess, which the account corrects.
+_ITERATION_NS: Final = 300
+_ENTERED_NS: Final = 60
+_TIMED_NS: Final = 250
+_NS_PER_S: Final = 1e9
+# Of an iteration besides those that the kernel counts for a process: epoll_wait, recvfrom, accept4, close.
+_OTHER_CALLS: Final = 3
+_SAMPLES: Final = (1, 4, 16, 64, 256)
+_MANY_ITERATIONS_PER_S: Final = 10_000
+# More is looked at only where that leaves as much: else it would come and go.
+_WIDENS_BELOW: Final = MOST_COST_SHARE / 2
+_LEAST_TO_COMPARE: Final = MOST_COST_SHARE / 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """What a worker does in a second."""
+
+    iterations: float
+    reads_and_writes: float
+
+    @property
+    def calls(self) -> float:
+        """About how many system calls it makes."""
+        return self.reads_and_writes + _OTHER_CALLS * self.iterations
+
+    def cost_share(self, timed: int | None) -> float:
+        """Return what it costs to watch the worker, of a CPU.
+
+        Args:
+            timed: In one of as many iterations calls are timed; None: in none of them.
+        """
+        of_calls = 0.0 if timed is None else 2 * self.calls * (_ENTERED_NS + _TIMED_NS / timed)
+        return (_ITERATION_NS * self.iterations + of_calls) / _NS_PER_S
 
 
 @dataclass(kw_only=True)
 class Plan:
-    """What the next program does."""
+    """What the next program does: at first what is cheap for certain, then more where the account allows."""
 
     workers: tuple[Worker, ...] = ()
-    every: int = 1  # of as many short iterations one is counted
-    timed: int = 4  # in one of as many iterations calls are timed
-    _limits: dict[int, float] = field(default_factory=dict)  # rates at which timing a worker's calls cost too much
-
-    @property
-    def detailed(self) -> frozenset[int]:
-        """The workers whose calls are timed."""
-        return frozenset(each.pid for each in self.workers) - self._limits.keys()
+    every: int = 16  # of as many short iterations one is counted
+    timed: int = 1  # in one of as many iterations calls are timed
+    detailed: frozenset[int] = frozenset()  # the workers whose calls are timed
+    _dearer: float = 1.0  # what it costs here, as a multiple of what was guessed
 
     @property
     def told(self) -> str:
@@ -37,44 +62,64 @@ class Plan:
         timed = f"of one in {self.timed} iterations of {len(self.detailed)} of {len(self.workers)} workers"
         return f"the calls {timed} are timed, and one in {self.every} iterations under 5 ms is counted"
 
-    def adapt(self, rates: Mapping[int, float], cost_share: float) -> bool:
-        """Take in what a second cost, and tell whether another program is needed.
+    def begin(self, rates: Mapping[int, Rate]) -> None:
+        """Choose the first program by what the workers were seen to do before it."""
+        self._choose(rates, _WIDENS_BELOW)
+
+    def adapt(self, rates: Mapping[int, Rate], cost_share: float | None) -> bool:
+        """Take in a second, and tell whether another program is needed.
 
         Args:
-            rates: Iterations per second of each worker.
-            cost_share: Of a CPU, on average over the workers.
+            rates: What the workers do.
+            cost_share: What watching cost in it, of a CPU in the worker that paid most; None where nobody counted.
         """
-        before = self.detailed, self.every, self.timed
-        busy = {pid: rate for pid, rate in rates.items() if pid in self.detailed and rate >= _BUSY_PER_S}
-        if cost_share <= MOST_COST_SHARE:
-            for pid, limit in list(self._limits.items()):
-                if rates.get(pid, 0.0) < limit / _AGAIN:
-                    del self._limits[pid]
-            if cost_share < MOST_COST_SHARE / _AGAIN / _COARSER:
-                self.every, self.timed = max(1, self.every // _COARSER), max(1, self.timed // _COARSER)
-        elif busy:
-            self._limits.update({pid: rate for pid, rate in busy.items() if rate >= max(busy.values()) / 2})
-        elif self.detailed:
-            self.timed = min(_COARSEST, self.timed * _COARSER)
-        else:
-            self.every = min(_COARSEST, self.every * _COARSER)
-        return (self.detailed, self.every, self.timed) != before
+        self.detailed &= {each.pid for each in self.workers}
+        before = self.detailed, self.timed, self.every
+        guess = max((self._cost_share(pid, rate) for pid, rate in rates.items()), default=0.0)
+        if cost_share is not None and guess >= _LEAST_TO_COMPARE:
+            self._dearer *= cost_share / guess
+            guess = cost_share
+        if guess > MOST_COST_SHARE:
+            self._choose(rates, MOST_COST_SHARE)
+        elif cost_share is not None:
+            self._choose(rates, _WIDENS_BELOW)
+            if (-len(self.detailed), self.timed, self.every) > (-len(before[0]), *before[1:]):
+                self.detailed, self.timed, self.every = before
+        return (self.detailed, self.timed, self.every) != before
+
+    def _cost_share(self, pid: int, rate: Rate) -> float:
+        return self._dearer * rate.cost_share(self.timed if pid in self.detailed else None)
+
+    def _choose(self, rates: Mapping[int, Rate], most: float) -> None:
+        """Time as many calls of as many workers as cost no more, and count short iterations where there are few."""
+        fits = {
+            pid: next((timed for timed in _SAMPLES if self._dearer * rate.cost_share(timed) <= most), None)
+            for pid, rate in rates.items()
+        }
+        self.detailed = frozenset(pid for pid, timed in fits.items() if timed is not None)
+        self.timed = max((timed for timed in fits.values() if timed is not None), default=1)
+        least = max((self._dearer * rate.cost_share(None) for rate in rates.values()), default=0.0)
+        many = any(rate.iterations >= _MANY_ITERATIONS_PER_S for rate in rates.values())
+        self.every = _SAMPLES[-1] if least > MOST_COST_SHARE else _SAMPLES[2] if many else 1
 
 
-def costs(runs: Sequence[tuple[int, int]], *, own_calls: int, times_calls: bool) -> tuple[int, float]:
+def costs(
+    runs: Sequence[tuple[int, int]], *, own_switches: int, own_calls: int, times_calls: bool
+) -> tuple[int, float]:
     """Return what the programs cost everywhere and, of that, in the workers, in nanoseconds.
 
-    The programs that time calls also run, and return at once, at the calls of all other processes. The kernel's account
-    has one sum for both; returning at once costs what the cheapest of all the programs costs on average.
+    Those at context switches and at calls also run, and return at once, where other processes switch and call. The
+    kernel's account has one sum for both; returning at once costs what the cheapest of all costs on average.
 
     Args:
         runs: Nanoseconds and number of runs of each program.
-        own_calls: How many calls the workers made.
+        own_switches: How often the workers left a CPU, or came to one.
+        own_calls: How many calls they made.
         times_calls: Whether calls are timed at all.
     """
     everywhere_ns = sum(ran_ns for ran_ns, _ in runs)
-    if not times_calls:
-        return everywhere_ns, everywhere_ns
-    return_ns = min(ran_ns / number for ran_ns, number in runs if number)
-    others = sum(max(0, number - own_calls) for _, number in runs[-PROGRAMS_OF_CALLS:])
+    return_ns = min((ran_ns / number for ran_ns, number in runs if number), default=0.0)
+    others = max(0, runs[PROGRAM_OF_SWITCHES][1] - own_switches)
+    if times_calls:
+        others += sum(max(0, number - own_calls) for _, number in runs[-PROGRAMS_OF_CALLS:])
     return everywhere_ns, max(0.0, everywhere_ns - others * return_ns)

@@ -103,7 +103,10 @@ tracepoint:syscalls:sys_exit_epoll_wait, tracepoint:syscalls:sys_exit_epoll_pwai
 }
 
 tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pwait / $watched / {
-    $$start = @start[tid].0;
+    $$began = @start[tid];
+    // Zero in epoll_wait: what happens there is no iteration's.
+    @start[tid] = ((uint64)0, (uint64)0);
+    $$start = $$began.0;
     if ($$start == 0) { return; }
     $$took = nsecs - $$start;
     if ((($$start >> 4) & $mask) == 0) {
@@ -113,7 +116,7 @@ tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pw
     if ($$took < $young) { return; }
     if ($$took >= $long) {
         $$gaps = (uint64)(@gaps_of[tid] == $$start);
-        printf("long %d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %d %llu", tid, $$start, $$took, @start[tid].1,
+        printf("long %d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %d %llu", tid, $$start, $$took, $$began.1,
             $$gaps * @waited[tid], $$gaps * @blocked[tid], $$gaps * @stopped[tid],
             @called[tid], @read_late[tid], @written_late[tid], @longest[tid], @which[tid], @on[tid]);
     }
@@ -125,27 +128,29 @@ tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pw
     }
 }
 
-tracepoint:sched:sched_switch / $leaves / {
-    @off[args->prev_pid] = nsecs;
-    @state[args->prev_pid] = (uint64)args->prev_state;
-}
-
-tracepoint:sched:sched_switch / $comes / {
-    $$it = args->next_pid;
-    $$gap = nsecs - @off[$$it];
-    if (@off[$$it] && $$gap >= $least_gap) {
-        // Gaps of an earlier iteration, or of the wait after it, are not this one's.
-        if (@gaps_of[$$it] != @start[$$it].0) {
-            @gaps_of[$$it] = @start[$$it].0;
+tracepoint:sched:sched_switch / $leaves || $comes / {
+    if (($leaves) && @start[args->prev_pid].0) {
+        @off[args->prev_pid] = (nsecs, (uint64)args->prev_state);
+    }
+    if ($comes) {
+        $$it = args->next_pid;
+        $$start = @start[$$it].0;
+        if ($$start == 0) { return; }
+        $$left = @off[$$it];
+        @off[$$it] = ((uint64)0, (uint64)0);
+        $$gap = nsecs - $$left.0;
+        if ($$left.0 == 0 || $$gap < $least_gap) { return; }
+        // Gaps of an earlier iteration are not this one's.
+        if (@gaps_of[$$it] != $$start) {
+            @gaps_of[$$it] = $$start;
             @waited[$$it] = (uint64)0;
             @blocked[$$it] = (uint64)0;
             @stopped[$$it] = (uint64)0;
         }
-        $$state = @state[$$it];
-        if ($$state & 0xc) {
+        if ($$left.1 & 0xc) {
             @stopped[$$it] += $$gap;
             @paused[$$it] += $$gap;
-        } else if ($$state & 0xff) {
+        } else if ($$left.1 & 0xff) {
             @blocked[$$it] += $$gap;
         } else {
             @waited[$$it] += $$gap;
@@ -155,6 +160,13 @@ tracepoint:sched:sched_switch / $comes / {
 }
 
 interval:s:1 {
+    print(@start);
+    print(@off);
+    print(@gaps_of);
+    print(@waited);
+    print(@blocked);
+    print(@stopped);
+    print(@called);
     print(@took);
     print(@busy);
     print(@made);
@@ -171,7 +183,8 @@ _CALLS: Final = Template("""
 tracepoint:raw_syscalls:sys_enter / $detailed / {
     $$id = args->id;
     if ($waits) { return; }
-    if ((@start[tid].0 >> 4) & $untimed) { return; }
+    $$start = @start[tid].0;
+    if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
     @made[tid] = count();
     @enter[tid] = (nsecs, (uint64)@paused[tid], (uint64)args->args[0], (uint64)args->args[1]);
 }
@@ -180,7 +193,7 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
-    if (($$start >> 4) & $untimed) { return; }
+    if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
     $$ret = args->ret;
     $$moved = (uint64)$$ret;
     $$reads = $reads;
@@ -217,6 +230,8 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
 }
 """)
 _LATE_PATH_NS: Final = 1_000_000
+PROGRAM_OF_SWITCHES: Final = 4
+"""Which of the programs runs at every context switch of every process."""
 PROGRAMS_OF_CALLS: Final = 2
 """How many of the programs, the last ones, run at every system call of every process."""
 

@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -105,6 +106,15 @@ class Tracer:
             if self._process.poll() is not None and self._lines.empty():
                 raise self._ended() from None
             return None
+
+    def finish(self) -> Iterator[str]:
+        """Have bpftrace end by itself, and yield its last lines: what it still held, and all maps."""
+        self._process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_WITHIN_S)
+        self._readers[0].join(_ENDS_WITHIN_S)
+        while not self._lines.empty():
+            yield self._lines.get()
 
     def runs(self) -> tuple[tuple[int, int], ...]:
         """Return how long each program ran so far, and how often, while the kernel kept account; in program order."""

@@ -129,6 +129,32 @@ def _container(name: str) -> int:
     raise BadInputError(f"There is no running container {name}.", where=", ".join(engines))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Doing:
+    """What a process does at this moment."""
+
+    state: str  # a letter of proc_pid_stat(5); empty where it has ended
+    call: int | None  # the system call that it sleeps in; None for none
+    on: int  # the call's first argument
+
+
+def doing(pid: int) -> Doing:
+    """Look at a process."""
+    fields = _read(pid, "syscall").split()
+    sleeps = len(fields) > 1 and fields[0].isdecimal()
+    return Doing(
+        state=_read(pid, "stat").rpartition(")")[2].strip()[:1],
+        call=int(fields[0]) if sleeps else None,
+        on=int(fields[1], 16) if sleeps else 0,
+    )
+
+
+def moved(pid: int) -> tuple[int, int]:
+    """Return how often a process has read and written so far, and how many bytes (proc_pid_io(5)); not by recv(2)."""
+    fields = {name: int(value) for name, value in (line.split(": ") for line in _read(pid, "io").splitlines())}
+    return fields.get("syscr", 0) + fields.get("syscw", 0), fields.get("rchar", 0) + fields.get("wchar", 0)
+
+
 _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 _LISTENS: Final = "0A"
 

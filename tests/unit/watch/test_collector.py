@@ -6,13 +6,19 @@ from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.explain.parse.event_loop_summary import Reason, parts
 from tuneproof.watch.collector import Collector
 from tuneproof.watch.program import X86_64
+from tuneproof.watch.workers import Doing
 
 WORKER = 4711
 START_NS = 5_000_000_000
 READV, OPENAT = 19, 257
 
 
-def collector(*, timed: int = 1, every: int = 1, detailed: frozenset[int] = frozenset({WORKER})) -> Collector:
+WAITS = Doing(state="S", call=232, on=8)
+
+
+def collector(
+    *, timed: int = 1, every: int = 1, detailed: frozenset[int] = frozenset({WORKER}), now: Doing = WAITS
+) -> Collector:
     """A collector of one worker that runs half of the time; the recording began a second before it was started."""
     clock = iter(range(100))
     return Collector(
@@ -23,6 +29,7 @@ def collector(*, timed: int = 1, every: int = 1, detailed: frozenset[int] = froz
         here=X86_64,
         targets=lambda _, numbers: {number: f"file {number}" for number in numbers if number < 100},
         run_times=lambda _: (0.5 * (tick := next(clock)), 0.1 * tick),
+        doing=lambda _: now,
         origin_ns=START_NS - 1_000_000_000,
     )
 
@@ -137,3 +144,53 @@ def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_no_stall() -> None:
     (one,) = second(of, 1, stop)
     assert one.long[0].events == 0
     assert parts(one.long[0]) == {Reason.STOPPED: 1.0}
+
+
+def test_an_iteration_that_has_not_ended_is_told_with_the_call_that_it_sleeps_in() -> None:
+    """A worker that is away for good would look idle otherwise; once it has ended only its own line counts."""
+    of = begun(now=Doing(state="D", call=OPENAT, on=0))
+    off = mapped("off", _4711=[START_NS + 100_000_000, 2])
+    (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), off)
+    assert one.unfinished is not None
+    assert (one.unfinished.took_s, one.unfinished.blocked_s, one.unfinished.events) == (1.0, 0.9, 3)
+    assert (one.unfinished.longest_call, one.unfinished.longest_s) == ("openat", 0.9)
+    assert parts(one.unfinished) == {Reason.BLOCKED: 1.0}
+    assert not one.unfinished.ended
+    (two,) = second(of, 2, mapped("start", _4711=[0, 0]), mapped("off", _4711=[0, 0]))
+    assert two.unfinished is None
+
+
+def test_a_worker_that_never_comes_back_is_told_though_no_program_saw_its_iteration_begin() -> None:
+    """By what it does at two ends of seconds: at one it may be about to wait."""
+    of = begun(now=Doing(state="T", call=None, on=0))
+    (one,), (two,) = second(of, 1), second(of, 2)
+    assert one.unfinished is None
+    assert two.unfinished is not None
+    assert parts(two.unfinished) == {Reason.STOPPED: 2.0}
+    idle = begun()
+    assert [made.unfinished for number in (1, 2) for made in second(idle, number)] == [None, None]
+
+
+def test_what_two_programs_saw_is_told_once() -> None:
+    """One takes over from the other while both run; each sees the start of an iteration at its own moment."""
+    before, after = begun(), begun()
+    (told,) = second(before, 1, long(), mapped("start", _4711=[START_NS, 3]))
+    second(after, 1)
+    assert not after.knows(before)
+    second(after, 2, mapped("start", _4711=[0, 0]))
+    assert after.knows(before)
+    after.feed(long(start=START_NS + 700))
+    after.take_over(before)
+    (again,) = second(after, 3, long(start=START_NS - 700), long(start=START_NS + 90_000_000))
+    assert len(told.long) == 1
+    assert [each.at_s for each in again.long] == [1.09]
+
+
+def test_the_last_part_of_a_second_is_told_where_it_has_something_to_tell() -> None:
+    """An iteration that ended in it would be lost; a few milliseconds without one are none."""
+    of = begun()
+    second(of, 1)
+    of.feed(long(start=START_NS + 1_000_000_000))
+    (last,) = of.end(START_NS + 1_050_000_000)
+    assert len(last.long) == 1
+    assert of.end(START_NS + 1_060_000_000) == ()

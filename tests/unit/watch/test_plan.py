@@ -2,54 +2,80 @@
 
 import pytest
 
-from tuneproof.watch.plan import MOST_COST_SHARE, Plan, costs
+from tuneproof.watch.plan import MOST_COST_SHARE, Plan, Rate, costs
 from tuneproof.watch.program import X86_64, program
 from tuneproof.watch.workers import Worker
 
 ONE, TWO = Worker(pid=1, name="nginx"), Worker(pid=2, name="nginx")
-CHEAP, DEAR = MOST_COST_SHARE / 100, MOST_COST_SHARE * 2
+IDLE = Rate(iterations=1, reads_and_writes=1)
+FULL = Rate(iterations=30_000, reads_and_writes=30_000)
+BULK = Rate(iterations=100, reads_and_writes=20_000)
 
 
-def plan() -> Plan:
-    """Two workers, watched as at the start."""
-    return Plan(workers=(ONE, TWO))
+def begun(one: Rate, two: Rate) -> Plan:
+    """Two workers that did this before the first program ran."""
+    of = Plan(workers=(ONE, TWO))
+    of.begin({1: one, 2: two})
+    return of
 
 
-def test_the_busiest_worker_loses_its_timed_calls_first() -> None:
-    """Another one that stands still seldom iterates, and is the one to look at."""
-    of = plan()
-    assert of.adapt({1: 30_000, 2: 100}, DEAR)
+def test_a_quiet_worker_is_watched_in_full_from_the_start() -> None:
+    """Each iteration counts, and its calls are timed; what came of it changes nothing."""
+    of = begun(IDLE, IDLE)
+    assert of.detailed == {1, 2}
+    assert (of.timed, of.every) == (1, 1)
+    assert not of.adapt({1: IDLE, 2: IDLE}, MOST_COST_SHARE / 100)
+
+
+def test_at_full_load_the_first_program_times_no_calls() -> None:
+    """The other worker, which stands still and seldom iterates, is the one to look at; one in sixteen is counted."""
+    of = begun(FULL, IDLE)
     assert of.detailed == {2}
-    assert not of.adapt({1: 30_000, 2: 100}, MOST_COST_SHARE / 2)
-    assert of.adapt({1: 100, 2: 100}, MOST_COST_SHARE / 2)
+    assert of.every == 16
+
+
+def test_bulk_transfers_are_timed_in_some_iterations() -> None:
+    """They cost by their calls: a part shows as well what all do."""
+    of = begun(BULK, IDLE)
+    assert of.detailed == {1, 2}
+    assert of.timed > 1
+
+
+def test_a_load_that_comes_later_is_answered_before_the_next_account() -> None:
+    """And when it has gone, the account brings the detail back."""
+    of = begun(IDLE, IDLE)
+    assert of.adapt({1: FULL, 2: IDLE}, None)
+    assert of.detailed == {2}
+    assert not of.adapt({1: IDLE, 2: IDLE}, None)
+    assert of.adapt({1: IDLE, 2: IDLE}, MOST_COST_SHARE / 100)
     assert of.detailed == {1, 2}
 
 
-def test_many_calls_in_few_iterations_are_timed_in_fewer() -> None:
-    """Bulk transfers cost by their calls: one iteration in sixteen shows as well what they do."""
-    of = plan()
-    assert of.adapt({1: 200, 2: 100}, DEAR)
-    assert of.detailed == {1, 2}
-    assert of.timed == 16
-    assert of.adapt({1: 200, 2: 100}, CHEAP)
-    assert of.timed == 4
+def test_where_it_costs_more_than_guessed_less_is_watched() -> None:
+    """The account decides; without it the guess stands."""
+    of = begun(BULK, IDLE)
+    assert not of.adapt({1: BULK, 2: IDLE}, None)
+    timed = of.timed
+    assert of.adapt({1: BULK, 2: IDLE}, MOST_COST_SHARE * 1.2)
+    assert of.timed > timed or of.detailed == {2}
 
 
-def test_without_timed_calls_short_iterations_are_sampled() -> None:
-    """It ends there: more cannot be given up."""
-    of = plan()
-    of.adapt({1: 30_000, 2: 30_000}, DEAR)
-    assert of.detailed == frozenset()
-    assert [(of.adapt({1: 30_000, 2: 30_000}, DEAR), of.every) for _ in range(5)] == [
-        (True, 4), (True, 16), (True, 64), (True, 256), (False, 256),
-    ]  # fmt: skip
+def test_more_is_watched_only_where_that_leaves_half() -> None:
+    """Else it would come and go with each account."""
+    of = begun(FULL, FULL)
+    assert not of.adapt({1: FULL, 2: FULL}, MOST_COST_SHARE * 0.9)
+    assert of.adapt({1: FULL, 2: FULL}, MOST_COST_SHARE * 1.1)
+    assert of.every == 256
 
 
 def test_what_other_processes_pay_is_told_apart() -> None:
-    """The last two programs run at everybody's calls; returning at once costs what the cheapest costs on average."""
-    runs = [(1_000, 10), (500, 10), (60_000, 1_000), (70_000, 1_000)]
-    assert costs(runs, own_calls=200, times_calls=True) == (131_500, 131_500 - 2 * 800 * 50)
-    assert costs(runs, own_calls=200, times_calls=False) == (131_500, 131_500)
+    """Some programs run at everybody's switches and calls; returning at once costs what the cheapest does."""
+    runs = [(1_000, 10), (0, 0), (500, 10), (0, 0), (500, 10), (60_000, 1_000), (70_000, 1_000)]
+    assert costs(runs, own_switches=2, own_calls=200, times_calls=True) == (
+        132_000,
+        132_000 - (8 + 2 * 800) * 50,
+    )
+    assert costs(runs, own_switches=2, own_calls=200, times_calls=False) == (132_000, 132_000 - 8 * 50)
 
 
 @pytest.mark.parametrize("detailed", [frozenset[int](), frozenset({7})])

@@ -46,6 +46,7 @@ class LongIteration:
     longest_call: str  # the one call that took longest; empty for none
     longest_on: str
     longest_s: float
+    ended: bool = True  # else the figures are those so far
 
     @property
     def computed_s(self) -> float | None:
@@ -71,7 +72,8 @@ class LoopSecond:
     run_s: float | None  # on a CPU, by /proc/PID/schedstat
     wait_s: float | None  # ready without one
     calls: tuple[Call, ...] = ()
-    long: tuple[LongIteration, ...] = ()
+    long: tuple[LongIteration, ...] = ()  # that ended in this second
+    unfinished: LongIteration | None = None  # that had not ended when this second did
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +133,15 @@ def _header(value: Mapping[str, Any]) -> str:
 
 
 def _second(value: Mapping[str, Any]) -> LoopSecond:
-    plain = {name: each for name, each in value.items() if name not in {"histogram", "calls", "long"}}
+    plain = {name: each for name, each in value.items() if name not in {"histogram", "calls", "long", "unfinished"}}
+    unfinished = value.get("unfinished")
     return _checked(
         LoopSecond(
             **plain,
             histogram={int(exponent): int(number) for exponent, number in value["histogram"].items()},
             calls=tuple(_checked(Call(**call)) for call in value["calls"]),
             long=tuple(_checked(LongIteration(**each)) for each in value["long"]),
+            unfinished=None if unfinished is None else _checked(LongIteration(**unfinished)),
         )
     )
 
@@ -155,7 +159,9 @@ def _checked(record: _Record) -> _Record:
             value, (*wanted, int) if float in wanted else wanted
         ):
             raise TypeError(f"{name}: {value!r}")
-        if isinstance(value, bool) or (isinstance(value, (int, float)) and not abs(value) < _LARGEST):
+        if isinstance(value, bool) is not (bool in wanted) or (
+            isinstance(value, (int, float)) and not abs(value) < _LARGEST
+        ):
             raise TypeError(f"{name}: {value!r}")
     return record
 

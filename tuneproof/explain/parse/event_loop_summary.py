@@ -132,7 +132,11 @@ def summarise(recording: LoopRecording) -> tuple[WorkerLoop, ...]:
 def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
     watched_s = sum(each.lasted_s for each in of)
     iterations = sum(each.iterations for each in of)
-    long = tuple(each for second in of for each in second.long)
+    long = [each for second in of for each in second.long]
+    busy_s = sum(each.busy_s for each in of)
+    if (unfinished := of[-1].unfinished) is not None:
+        long.append(unfinished)
+        busy_s += unfinished.took_s
     timed = [each for each in of if each.read_bytes is not None]
     timed_iterations = sum(each.iterations for each in timed)
     wanted_s = sum((each.run_s or 0.0) + (each.wait_s or 0.0) for each in of)
@@ -148,7 +152,8 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
         name=name,
         watched_s=watched_s,
         iterations=iterations,
-        busy_share=sum(each.busy_s for each in of) / watched_s if watched_s else 0.0,
+        # An iteration counts in the second in which it ends, wherever it began.
+        busy_share=min(1.0, busy_s / watched_s) if watched_s else 0.0,
         p50_s=_percentile_s(histogram, long, 50),
         p99_s=_percentile_s(histogram, long, 99),
         longest_s=max((each.took_s for each in long), default=_largest_s(histogram)),
@@ -156,7 +161,7 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
         written_per_iteration_bytes=_per(timed, timed_iterations, lambda each: each.written_bytes),
         ready_s=wanted_s,
         cpu_wait_share=sum(each.wait_s or 0.0 for each in of) / wanted_s if wanted_s else None,
-        long=long,
+        long=tuple(long),
         calls=tuple(sorted(calls.values(), key=lambda call: -call.took_s)),
     )
 
@@ -233,7 +238,8 @@ def longest(iterations: Iterable[LongIteration]) -> list[LongIteration]:
 
 def told_of(iteration: LongIteration) -> str:
     """Say in one line what an iteration did."""
-    said = f"{seconds(iteration.took_s)}, {' and '.join(parts(iteration)) or 'for several reasons'}"
+    so_far = "" if iteration.ended else " so far"
+    said = f"{seconds(iteration.took_s)}{so_far}, {' and '.join(parts(iteration)) or 'for several reasons'}"
     if iteration.longest_call:
         said += f"; longest call: {iteration.longest_call}{on(iteration.longest_on)}, {seconds(iteration.longest_s)}"
     if iteration.read_bytes or iteration.written_bytes:
