@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -18,6 +18,7 @@ LONG_S: Final = 0.005
 _LONGEST_SHOWN: Final = 3
 _TOLD_SHARE: Final = 0.05
 _NS_PER_S: Final = 1e9
+_DELETED: Final = " (deleted)"
 
 
 class Reason(StrEnum):
@@ -145,8 +146,9 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
     for second in of:
         histogram.update(second.histogram)
         for call in second.calls:
-            known = calls.get((call.name, call.on))
-            calls[call.name, call.on] = call if known is None else _sum(known, call)
+            key = call.name, _shared_name(call.on)
+            known = calls.get(key)
+            calls[key] = replace(call, on=key[1]) if known is None else _sum(known, call)
     return WorkerLoop(
         worker=worker,
         name=name,
@@ -173,6 +175,19 @@ def _sum(one: Call, other: Call) -> Call:
         took_s=one.took_s + other.took_s,
         moved_bytes=one.moved_bytes + other.moved_bytes,
     )
+
+
+def _shared_name(target: str) -> str:
+    """Return what targets of one kind have in common: a client's address, the folder of nginx's temporary files."""
+    if target.startswith("client "):
+        return target.rpartition(":")[0]
+    if target.endswith(_DELETED):
+        folder = target.removesuffix(_DELETED)
+        # Such as proxy_temp/3/00/0000000003 (https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_temp_path).
+        while (name := folder.rpartition("/")[2]) and name.isdecimal():
+            folder = folder.rpartition("/")[0]
+        return folder
+    return target
 
 
 def _per(of: Iterable[LoopSecond], iterations: int, what: Callable[[LoopSecond], int | None]) -> float | None:

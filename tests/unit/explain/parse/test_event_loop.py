@@ -84,6 +84,42 @@ def test_a_recording_that_is_none_is_refused(change: Callable[[str], str], said:
     assert re.search(said, str(caught.value))
 
 
+def test_an_iteration_that_has_not_ended_counts_once_and_by_the_last_second_alone() -> None:
+    """Until it ends each second tells of it; a recording from before there was such a thing is read as well."""
+    away = replace(IDLE, iterations=0, histogram={}, unfinished=replace(STALL, took_s=1.5, ended=False))
+    later = replace(away, at_s=2.0, unfinished=replace(STALL, took_s=2.5, ended=False))
+    text = "\n".join([HEADER, *map(event_loop.to_line, (away, later)), ""])
+    recording = event_loop.parse(text)
+    assert recording.seconds == (away, later)
+    (loop,) = summarise(recording)
+    assert [each.took_s for each in loop.long] == [2.5]
+    assert loop.busy_share == 1.0
+    assert told_of(loop.long[0]).startswith("2.5 s so far, ")
+    assert event_loop.parse(TEXT.replace(',"unfinished":null', "")) == event_loop.parse(TEXT)
+    with pytest.raises(MalformedEvidenceError, match="ended: 1"):
+        event_loop.parse(text.replace('"ended":false', '"ended":1'))
+
+
+def test_calls_on_what_is_of_one_kind_are_summed() -> None:
+    """Each download has a client's port and a temporary file of its own, and a worker has hundreds."""
+    calls = [
+        Call(name=name, on=on, took_s=0.1, moved_bytes=1)
+        for name, on in (
+            ("writev", "client 10.0.0.9:50001"),
+            ("writev", "client 10.0.0.9:50002"),
+            ("pwritev", "/var/lib/nginx/proxy/3/00/0000000003 (deleted)"),
+            ("pwritev", "/var/lib/nginx/proxy/4/00/0000000004 (deleted)"),
+            ("openat", "/srv/1"),
+        )
+    ]
+    (loop,) = summarise(LoopRecording(began="", seconds=(replace(SECOND, calls=tuple(calls)),)))
+    assert {(call.name, call.on): round(call.took_s, 3) for call in loop.calls} == {
+        ("writev", "client 10.0.0.9"): 0.2,
+        ("pwritev", "/var/lib/nginx/proxy"): 0.2,
+        ("openat", "/srv/1"): 0.1,
+    }
+
+
 def test_figures_of_each_worker() -> None:
     """Percentiles are exact from 5 ms up, below it the upper end of a power of two; bytes are per iteration."""
     busy, idle = summarise(event_loop.parse(TEXT))
