@@ -75,6 +75,12 @@ SURROUNDINGS: Final[Mapping[str, Case]] = {
         "server { listen 8080; location / { proxy_pass http://yours; } location /s/ { proxy_pass http://standin:81; }\n"
         'location /api/ { proxy_pass http://api; proxy_http_version 1.1; proxy_set_header Connection ""; } }'
     ),
+    "ipv6-and-proxy-protocol": whole(
+        "upstream six { server [::1]:8000; server [2001:db8::5]:8000; }\n"
+        "server { listen 8443 ssl proxy_protocol; ssl_certificate a.pem; ssl_certificate_key a.key;\n"
+        "set_real_ip_from 0.0.0.0/0; real_ip_header proxy_protocol; location / { proxy_pass http://six; } }\n"
+        "server { listen 203.0.113.5:80 proxy_protocol; location / { proxy_pass http://app:81; } }"
+    ),
     "names-and-files": whole(
         'resolver 10.0.0.2 valid=10s;\nserver { listen 8080; set $up "api.internal"; root /var/www/app;\n'
         "location / { proxy_pass http://$up:9000; }\n"
@@ -161,6 +167,33 @@ def test_a_run_on_ones_own_nginx_comes_to_its_end(nginx: str, tmp_path: Path) ->
     assert "What to change" in out
     assert f"{site}:4: a server on port 18080" in out
     assert (tmp_path / "latest/index.html").is_file()
+
+
+@pytest.mark.slow
+def test_a_stream_is_delivered_or_held_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
+    """Over TLS and HTTP/2, from an upstream on the network, one on nginx's machine, and one of FastCGI."""
+    site = tmp_path / "site/nginx.conf"
+    site.parent.mkdir()
+    text = (
+        "server { listen 443 ssl http2; ssl_certificate a.pem; ssl_certificate_key a.key;\n"
+        "location /held/ { proxy_pass http://app; proxy_http_version 1.1; }\n"
+        "location /sent/ { proxy_pass http://127.0.0.1:9000; proxy_buffering off; }\n"
+        "location /php/ { fastcgi_pass unix:/run/fpm.sock; fastcgi_buffering off; }\n"
+        "location /limited/ { limit_except POST { deny all; } proxy_pass http://app; proxy_buffering off; }\n}"
+    )
+    site.write_text(whole(text).files["nginx.conf"], encoding="utf-8")
+    status, out = ran(tmp_path, f"--nginx-conf={site}", "--stream", "--nginx", nginx)
+    assert status == 0, out
+    cells = {cell.id.split("/")[1]: cell for cell in load(tmp_path / "latest").cells}
+    assert {name: cell.verdict for name, cell in cells.items()} == {
+        "held_delivers_events": Verdict.REFUTED,
+        "held_patch_delivers_events": Verdict.HOLDS,
+        "sent_delivers_events": Verdict.HOLDS,
+        "php_delivers_events": Verdict.HOLDS,
+        "limited_delivers_events": Verdict.UNSUPPORTED,
+    }
+    assert "2 times 403" in cells["limited_delivers_events"].reason
+    assert "location /held/ { proxy_buffering off; proxy_pass" in out
 
 
 def test_an_image_that_does_not_exist_is_told_as_that(tmp_path: Path) -> None:

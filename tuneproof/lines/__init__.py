@@ -37,7 +37,8 @@ class Concern:
     expression; or a name of tuneproof.audit.conditions."""
     unless: str = ""  # what must not be so, likewise
     patch: str | None = None
-    """What is put in the directive's place, or into the block, whose argument ``{arg}`` is; "" takes it away."""
+    """What is put in the directive's place, or into the block, whose argument ``{arg}`` is, and which passes requests
+    on by ``{kind}_pass``; "" takes it away."""
     measured: str = ""  # the value with which the claim was measured, where others are meant as well
     trips: tuple[str, ...]
     """Configurations that it must be said of once each: what is in http{}, or all of it where that has events{}."""

@@ -5,12 +5,13 @@ from typing import Any, Final
 
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.counted import CountedObservation
+from tuneproof.lab.protocol.standin import EVENT
 from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Remedy
 from tuneproof.wording import size
 from tuneproof.yours.refusers import refusers
-from tuneproof.yours.trials import MIB
+from tuneproof.yours.trials import EVENTS, MIB
 from tuneproof.yours.ways import Way
 
 OwnClaim = Claim[CountedObservation]
@@ -124,6 +125,39 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -
     )
 
 
+def streams(name: str, way: Way, arm: str) -> OwnClaim:
+    """Return the claim that events of a stream arrive as they are sent."""
+    return _claim(
+        f"{name}_delivers_events",
+        f"Each event of a stream through {way.shown} arrives as it is sent",
+        (arm,),
+        effect=lambda block: Tally.yes(when=_arrived_events(block[arm], way) == EVENTS),
+        effect_name=f"trials in which all {EVENTS} events of {len(EVENT)} bytes have arrived, and the stream is open",
+        threshold=_USUALLY,
+        why="nginx passes events on or waits for more of them: more often than not tells which",
+        way=way,
+        scale=Scale.SHARE,
+        moderator=lambda arms: _held(arms[arm]),
+    )
+
+
+def delivers_events(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
+    """Return the claim that the patch lets more of the events through at once."""
+    before, after = arms
+    return _claim(
+        f"{name}_patch_delivers_events",
+        f"With the patch, more of {EVENTS} events of a stream through {way.shown} arrive as they are sent",
+        arms,
+        effect=lambda block: max(_arrived_events(block[after], way), 1) / max(_arrived_events(block[before], way), 1),
+        effect_name="events that arrive while the stream is open, patched ÷ yours",
+        threshold=_TIMES,
+        why="where half of the events wait for the next ones, a reader sees the stream stop and go",
+        way=way,
+        figure="arrived_events",
+        remedy=change,
+    )
+
+
 def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
     """Return the claim that worker_connections cost memory before anybody connects."""
     return _claim(
@@ -193,6 +227,17 @@ def _answered(seen: CountedObservation, way: Way) -> float:
     if fresh < 1:
         raise ValueError(f"no request to {way.shown} got to a stand-in: {_refused(seen.figures, way) or 'no answer'}")
     return fresh
+
+
+def _arrived_events(seen: CountedObservation, way: Way) -> float:
+    if seen["answered"] < seen["asked"]:
+        raise ValueError(f"no stream through {way.shown} came from a stand-in: {_refused(seen.figures, way)}")
+    return seen["arrived_events"]
+
+
+def _held(metrics: Mapping[str, Metric]) -> str:
+    arrived = metrics.get("arrived_events") or 0
+    return f"{arrived:g} of {EVENTS} events arrive" if arrived < EVENTS else ""
 
 
 def _turn_bytes(seen: CountedObservation, way: Way) -> float:

@@ -22,19 +22,24 @@ ENGINES_RESOLVER: Final = "127.0.0.11"
 class Peer:
     """One address that requests may be passed on to."""
 
-    host: str = ""  # its name or IPv4 address; empty for a unix socket
+    host: str = ""  # its name, or IP address without brackets; empty for a unix socket
     port: int = 0  # its TCP port; 0 for a unix socket
     path: str = ""  # path of the unix socket; empty for TCP
 
     @property
     def is_address(self) -> bool:
-        """Whether its host is an IPv4 address, and no name."""
-        return is_ipv4(self.host)
+        """Whether its host is an address, and no name."""
+        return is_ipv4(self.host) or self.is_ipv6
+
+    @property
+    def is_ipv6(self) -> bool:
+        """Whether its host is an IPv6 address."""
+        return ":" in self.host
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on the machine of nginx itself."""
-        if self.path or self.host.lower() == "localhost":
+        """Whether its stand-in is on the machine of nginx itself: the lab's network has no IPv6."""
+        if self.path or self.is_ipv6 or self.host.lower() == "localhost":
             return True
         return self.is_address and _is_loopback(self.host)
 
@@ -56,7 +61,7 @@ class Peers:
     @property
     def addresses(self) -> tuple[str, ...]:
         """Addresses that must lead to a stand-in, of resolvers too."""
-        found = [peer.host for peer in self.passed_to if peer.is_address and not peer.is_local]
+        found = [peer.host for peer in self.passed_to if peer.is_address and not _is_loopback(peer.host)]
         return tuple(dict.fromkeys([*found, *(one for one in self.resolvers if not _is_loopback(one))]))
 
     @property
@@ -77,6 +82,11 @@ class Peers:
         return tuple(dict.fromkeys(found))
 
     @property
+    def has_ipv6(self) -> bool:
+        """Whether any of them has an IPv6 address."""
+        return any(peer.is_ipv6 for peer in self.passed_to)
+
+    @property
     def sockets(self) -> tuple[str, ...]:
         """Paths of unix sockets."""
         return tuple(dict.fromkeys(peer.path for peer in self.passed_to if peer.path))
@@ -89,14 +99,15 @@ class Peers:
 
 def peers_of(facts: Facts) -> Peers:
     """Return whom a configuration talks to, but not nginx itself."""
-    own = set(own_ports(facts, local_only=True))
     found, left_out = [], []
     for text, default_port in _spoken_to(facts):
         peer = _peer(text, default_port)
         if peer is None:
             left_out.append(f"{text}: nobody stands in for it")
-        elif not (peer.is_local and peer.port in own):
+        elif not (peer.is_local and peer.port in own_ports(facts, to=peer.host if peer.is_ipv6 else _LOCALHOST)):
             found.append(peer)
+        elif peer.is_ipv6 and not _is_loopback(peer.host):
+            left_out.append(f"{text}: nobody stands in for it, since nginx listens on port {peer.port} itself")
     resolvers = [
         arg.rpartition(":")[0] if arg.count(":") == 1 else arg
         for said, _ in facts.configuration.main.everything()
@@ -112,21 +123,24 @@ def peers_of(facts: Facts) -> Peers:
     )
 
 
-def own_ports(facts: Facts, *, local_only: bool = False) -> Iterator[int]:
-    """Yield the TCP ports that nginx itself listens on; ``local_only`` those that 127.0.0.1 leads to."""
+def own_ports(facts: Facts, *, to: str = "") -> Iterator[int]:
+    """Yield the TCP ports that nginx itself listens on; those that an address ``to`` its machine leads to, if given."""
     for block in facts.configuration.main.all("server"):
         for listen in block.local("listen"):
-            if local_only and not _is_reached_locally(listen):
+            if to and not _is_reached(listen, to):
                 continue
             if (port := port_of(listen.value)) is not None:
                 yield port
-        if not block.local("listen"):
+        if not block.local("listen") and ":" not in to:
             yield _HTTP_PORT
 
 
-def _is_reached_locally(listen: Statement) -> bool:
-    """Tell whether what connects to 127.0.0.1 gets to a ``listen``."""
-    if listen.value.startswith("["):
+def _is_reached(listen: Statement, address: str) -> bool:
+    """Tell whether what connects to an address of nginx's machine gets to a ``listen``."""
+    host, bracket, _ = listen.value.lstrip("[").partition("]")
+    if ":" in address:
+        return bool(bracket) and str(ipaddress.ip_address(host)) in {"::", address}
+    if bracket:
         return "ipv6only=off" in listen.args
     host = listen.value.partition(":")[0]
     return not is_ipv4(host) or host == "0.0.0.0" or _is_loopback(host)  # noqa: S104 - compared, not bound
@@ -174,9 +188,12 @@ def _peer(text: str, default_port: int) -> Peer | None:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal():
         host, port = text, str(default_port)
-    if host in {"[::1]", "::1"}:
-        host = _LOCALHOST
-    if "$" in text or not (is_ipv4(host) or _NAME.fullmatch(host)):
+    if host.startswith("["):
+        try:
+            host = str(ipaddress.IPv6Address(host.strip("[]")))
+        except ValueError:
+            return None
+    elif "$" in text or not (is_ipv4(host) or _NAME.fullmatch(host)):
         return None
     return Peer(host=host, port=int(port))
 

@@ -8,7 +8,7 @@ from typing import Final
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.patches import Edit, apply, diff
+from tuneproof.audit.patches import Edit, apply, diff, setting
 from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.sources import Source, open_source
 from tuneproof.audit.tree import Configuration
@@ -18,6 +18,7 @@ from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import OwnNginx
+from tuneproof.lines import line_of
 from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STANDIN, Backend
@@ -57,6 +58,8 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
         "net.ipv4.conf.all.route_localnet": "1",
     }
 )
+# The engine switches it off where its network has none.
+_IPV6: Final = {"net.ipv6.conf.all.disable_ipv6": "0"}
 _PROVEN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "upstream_keepalive": "keep connections to the upstream",
@@ -77,6 +80,7 @@ class Wanted:
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
     location: str = ""  # path to prove; empty for one of each place that passes requests on
     host: str = ""  # server to prove; empty for all
+    stream: bool = False  # whether to prove how streams are delivered there, and nothing else
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,15 +169,19 @@ class _Proposer:
         self._ways, self._further = kinds[:_MOST_WAYS], kinds[_MOST_WAYS:]
         self._no_ways = [way for way in all_ways if isinstance(way, NoWay)]
         self._yours = self._subject("yours")
-        self._patches = {name: self._patched(name) for name in _PROVEN}
+        self._patches = {
+            name: self._patched(name, what, [edit for one in self._advice(name) for edit in one.edits])
+            for name, what in _PROVEN.items()
+        }
 
     def proposal(self) -> Proposal:
         arms: dict[str, Arm[CountedObservation]] = {}
         found: list[OwnClaim] = []
         for name, way in zip(claims.unique([way.slug for way in self._ways]), self._ways, strict=True):
-            found += self._of_way(name, way, arms)
-        found += self._of_queue(arms)
-        found += self._of_workers(arms)
+            found += self._of_stream(name, way, arms) if self._wanted.stream else self._of_way(name, way, arms)
+        if not self._wanted.stream:
+            found += self._of_queue(arms)
+            found += self._of_workers(arms)
         if not found:
             why = "; ".join(f"{_place(one)}: {one.why}" for one in self._no_ways) or "nothing passes requests on"
             raise BadInputError(f"there is nothing to prove: {why}", where=self._wanted.configuration)
@@ -245,6 +253,14 @@ class _Proposer:
             after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(way))
             yield claims.shortens_turns(name, way, (loaded, after), _SMALLER_BUFFERS)
 
+    def _of_stream(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
+        asked = _arm(arms, f"{name}-stream", self._yours, trials.stream(way))
+        yield claims.streams(name, way, asked)
+        if way.proxied.is_buffered and (unbuffered := self._unbuffered()):
+            change, subject = unbuffered
+            after = _arm(arms, f"{name}-stream-unbuffered", subject, trials.stream(way))
+            yield claims.delivers_events(name, way, (asked, after), change)
+
     def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         longer = self._patches["listen_queue"]
         if longer is None or not self._ways:
@@ -268,14 +284,22 @@ class _Proposer:
     def _advice(self, name: str) -> list[Advised]:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
-    def _patched(self, name: str) -> tuple[Remedy, Subject] | None:
-        """Return the change that a piece of advice comes to in all places, and a subject with it; None for none."""
-        edits = [edit for one in self._advice(name) for edit in one.edits]
+    def _unbuffered(self) -> tuple[Remedy, Subject] | None:
+        """Return the change that lets streams through at all ways, likewise."""
+        (text,) = [one.patch for one in line_of("streams", "buffering_off_is_enough").audit if one.patch]
+        targets = [way.proxied.target for way in self._ways if way.proxied.is_buffered]
+        edits = [
+            setting(one.block.around("location") or one.block, text.replace("{kind}", one.kind)) for one in targets
+        ]
+        return self._patched("streams", "pass events of a stream on as they come", edits)
+
+    def _patched(self, name: str, what: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
+        """Return what a change of some places comes to, and a subject with it; None for none."""
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch:
             return None
-        return Remedy(what=_PROVEN[name], patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
+        return Remedy(what=what, patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
 
     def _subject(
         self, name: str, edits: Sequence[Edit] = (), *, sysctls: Mapping[str, str] = MappingProxyType({})
@@ -292,7 +316,7 @@ class _Proposer:
         return Subject(
             name=name,
             config=SubjectConfig(port=self._probe_port, access_log=False, reuseport=False),
-            sysctls={**_SYSCTLS, **sysctls},
+            sysctls={**_SYSCTLS, **(_IPV6 if peers.has_ipv6 else {}), **sysctls},
             records_turns=not self._wanted.image,
             cpus=CpuShare.ASKED,
             own=OwnNginx(

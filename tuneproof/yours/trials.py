@@ -1,13 +1,15 @@
 """What a trial does with the user's nginx, and what it counts. All requests take a way that the configuration has."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Streams
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.standin import EVENT, Standin, Streaming
 from tuneproof.yours.ways import Way
 
 Script = Callable[[Rig], Figures]
@@ -30,6 +32,10 @@ _SLOW_BYTES_PER_S: Final = 20
 _STEADY_BYTES: Final = 1 << 18
 _WARM_UPS: Final = 8
 _AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
+_OK: Final = 200
+EVENTS: Final = 20
+"""How many a stream has."""
+_STREAM_HEADERS: Final = {"User-Agent": _AGENT, "X-Tuneproof-Events": str(EVENTS)}
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
 """What a request may be answered with that no stand-in has answered."""
 
@@ -47,17 +53,15 @@ def requests(way: Way) -> Script:
         flow = _flow(way, connections=_CONNECTIONS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=way.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
-        others = Counter(
-            answer.status if answer.status in STATUSES else -1 for answer in answers if not answer.numbered
-        )
         # A connection that fails leaves the rest of its requests unasked.
-        others[0] += _CONNECTIONS * _REQUESTS - len(answers)
+        unasked = _CONNECTIONS * _REQUESTS - len(answers)
+        others = [answer.status for answer in answers if not answer.numbered] + [0] * unasked
         return {
             "asked": _CONNECTIONS * _REQUESTS,
             "answered": len(numbers),
             "upstream_connects": sum(number.endswith(".1") for number in set(numbers)),
             "from_cache": len(numbers) - len(set(numbers)),
-            **{f"status_{status}": others[status] for status in STATUSES},
+            **_by_status(others),
         }
 
     return script
@@ -107,6 +111,64 @@ def bulk(way: Way) -> Script:
     return script
 
 
+def stream(way: Way) -> Script:
+    """Return the trial of an event stream that stays open, over each protocol that browsers speak to the server.
+
+    Counted are: streams ``asked`` for, those ``answered`` by a stand-in, ``arrived_events`` of :data:`EVENTS`, once all
+    are written and nothing moves, on the stream with the fewest, and ``status_<number>`` as of requests.
+    """
+    asked = [
+        Streams(
+            path=way.path,
+            host=way.host,
+            # As browsers say; what is compressed within HTTP/2, the lab's client does not look into.
+            headers={**_STREAM_HEADERS, **({} if http2 else {"Accept-Encoding": "gzip"})},
+            tls=way.tls,
+            http2=http2,
+            proxy_protocol=way.proxy_protocol,
+        )
+        for http2 in ((False, True) if way.http2 else (False,))
+    ]
+
+    def script(rig: Rig) -> Figures:
+        rig.leave_streams()
+        before = _written(rig)
+
+        def are_written() -> bool:
+            told = _streaming(rig)
+            if sum(one.written for one in told) - before == len(asked):
+                return not any(one.unacknowledged_bytes for one in told)
+            return any(one.end or one.status not in {0, _OK} for one in rig.arrived())
+
+        rig.open_streams(*asked, port=way.port)
+        rig.wait_until(are_written, "passed no stream on")
+        rig.steady(lambda: sum(one.body_bytes for one in rig.arrived()))
+        arrived, answered = rig.arrived(), _written(rig) - before
+        rig.leave_streams()
+        others = [] if answered == len(asked) else [one.status for one in arrived]
+        return {
+            "asked": len(asked),
+            "answered": answered,
+            "arrived_events": min(one.body_bytes for one in arrived) // len(EVENT),
+            **_by_status(others),
+        }
+
+    return script
+
+
+def _streaming(rig: Rig) -> list[Streaming]:
+    return [rig.backend(call(Standin.streaming), name=name) for name in rig.backends()]
+
+
+def _written(rig: Rig) -> int:
+    return sum(one.written for one in _streaming(rig))
+
+
+def _by_status(statuses: Iterable[int]) -> Figures:
+    counted = Counter(status if status in STATUSES else -1 for status in statuses)
+    return {f"status_{status}": counted[status] for status in STATUSES}
+
+
 def burst(port: int, listens_on: int, connects: int) -> Script:
     """Return the trial of a burst of connects while all workers are busy with something else.
 
@@ -131,7 +193,8 @@ def _flow(way: Way, *, body_bytes: int = 0, **fields: float) -> Flow:
     headers = {"Host": way.host, "User-Agent": _AGENT}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
-    return Flow(path=way.path, tls=way.tls, headers=headers, **fields)  # type: ignore[arg-type]  # whole numbers where asked
+    place = {"path": way.path, "tls": way.tls, "proxy_protocol": way.proxy_protocol}
+    return Flow(headers=headers, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked
 
 
 def _held_bytes(rig: Rig) -> int:

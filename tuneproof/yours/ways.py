@@ -4,7 +4,7 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.audit.facts import Facts, Proxied
@@ -32,7 +32,7 @@ _REGEX: Final = ("~", "~*")
 _FIRST_ENTRY_PORT: Final = 28080
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
-_HTTP_KINDS: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
+_UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's protocol"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +45,8 @@ class Way:
     tls: bool  # whether that port speaks TLS
     host: str
     path: str
+    http2: bool = False  # whether it speaks HTTP/2 besides, within TLS
+    proxy_protocol: bool = False  # whether nginx expects the PROXY protocol there
 
     @property
     def shown(self) -> str:
@@ -75,7 +77,7 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
         BadInputError: Nothing passes requests on at the location, or there is no server of that name.
     """
     found: list[Way | NoWay] = []
-    entries = entries_of(facts)
+    sockets, entries = _sockets(facts), entries_of(facts)
     for proxied in facts.proxied:
         server = proxied.target.block.around("server")
         if server is None:
@@ -84,40 +86,66 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
         names = [name for said in server.local("server_name") for name in said.args]
         if host and host not in names:
             continue
-        found.append(_way(proxied, server, names, entries, location=location, host=host))
+        listens = [replace(one, options=sockets[one.place]) for one in _listens(server)]
+        found.append(_way(proxied, server, names, listens, entries, location=location, host=host))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
         raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
     if location:
         found[:] = [way for way in found if isinstance(way, Way)][:1]
         if not found:
-            raise BadInputError(f"--location {location}: nothing there passes requests on")
+            raise BadInputError(f"--location {location}: {_why_nothing(location, host, facts)}")
     return found
+
+
+def _why_nothing(location: str, host: str, facts: Facts) -> str:
+    """Return why no request for a path is passed on."""
+    servers = [server.block for server in facts.servers if not host or host in server.names]
+    taken = [block for server in servers if (block := _chosen(location, server)) is not None]
+    for block in taken:
+        kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block.around("location") is block]
+        place = f"location {' '.join(block.args)} ({block.file}:{block.line}) takes it"
+        if not kinds:
+            return f"{place}, and passes no request on"
+        return f"{place}, and {_unreached(kinds[0])}"
+    return "no location takes it"
+
+
+def _unreached(kind: str) -> str:
+    if kind in _UNSPOKEN:
+        return f"the lab's stand-ins do not speak {_UNSPOKEN[kind]}"
+    return "its server listens where the lab's client cannot connect"
 
 
 def _way(
     proxied: Proxied,
     server: Block,
     names: Sequence[str],
+    listens: Sequence["_Listen"],
     entries: Mapping[tuple[str, int], int],
     *,
     location: str,
     host: str,
 ) -> Way | NoWay:
-    if proxied.target.kind not in _HTTP_KINDS:
-        return NoWay(proxied=proxied, why=f"{proxied.target.kind} is not spoken here")
-    listens = [listen for listen in map(_Listen.of, server.local("listen")) if listen is not None]
-    if not server.local("listen"):
-        listens = [_Listen(address="", port=80, tls=False)]
-    if not listens:
-        return NoWay(proxied=proxied, why="its server listens where the lab's client cannot connect")
-    listen = min(listens, key=lambda one: (one.tls, bool(one.address)))
-    port = entries[listen.address, listen.port] if listen.address else listen.port
+    if proxied.target.kind in _UNSPOKEN or not listens:
+        return NoWay(proxied=proxied, why=_unreached(proxied.target.kind))
+    listen = min(listens, key=lambda one: ("ssl" in one.options, bool(one.address)))
+    port = entries[listen.place] if listen.address else listen.port
     block = proxied.target.block.around("location")
     path = location or (_path_to(block, server) if block is not None else f"/{_LAST}")
     if not path or (location and block is not None and _chosen(path, server) is not block):
         return NoWay(proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location")
-    return Way(proxied=proxied, port=port, listens_on=listen.port, tls=listen.tls, host=host or _host(names), path=path)
+    tls = "ssl" in listen.options
+    return Way(
+        proxied=proxied,
+        port=port,
+        listens_on=listen.port,
+        tls=tls,
+        host=host or _host(names),
+        path=path,
+        http2=tls and ("http2" in listen.options or server.is_on("http2")),
+        proxy_protocol="proxy_protocol" in listen.options,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,28 +154,46 @@ class _Listen:
 
     address: str
     port: int
-    tls: bool
+    options: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, said: Statement) -> "_Listen | None":
         """Return a ``listen`` that the lab's client can connect to; None for any other."""
-        port = port_of(said.value)
-        if port is None or {"proxy_protocol", "quic"} & set(said.args):
+        port, options = port_of(said.value), frozenset(said.args)
+        if port is None or "quic" in options:
             return None
-        if said.value.startswith("[::]") and "ipv6only=off" in said.args:
-            return cls(address="", port=port, tls="ssl" in said.args)
+        if said.value.startswith("[::]") and "ipv6only=off" in options:
+            return cls(address="", port=port, options=options)
         host = "" if said.value.isdecimal() else said.value.partition(":")[0]
         if host in {"", "*", "0.0.0.0"}:  # noqa: S104 - compared, not bound
-            return cls(address="", port=port, tls="ssl" in said.args)
+            return cls(address="", port=port, options=options)
         # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: [::] is IPv6 only, unless told otherwise.
         address = "127.0.0.1" if host == "localhost" else host
-        return cls(address=address, port=port, tls="ssl" in said.args) if is_ipv4(address) else None
+        return cls(address=address, port=port, options=options) if is_ipv4(address) else None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Its address and port."""
+        return self.address, self.port
+
+
+def _listens(server: Block) -> list[_Listen]:
+    said = server.local("listen")
+    return [one for one in map(_Listen.of, said) if one is not None] if said else [_Listen(address="", port=80)]
+
+
+def _sockets(facts: Facts) -> dict[tuple[str, int], frozenset[str]]:
+    """Return the options of each address and port, of all servers there: nginx joins them (ngx_http_add_addresses)."""
+    found: dict[tuple[str, int], frozenset[str]] = {}
+    for server in facts.servers:
+        for one in _listens(server.block):
+            found[one.place] = found.get(one.place, frozenset()) | one.options
+    return found
 
 
 def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
     """Return a port of its own for each single address and port that nginx listens on: clients connect to that."""
-    listens = [_Listen.of(said) for server in facts.servers for said in server.block.local("listen")]
-    single = dict.fromkeys((one.address, one.port) for one in listens if one is not None and one.address)
+    single = [place for place in _sockets(facts) if place[0]]
     return {place: _FIRST_ENTRY_PORT + number for number, place in enumerate(single)}
 
 

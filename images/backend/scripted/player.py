@@ -1,17 +1,15 @@
 """Connections of HTTP/1.0 and 1.1 that are answered by replies."""
 
 import asyncio
-import fcntl
 import socket
 import struct
-import sys
-import termios
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from tuneproof.lab.protocol import names
 from tuneproof.lab.protocol.scripted import Reply, Seen
+from tuneproof.lab.protocol.send_queue import unacknowledged_bytes
 
 _HEAD_END: Final = b"\r\n\r\n"
 _READ_BYTES: Final = 65536
@@ -102,7 +100,7 @@ class Player:
             open_connections=len(self._open),
             left_connections=self._left,
             open_streams=len(self._streams),
-            unacknowledged_bytes=sum(map(_unacknowledged, self._open)),
+            unacknowledged_bytes=sum(map(unacknowledged_bytes, self._open)),
             requests=tuple(self._requests),
             names=tuple(self._names),
             longest_pause_s=self._longest_pause_s,
@@ -171,12 +169,6 @@ class Player:
         while await reader.read(_READ_BYTES):
             pass
         raise EOFError
-
-
-def _unacknowledged(writer: asyncio.StreamWriter) -> int:
-    """Return what is left in a connection's send queue (SIOCOUTQ, tcp(7))."""
-    held = fcntl.ioctl(writer.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
-    return int.from_bytes(held, sys.byteorder) + writer.transport.get_write_buffer_size()
 
 
 def _end(writer: asyncio.StreamWriter, *, resets: bool) -> None:

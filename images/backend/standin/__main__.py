@@ -14,8 +14,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tuneproof.lab.protocol import standin as protocol
 from tuneproof.lab.protocol.names import answer_names
+from tuneproof.lab.protocol.serving import Answers
 
+from . import events
 from .conversation import converse
 
 _BACKLOG: Final = 4096
@@ -61,11 +64,20 @@ async def _accept(listener: socket.socket, tls: ssl.SSLContext) -> None:
         task.add_done_callback(running.discard)
 
 
+async def _answer_calls() -> None:
+    """Answer what is asked on standard input (:mod:`tuneproof.lab.protocol.standin`)."""
+    answers, reader = Answers(protocol.Standin, events.ALL), asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    async for line in reader:
+        answers.serve([line.decode()], sys.stdout)
+
+
 async def serve() -> None:
     """Listen, and say so."""
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    answering = asyncio.create_task(_answer_calls())
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(_CERTIFICATE, _KEY)
     accepting = [asyncio.create_task(_accept(listener, tls)) for listener in listening()]
@@ -74,7 +86,7 @@ async def serve() -> None:
     sys.stdout.write("Serving HTTP and other languages as a stand-in\n")
     sys.stdout.flush()
     await ended.wait()
-    for task in accepting:
+    for task in (answering, *accepting):
         task.cancel()
 
 

@@ -6,6 +6,7 @@ Both have one request on each connection.
 import asyncio
 from collections.abc import Mapping
 
+from . import events
 from .answers import asked_bytes, head_lines, send_body
 
 
@@ -38,6 +39,9 @@ async def _answer(
 ) -> None:
     if length := int(variables.get("CONTENT_LENGTH") or 0):
         await reader.readexactly(length)
+    if asked := events.asked_events({events.ASKED_HEADER: variables.get("HTTP_X_TUNEPROOF_EVENTS", "")}):
+        writer.write("\r\n".join([status, *events.head_lines(number, 1), "", ""]).encode())
+        await events.ALL.stream(reader, writer, asked, bytes)
     size = asked_bytes({"x-tuneproof-bytes": variables.get("HTTP_X_TUNEPROOF_BYTES", "")})
     writer.write("\r\n".join([status, *head_lines(number, 1, size), "", ""]).encode())
     if variables.get("REQUEST_METHOD") != "HEAD":

@@ -2,8 +2,10 @@
 
 import asyncio
 import struct
+from functools import partial
 from typing import Final
 
+from . import events
 from .answers import asked_bytes, head_lines
 
 _RECORD: Final = struct.Struct("!BBHHBx")
@@ -12,6 +14,7 @@ _KEEP_CONNECTION: Final = 1
 _LONG_LENGTH: Final = 0x80
 _RECORD_BYTES: Final = 32768
 _RECORDS: Final = 16
+_EVENTS: Final = "HTTP_X_TUNEPROOF_EVENTS"
 
 
 async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
@@ -32,6 +35,10 @@ async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.Strea
             params += content
         elif kind == _STDIN and not content:
             count += 1
+            if asked := events.asked_events({events.ASKED_HEADER: names_and_values(params).get(_EVENTS, "")}):
+                head = "\r\n".join(["Status: 200 OK", *events.head_lines(number, count), "", ""]).encode()
+                writer.write(_record(_STDOUT, request, head))
+                await events.ALL.stream(reader, writer, asked, partial(_record, _STDOUT, request))
             await _answer(writer, request, names_and_values(params), number, count)
             if not keeps:
                 return

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from . import events
 from .answers import asked_bytes, head_lines, send_body
 
 _HEAD_END: Final = b"\r\n\r\n"
@@ -24,6 +25,12 @@ async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.Strea
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
         await _skip_body(reader, headers)
         count += 1
+        if asked := events.asked_events(headers):
+            is_old = version == "HTTP/1.0"
+            framing = "Connection: close" if is_old else "Transfer-Encoding: chunked"
+            lines = ["HTTP/1.1 200 OK", *events.head_lines(number, count), framing]
+            writer.write("\r\n".join(lines).encode() + _HEAD_END)
+            await events.ALL.stream(reader, writer, asked, bytes if is_old else _chunk)
         stays = _stays(version, headers.get("connection", "").lower())
         size = asked_bytes(headers)
         status = ["HTTP/1.1 200 OK", *head_lines(number, count, size)]
@@ -34,6 +41,10 @@ async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.Strea
         await writer.drain()
         if not stays:
             return
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 def _stays(version: str, connection: str) -> bool:

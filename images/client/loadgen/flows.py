@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
 
-from . import http1
+from . import http1, proxy_protocol
 from .tls import unchecked
 
 _HEAD_END: Final = b"\r\n\r\n"
@@ -287,6 +287,8 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
             plain.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
             plain.bind((server.sources[number % len(server.sources)], 0))
         await asyncio.get_running_loop().sock_connect(plain, (server.address, server.port))
+        if flow.proxy_protocol:
+            await asyncio.get_running_loop().sock_sendall(plain, proxy_protocol.header(plain))
     except BaseException:
         plain.close()
         raise

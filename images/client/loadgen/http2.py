@@ -1,12 +1,13 @@
 """Requests at once on one connection of HTTP/2 without TLS, "with prior knowledge" (RFC 9113, section 3.3)."""
 
 import socket
-from collections.abc import Mapping
 from typing import Final, Self
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
+
+from tuneproof.lab.protocol.exchanges import Streams
 
 _READ_BYTES: Final = 65536
 
@@ -51,12 +52,13 @@ class Http2:
         self.end = ""
 
     @classmethod
-    def ask(cls, path: str, headers: Mapping[str, str], *, scheme: str) -> tuple[Self, bytes]:
+    def ask(cls, asked: Streams) -> tuple[Self, bytes]:
         """Return what takes the response in, and what asks for it."""
         http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
         http2.initiate_connection()
-        head = [(":method", "GET"), (":path", path), (":scheme", scheme), (":authority", "lab")]
-        fields = [(name.lower(), value) for name, value in headers.items()]
+        scheme = "https" if asked.tls else "http"
+        head = [(":method", "GET"), (":path", asked.path), (":scheme", scheme), (":authority", asked.host)]
+        fields = [(name.lower(), value) for name, value in asked.headers.items()]
         http2.send_headers(http2.get_next_available_stream_id(), [*head, *fields], end_stream=True)
         return cls(http2), http2.data_to_send()
 

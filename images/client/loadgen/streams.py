@@ -10,12 +10,11 @@ from typing import Final, Protocol
 
 from tuneproof.lab.protocol.exchanges import Arrived, Streams
 
-from . import http1
+from . import http1, proxy_protocol
 from .tls import unchecked
 
 _HEAD_END: Final = b"\r\n\r\n"
 _READ_BYTES: Final = 65536
-_HOST: Final = "lab"
 _GZIP: Final = 31  # wbits of zlib for a gzip header
 
 
@@ -65,6 +64,7 @@ class Http1:
         self.end = ""
         self._unread = b""
         self._chunks: Chunks | None = None
+        self._left: int | None = None
         self._unzip: Unzip | None = None
 
     def add(self, data: bytes) -> bytes:
@@ -76,11 +76,15 @@ class Http1:
                 return b""
             head = http1.parse_head(raw)
             self.status = head.status
+            length = head.headers.get("content-length")
+            self._left = None if length is None else int(length)
             self._chunks = Chunks() if head.headers.get("transfer-encoding") == "chunked" else None
             self._unzip = Unzip() if head.headers.get("content-encoding") == "gzip" else None
         body = self._chunks.add(data) if self._chunks else data
         self.body_bytes += self._unzip.size(body) if self._unzip else len(body)
-        if self._chunks and self._chunks.complete:
+        if self._left is not None:
+            self._left -= len(body)
+        if self._left == 0 or (self._chunks and self._chunks.complete):
             self.end = "whole"
         return b""
 
@@ -106,10 +110,12 @@ class Stream:
         try:
             address, port = server
             plain.connect((address, asked.port or port))
+            if asked.proxy_protocol:
+                plain.sendall(proxy_protocol.header(plain))
             if asked.tls:
                 context = unchecked()
                 context.set_alpn_protocols(["h2"] if asked.http2 else ["http/1.1"])
-                self._connection = context.wrap_socket(plain, server_hostname=_HOST)
+                self._connection = context.wrap_socket(plain, server_hostname=asked.host.partition(":")[0])
             self._message, request = _begin(asked)
             self._connection.sendall(request)
         except BaseException:
@@ -143,8 +149,9 @@ def _begin(asked: Streams) -> tuple[Message, bytes]:
     if asked.http2:
         from .http2 import Http2  # noqa: PLC0415 - only the image has its library
 
-        return Http2.ask(asked.path, asked.headers, scheme="https" if asked.tls else "http")
-    lines = [f"GET {asked.path} HTTP/1.1", f"Host: {_HOST}", *(f"{name}: {it}" for name, it in asked.headers.items())]
+        return Http2.ask(asked)
+    headers = {"Host": asked.host, **asked.headers}
+    lines = [f"GET {asked.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return Http1(), "\r\n".join(lines).encode("latin-1") + _HEAD_END
 
 

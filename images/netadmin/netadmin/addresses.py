@@ -1,7 +1,7 @@
-"""IPv4 addresses that are not of the lab's own network: what is sent there is led to one that is.
+"""Addresses that are not of the lab's own network: what is sent there is led to one that is.
 
-Their destination is replaced before they leave (nft(8), "NAT statements"): the engine's own rules for a network without
-a way out drop packets to all others.
+The destination of IPv4 is replaced before packets leave (nft(8), "NAT statements"): the engine's own rules for a
+network without a way out drop those to all others. IPv6, which that network need not have, ends in this namespace.
 """
 
 import ipaddress
@@ -13,6 +13,7 @@ from typing import Final
 
 from .links import ROLE_LINK
 
+_IPV6: Final = 6
 _RULES: Final = """\
 table ip tuneproof {{
     chain out {{
@@ -56,9 +57,14 @@ def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
 
 
 def lead_addresses(addresses: Sequence[str], to: str) -> None:
-    """Lead what this network namespace sends to some IPv4 addresses to another one."""
-    checked = [str(ipaddress.IPv4Address(address)) for address in addresses]
-    rules = _RULES.format(addresses=", ".join(checked), to=ipaddress.IPv4Address(to))
+    """Lead what this network namespace sends to some IPv4 addresses to another one, and to IPv6 addresses to itself."""
+    checked = [ipaddress.ip_address(address) for address in addresses]
+    batch = "".join(f"address replace {address}/128 dev lo\n" for address in checked if address.version == _IPV6)
+    subprocess.run(["ip", "-batch", "-"], input=batch.encode(), check=True, stdout=subprocess.DEVNULL)
+    led = ", ".join(str(address) for address in checked if address.version != _IPV6)
+    if not led:
+        return
+    rules = _RULES.format(addresses=led, to=ipaddress.IPv4Address(to))
     subprocess.run(["nft", "-f", "-"], input=rules.encode(), check=True, stdout=subprocess.DEVNULL)
 
 

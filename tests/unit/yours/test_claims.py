@@ -65,6 +65,25 @@ def test_a_patch_is_worth_what_it_saves(way: Way) -> None:
         claim.effect({"before": asked(32), "after": asked(0, answered=0)})
 
 
+def streamed(events: float, *, answered: float = 2, **others: float) -> CountedObservation:
+    return seen(asked=2, answered=answered, arrived_events=events, **others)
+
+
+def test_a_stream_is_delivered_if_each_event_arrives(way: Way) -> None:
+    """One that waits is enough for a reader to see it; the patch is worth what it lets through, none counted as one."""
+    claim = claims.streams("root", way, "yours")
+    assert float(claim.effect({"yours": streamed(20)})) == 1
+    assert float(claim.effect({"yours": streamed(19)})) == 0
+    assert claim.moderator is not None
+    assert claim.moderator({"yours": streamed(10).figures}) == "10 of 20 events arrive"
+    assert claim.moderator({"yours": streamed(20).figures}) == ""
+    patch = claims.delivers_events("root", way, ARMS, CHANGE)
+    assert float(patch.effect({"before": streamed(0), "after": streamed(20)})) == 20
+    assert float(patch.effect({"before": streamed(20), "after": streamed(20)})) == 1
+    with pytest.raises(ValueError, match=r"no stream .* came from a stand-in: 1 times 503, perhaps by limit_req"):
+        claim.effect({"yours": streamed(3, answered=1, status_503=1)})
+
+
 def test_slow_readers_are_compared_with_what_the_directives_add_up_to(way: Way) -> None:
     claim = claims.holds_what_is_computed("root", way, "yours", MIB)
     assert float(claim.effect({"yours": seen(grown_bytes=MIB)})) > 1

@@ -89,3 +89,28 @@ def test_stream_is_looked_up_at_the_start_too(tmp_path: Path) -> None:
     )
     found, _ = opened(tmp_path, files)
     assert (peers_of(found.facts).names, peers_of(found.facts).ports) == (("db.internal",), (5432,))
+
+
+def test_ipv6_has_its_stand_in_beside_nginx(tmp_path: Path) -> None:
+    """On the addresses themselves: the lab's network need not have IPv6."""
+    found = peers(
+        tmp_path,
+        "upstream app { server [0:0::1]:8080; server [2001:db8::5]:8081; server [2001:db8::6]; server [::1::]:9; }\n"
+        "server { listen [::]:80; listen 8080; location / { proxy_pass http://app; } }",
+    )
+    assert found.local_addresses == ("::1", "2001:db8::5")
+    assert found.local_ports == (8080, 8081)
+    assert found.addresses == ("2001:db8::5",)
+    assert (found.ports, found.names, found.has_ipv6) == ((), (), True)
+    assert found.left_out == (
+        "[2001:db8::6]: nobody stands in for it, since nginx listens on port 80 itself",
+        "[::1::]:9: nobody stands in for it",
+    )
+
+
+def test_an_ipv6_address_of_nginxs_own_is_nginx_itself(tmp_path: Path) -> None:
+    for listen in ("[::]:8080", "[::1]:8080"):
+        text = f"server {{ listen {listen}; location / {{ proxy_pass http://[::1]:8080; }} }}"
+        assert peers(tmp_path, text).passed_to == ()
+    text = "server { listen 8080; location / { proxy_pass http://[::1]:8080; } }"
+    assert peers(tmp_path, text).local_addresses == ("::1",)

@@ -66,7 +66,7 @@ def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}location /g {{ grpc_pass b:1; }}\n}}"))
     assert sum("connects_every" in claim.name for claim in found.scenario.claims) == 1
-    assert any("grpc is not spoken" in line for line in found.told)
+    assert any("do not speak gRPC" in line for line in found.told)
 
 
 def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
@@ -112,12 +112,32 @@ def test_what_no_nginx_of_the_lab_has_is_told_once_before_anything_starts(
     assert proposed(tmp_path, files, image="i").scenario.claims
 
 
+@pytest.mark.parametrize(
+    ("location", "patched"),
+    [
+        ("proxy_pass http://a:1;", "proxy_buffering off; proxy_pass http://a:1;"),
+        ("proxy_buffering on; proxy_pass http://a:1;", "proxy_buffering off; proxy_pass http://a:1;"),
+        ("fastcgi_pass unix:/s;", "fastcgi_buffering off; fastcgi_pass unix:/s;"),
+        ("proxy_buffering off; proxy_pass http://a:1;", ""),
+    ],
+)
+def test_a_stream_is_tested_with_what_would_let_it_through(tmp_path: Path, location: str, patched: str) -> None:
+    """Nothing else is, and no patch where it is let through already."""
+    files = http(f"server {{ listen 80; location /a/ {{\n{location}\n}}\nlocation /b {{ return 200; }} }}")
+    scenario = propose(Wanted(configuration=str(written(tmp_path, files)), version="1.22", stream=True)).scenario
+    names = ["a_delivers_events", "a_patch_delivers_events"]
+    assert [claim.name for claim in scenario.claims] == names[: 2 if patched else 1]
+    texts = [arm.subject.own.files["/etc/nginx/nginx.conf"].decode() for arm in scenario.arms if arm.subject.own]
+    lines = [" ".join(text.split()) for text in texts]
+    assert [f"location /a/ {{ {patched}" in line for line in lines] == ([False, True] if patched else [True])
+
+
 def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:
     """The user may have meant another one."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"
     told = proposed(tmp_path, http(text), location="/nope").told
     assert "--location /nope: nginx takes location / for it" in told
-    with pytest.raises(BadInputError, match="--location /nope: nothing there passes requests on"):
+    with pytest.raises(BadInputError, match="--location /nope: no location takes it"):
         proposed(tmp_path, http(text.replace("location /", "location /a")), location="/nope")
 
 

@@ -48,8 +48,9 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
         ("server { listen unix:/s; location / { PASS } }", "cannot connect"),
         ("server { listen [::1]:80; location / { PASS } }", "cannot connect"),
         ("server { listen name.example:80; location / { PASS } }", "cannot connect"),
-        ("server { listen 80 proxy_protocol; location / { PASS } }", "cannot connect"),
-        ("server { listen 80; location / { grpc_pass grpc://a:1; } }", "grpc is not spoken"),
+        ("server { listen 443 quic; location / { PASS } }", "cannot connect"),
+        ("server { listen 80; location / { grpc_pass grpc://a:1; } }", "stand-ins do not speak gRPC"),
+        ("server { listen 80; location / { memcached_pass a:1; } }", "stand-ins do not speak memcached's protocol"),
         (r'server { listen 80; location ~ "^/[0-9]{8}/x$" { PASS } }', "no path is known"),
         ("server { listen 80; location / { return 404; } location @never { PASS } }", "no path is known"),
     ],
@@ -84,5 +85,41 @@ def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
     assert [way.shown for way in ways(tmp_path, text, host="b") if isinstance(way, Way)] == ["http://b:81/tuneproof"]
     with pytest.raises(BadInputError, match="--host c"):
         ways(tmp_path, text, host="c")
-    with pytest.raises(BadInputError, match="--location /x"):
-        ways(tmp_path, "server { listen 80; location /y { return 200; } }", location="/x")
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("/x", "no location takes it"),
+        ("/y", r"location /y \(nginx.conf:4\) takes it, and passes no request on"),
+        ("/g", r"location /g \(nginx.conf:4\) takes it, and the lab's stand-ins do not speak gRPC"),
+        ("/u", r"location /u \(nginx.conf:5\) takes it, and its server listens where the lab's client cannot connect"),
+    ],
+)
+def test_a_place_that_cannot_be_asked_for_is_told_with_the_location_that_nginx_takes(
+    tmp_path: Path, location: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        f"server {{ listen 80; location /y {{ return 200; }} location /g {{ grpc_pass a:1; }} }}\n"
+        f"server {{ listen unix:/s; location /u {{ {PASSES_ON} }} }}"
+    )
+    with pytest.raises(BadInputError, match=f"--location {location}: {why}"):
+        ways(Path(), text, location=location)
+
+
+def test_what_a_socket_speaks_is_said_by_any_server_there(tmp_path: Path) -> None:
+    """Its ssl, http2 and proxy_protocol are those of the address and port (ngx_http_add_addresses)."""
+    text = (
+        f"server {{ listen 443 ssl http2; server_name a; location / {{ {PASSES_ON} }} }}\n"
+        f"server {{ listen *:443 proxy_protocol; server_name b; location / {{ {PASSES_ON} }} }}\n"
+        f"server {{ listen 80; listen 8443 ssl; http2 on; server_name c; location / {{ {PASSES_ON} }} }}\n"
+        f"server {{ listen 8443; http2 on; server_name d; location / {{ {PASSES_ON} }} }}"
+    )
+    found = [way for way in ways(tmp_path, text) if isinstance(way, Way)]
+    assert [(way.tls, way.http2, way.proxy_protocol) for way in found] == [
+        (True, True, True),
+        (True, True, True),
+        (False, False, False),
+        (True, True, False),
+    ]

@@ -12,7 +12,7 @@ from typing import Final
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.conditions import WHERE
 from tuneproof.audit.facts import Facts
-from tuneproof.audit.patches import Before, Edit, Insert, Replace
+from tuneproof.audit.patches import Before, Edit, Replace, setting
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.values import size_bytes, time_ms
@@ -38,11 +38,11 @@ def advise(facts: Facts) -> Iterator[Advised]:
             key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
             if key not in said_before and _is_meant(concern, said, block, facts):
                 said_before.add(key)
-                yield _advised(line, concern, said)
+                yield _advised(line, concern, said, facts)
     for line, concern in rows:
         for at in _blocks(concern.block, main):
             if _is_meant(concern, at, main if concern.block == "main" else at, facts):
-                yield _advised(line, concern, at)
+                yield _advised(line, concern, at, facts)
 
 
 def _blocks(name: str, main: Block) -> Iterator[Block]:
@@ -56,13 +56,14 @@ def _blocks(name: str, main: Block) -> Iterator[Block]:
             yield block
 
 
-def _advised(line: Line, concern: Concern, at: Statement | Block) -> Advised:
+def _advised(line: Line, concern: Concern, at: Statement | Block, facts: Facts) -> Advised:
     why, text = concern.why.format(version=line.version), concern.patch
     edits: list[Edit] = []
     if isinstance(at, Statement):
         why = f"{at.name} {' '.join(at.args)}: {why}{_reach(at, concern)}"
     if text is not None:
-        edits = [_edit(concern, at, text)]
+        kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block is at]
+        edits = [_edit(concern, at, text.replace("{kind}", kinds[0] if kinds else ""))]
     return Advised(name=line.scenario, claim=line.claim, state=State(concern.state), at=at, why=why, edits=edits)
 
 
@@ -70,7 +71,7 @@ def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
     if isinstance(at, Statement):
         return Replace(old=at, text=text)
     text = text.replace("{arg}", at.args[0] if at.args else "")
-    return Before(block=at, lines=(text,)) if concern.block == "main" else Insert(after=at, text=text)
+    return Before(block=at, lines=(text,)) if concern.block == "main" else setting(at, text)
 
 
 def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:

@@ -26,6 +26,7 @@ from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said
+from tuneproof.lab.topology.roles import Role
 
 _PAUSE_S: Final = 0.01
 _BETWEEN_READINGS_S: Final = 0.05
@@ -242,6 +243,14 @@ class Rig:
     def backend(self, asked: Call[A], *, name: str = "backend") -> A:
         """Let a scripted backend do something (:mod:`tuneproof.lab.protocol.scripted`); return its answer."""
         return self._stage.programs.backend(name).ask(asked)
+
+    def backends(self) -> list[str]:
+        """Return the names of the backends that the subject reaches: the lab's, and those on its own machine."""
+        return [
+            one.spec.name
+            for one in self._stage.lab.containers()
+            if one.spec.role is Role.BACKEND and one.spec.joins in {"", self._stage.subject_name}
+        ]
 
     def address(self, name: str) -> str:
         """Return the IPv4 address of a backend."""

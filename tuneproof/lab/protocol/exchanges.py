@@ -35,6 +35,9 @@ class Flow:
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own
     fast_open: bool = False  # requests may travel in the SYN (RFC 7413), as soon as the server has given a cookie
     tls: bool = False  # certificates are not checked
+    proxy_protocol: bool = False
+    """Whether a connection begins with its own addresses, as a load balancer tells a client's
+    (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1)."""
     timeout_s: float = 30.0  # the longest that a connection may take
 
 
@@ -81,10 +84,12 @@ class Streams:
 
     count: int = 1  # each on a connection of its own
     port: int = 0  # 0 for that of all others
+    host: str = "lab"
     path: str = "/"
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     tls: bool = False  # certificates are not checked
     http2: bool = False  # without TLS: "with prior knowledge" (RFC 9113, section 3.3)
+    proxy_protocol: bool = False  # as in a Flow
     timeout_s: float = 10.0  # the longest that a connection and its handshake may take
 
 

@@ -60,7 +60,7 @@ class Agent(Protocol):
         """Set MAC addresses, by IPv4 address, for the role's link, never to be asked for again."""
 
     def lead_addresses(self, addresses: tuple[str, ...], to: str) -> None:
-        """Lead what the role sends to some IPv4 addresses to another one."""
+        """Lead what the role sends to some addresses to another one; of IPv6, to the role itself."""
 
     def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
         """Give the role addresses of its own, and lead ports of its link to them: port, IPv4 address, port there."""

@@ -30,7 +30,8 @@ class OwnNginx:
     local_ports: tuple[int, ...] = ()  # TCP ports that a stand-in listens on beside nginx
     local_addresses: tuple[str, ...] = ()  # The addresses of nginx's own machine that it does so on
     answers_names: bool = False  # Whether that stand-in answers about names, too
-    addresses: tuple[str, ...] = ()  # IPv4 addresses that lead to the stand-in on the network
+    addresses: tuple[str, ...] = ()
+    """Addresses that lead to a stand-in: of IPv4, to that on the network; of IPv6, to that beside nginx."""
     # Ports that lead to single addresses which it listens on, each with the address and port there
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
     is_part: bool = False  # Whether the configuration is a part of one

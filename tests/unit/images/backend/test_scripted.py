@@ -151,12 +151,17 @@ def test_names_have_the_addresses_that_they_are_given() -> None:
 
 
 def test_what_ends_early_was_closed() -> None:
-    with playing(Reply(path="/", body="hello")) as (_, address):
+    with playing(EVENTS, Reply(body="hello")) as (backend, address):
         streams = OpenStreams()
-        streams.open(address, Streams(headers={"Connection": "close"}))
+        streams.open(address, Streams(path="/events"))
+        until(streams, lambda it: it.status == 200)
+        backend.end_connections(resets=False)
+        assert until(streams, lambda it: it.end != "").end == "closed"
+        streams.leave()
+        streams.open(address, Streams())
         arrived = until(streams, lambda it: it.end != "")
         streams.leave()
-    assert arrived == Arrived(status=200, body_bytes=5, end="closed")
+    assert arrived == Arrived(status=200, body_bytes=5, end="whole")
 
 
 def test_a_stream_that_nobody_serves_is_an_error() -> None:

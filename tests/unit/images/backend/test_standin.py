@@ -8,12 +8,15 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from images.backend.standin import fastcgi
+from images.backend.standin import events, fastcgi
 from images.backend.standin.conversation import converse
 from tests.support.questions import question
 from tuneproof.lab.protocol import names
+from tuneproof.lab.protocol.standin import EVENT as EVENT_TEXT
+from tuneproof.lab.protocol.standin import Streaming
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+EVENT = EVENT_TEXT.encode()
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
 
 
@@ -135,3 +138,34 @@ def test_every_name_has_an_address() -> None:
     assert answer.endswith(socket.inet_aton("127.0.0.1"))
     assert struct.unpack_from("!H", names.answer_to(question("localhost", 28)), 6) == (0,)
     assert struct.unpack_from("!H", names.answer_to(question("no.such.name.invalid", 1)), 6) == (1,)
+
+
+SCGI = "HTTP_X_TUNEPROOF_EVENTS\x003\x00"
+FASTCGI = _record(4, _params(HTTP_X_TUNEPROOF_EVENTS="3")) + _record(4, b"") + _record(5, b"")
+UWSGI = struct.pack("<H", 23) + b"HTTP_X_TUNEPROOF_EVENTS" + struct.pack("<H", 1) + b"3"
+
+
+@pytest.mark.parametrize(
+    ("request_", "heard"),
+    [
+        (b"GET / HTTP/1.1\r\nX-Tuneproof-Events: 3\r\n\r\n", 3 * (b"64\r\n" + EVENT + b"\r\n")),
+        (b"GET / HTTP/1.0\r\nX-Tuneproof-Events: 3\r\n\r\n", 3 * EVENT),
+        (f"{len(SCGI)}:{SCGI},".encode(), 3 * EVENT),
+        (struct.pack("<BHB", 0, len(UWSGI), 0) + UWSGI, 3 * EVENT),
+        (_record(1, bytes([0, 1, 1, 0, 0, 0, 0, 0])) + FASTCGI, 3 * _record(6, EVENT)),
+    ],
+    ids=["HTTP/1.1", "HTTP/1.0", "SCGI", "uwsgi", "FastCGI"],
+)
+def test_a_stream_has_the_events_that_are_asked_for_and_stays_open(request_: bytes, heard: bytes) -> None:
+    """It counts once all are written; nothing of what has been read is on its way."""
+    before = events.ALL.streaming().written
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(request_)
+        received = await reader.readuntil(heard)
+        assert events.ALL.streaming() == Streaming(written=before + 1, unacknowledged_bytes=0)
+        return received
+
+    received = talked(talk)
+    assert b"Content-Type: text/event-stream" in received
+    assert b"Content-Length" not in received

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from images.client.loadgen import flows
+from images.client.loadgen.streams import OpenStreams
 from images.client.loadgen.tls import Records
-from tuneproof.lab.protocol.exchanges import Connection, Flow
+from tuneproof.lab.load.waiting import wait_until
+from tuneproof.lab.protocol.exchanges import Connection, Flow, Streams
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
@@ -88,6 +90,31 @@ def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> Non
         sources = ("127.0.0.2", "127.0.0.3")
         flows.run([Flow(connections=3)], flows.Server(address="127.0.0.1", port=port, sources=sources))
     assert sorted(seen) == ["127.0.0.2", "127.0.0.2", "127.0.0.3"]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["a flow", "a stream"])
+def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
+    """As that of a load balancer does which speaks the PROXY protocol; the request stands behind them."""
+    heard: list[tuple[bytes, tuple[str, int]]] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append((await reader.readuntil(b"\r\n\r\n"), writer.get_extra_info("peername")))
+        writer.write(OK)
+        writer.close()
+
+    with server(handle) as port:
+        if stream:
+            streams = OpenStreams()
+            streams.open(("127.0.0.1", port), Streams(host="a.example", proxy_protocol=True))
+            wait_until(lambda: streams.arrived()[0].end == "whole", "nothing arrived")
+            streams.leave()
+        else:
+            flow = Flow(proxy_protocol=True, headers={"Host": "a.example"})
+            flows.run([flow], flows.Server(address="127.0.0.1", port=port))
+    ((said, (address, client_port)),) = heard
+    line, request, host, *_ = said.decode().split("\r\n")
+    assert line == f"PROXY TCP4 {address} 127.0.0.1 {client_port} {port}"
+    assert (request, host) == ("GET / HTTP/1.1", "Host: a.example")
 
 
 def test_an_answer_that_ends_early_is_told_as_far_as_it_came() -> None:

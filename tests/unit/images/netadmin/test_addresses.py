@@ -36,3 +36,14 @@ def test_addresses_that_nobody_has_are_added_to_the_link(ran: list[tuple[Sequenc
 def test_a_small_subnet_has_fewer(ran: list[tuple[Sequence[str], bytes]]) -> None:
     assert len(addresses.add_addresses(1000, ["172.18.0.2"])) == 254 - 3
     assert len(ran) == 1
+
+
+def test_ipv4_is_led_to_the_stand_in_and_ipv6_to_the_role_itself(ran: list[tuple[Sequence[str], bytes]]) -> None:
+    """The lab's network need not have IPv6."""
+    addresses.lead_addresses(["192.0.2.7", "2001:db8::7"], "172.18.0.3")
+    (added, led) = [told.decode() for _, told in ran]
+    assert added == "address replace 2001:db8::7/128 dev lo\n"
+    assert "ip daddr { 192.0.2.7 } dnat to 172.18.0.3" in led
+    ran.clear()
+    addresses.lead_addresses(["2001:db8::7"], "172.18.0.3")
+    assert len(ran) == 1

@@ -1,0 +1,15 @@
+"""What a backend has written, and the other side's kernel has not got yet."""
+
+import asyncio
+import fcntl
+import sys
+import termios
+
+
+def unacknowledged_bytes(writer: asyncio.StreamWriter) -> int:
+    """Return what is left in a connection's buffer and its send queue (SIOCOUTQ, tcp(7)).
+
+    Of a unix socket it is what the other side has not read.
+    """
+    held = fcntl.ioctl(writer.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(held, sys.byteorder) + writer.transport.get_write_buffer_size()
