@@ -21,8 +21,8 @@ class Concern:
     """When the audit has something to say of a configuration, and what.
 
     It is about each such directive, or about each ``block`` in which something is missing ("main" for what stands
-    outside all of them). A state of "expired" waits
-    for the version that the row names, which ``{version}`` in its words is.
+    outside all of them). It waits for the version from which on the advice has expired, if the row names one, which
+    ``{version}`` in its words is.
     """
 
     state: str  # one of :class:`tuneproof.audit.advice.State`

@@ -27,7 +27,7 @@ _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=":
 
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield what the rows say of each directive and of each block, in the order of the files."""
-    rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
+    rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, facts)]
     main = facts.configuration.main
     said_before: set[tuple[str, ...]] = set()
     for said, block in main.everything():
@@ -74,8 +74,8 @@ def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
     return Before(block=at, lines=(text,)) if concern.block == "main" else setting(at, text)
 
 
-def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
-    return concern.state != State.EXPIRED or facts.version_numbers >= as_numbers(line.version)
+def _is_of_version(line: Line, facts: Facts) -> bool:
+    return not line.version or facts.version_numbers >= as_numbers(line.version)
 
 
 def _is_written(said: Statement, concern: Concern) -> bool:
