@@ -1,22 +1,28 @@
 """Other people's configurations start in the lab as they are, and do with connections what audit says."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import docker
 import pytest
 
-from fixtures.engine import BuiltImages, PlaceCpus
+from fixtures.engine import BuiltImages, EnsureImages, PlaceCpus
 from tests.lab.children import GONE_WITHIN_S, start_pytest
 from tests.support.configurations import CASES, Case, whole
 from tests.unit.yours.own import written
 from tuneproof.audit.auditing import audit
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import subject_images
 from tuneproof.lab.topology.lab import Lab
+from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.nginx_modules import MODULES, needed_by
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.report.results.run_file import load
+from tuneproof.wording import as_numbers
 from tuneproof.yours.proposal import Proposal, Wanted, propose
 
 pytestmark = [pytest.mark.engine]
@@ -139,6 +145,57 @@ def test_a_configuration_starts_and_does_what_audit_says(
         assert shares == {1.0}
     if answers == {"yes"}:
         assert max(shares) <= 1 / 2
+
+
+MODULES_CONF: Final = """\
+load_module modules/ngx_http_geoip2_module.so;
+load_module /opt/nginx/ngx_http_headers_more_filter_module.so;
+user root;
+events { }
+stream { server { listen 9999; proxy_pass a:1; } }
+http {
+    geoip2 /data/city.mmdb { $city default=none city names en; }
+    more_set_headers "X-City: $city";
+    init_by_lua_block { local core = require "resty.core" }
+    server { listen 80; location / { access_by_lua_block { ngx.var.limit_rate = 0 } proxy_pass http://app; } }
+}
+"""
+
+
+@pytest.mark.slow
+def test_packaged_modules_are_there_when_the_files_need_them(
+    tmp_path: Path,
+    nginx: str,
+    ensure: EnsureImages,
+    images: BuiltImages,
+    place_cpus: PlaceCpus,
+    lab_session: Session,
+) -> None:
+    """Loaded by relative and absolute paths, or by nothing but their directives; the workers may be root's."""
+    named = first_file(Case(files={"nginx.conf": MODULES_CONF}), tmp_path)
+    proposal = propose(Wanted(configuration=named, version=nginx))
+    layer = subject_images([nginx], {nginx: proposal.packages})[nginx]
+    ensure([layer])
+    counted = asked(proposal, lab_session, replace(images, subjects={nginx: layer.tag}), place_cpus(()), nginx)
+    (figures,) = counted.values()
+    assert figures["answered"] == figures["asked"], figures
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+def test_the_table_of_modules_is_that_of_the_packages(
+    version: str, ensure: EnsureImages, engine: docker.DockerClient, lab_session: Session
+) -> None:
+    """All that a version has by it are installed, and nginx loads each."""
+    modules = [one for one in MODULES if as_numbers(one.since) <= as_numbers(version)]
+    packages = dict.fromkeys(package for one in modules for package in one.packages)
+    image = subject_images([version], {version: tuple(packages)})[version]
+    ensure([image])
+    ordered = dict.fromkeys(needed for one in modules for needed in needed_by(one))
+    loads = "".join(f"load_module /usr/lib/nginx/modules/{one.file}; " for one in ordered)
+    shell = f"echo '{loads}events {{ }}' >/tmp/n.conf && nginx -t -g 'pid /tmp/n.pid;' -c /tmp/n.conf 2>&1"
+    said = engine.containers.run(image.tag, ["sh", "-c", shell], remove=True, labels=lab_session.labels)
+    assert b"test is successful" in said
 
 
 def ran(results: Path, *arguments: str) -> tuple[int, str]:

@@ -10,12 +10,19 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-GROUND: Final = ("tuneproof.errors", "tuneproof.lines", "tuneproof.nginx_changes", "tuneproof.wording")
+GROUND: Final = (
+    "tuneproof.errors",
+    "tuneproof.lines",
+    "tuneproof.nginx_changes",
+    "tuneproof.nginx_modules",
+    "tuneproof.wording",
+)
 PARSERS: Final = (*GROUND, "tuneproof.explain.parse")
 MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
     "tuneproof.lines": ("tuneproof.nginx_changes",),
     "tuneproof.nginx_changes": ("tuneproof.wording",),
+    "tuneproof.nginx_modules": (),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuneproof.audit.spelling import KNOWN, TABLES
+from tuneproof.audit.modules import used_modules
+from tuneproof.audit.spelling import TABLES
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block, Configuration
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
@@ -25,11 +26,20 @@ class Concern:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Need:
+    """Something that older versions lack."""
+
+    what: str  # as it stands in the files
+    since: str  # the version that brought it, or that a module is first packaged for
+    said: Statement | Block
+
+
+@dataclass(frozen=True, kw_only=True)
 class Choice:
     """A version, and what an older one lacks."""
 
     version: str
-    because: Concern | None = None  # None where the oldest of the lab's will do
+    because: Need | None = None  # None where the oldest of the lab's will do
 
 
 def concerns(configuration: Configuration) -> Iterator[Concern]:
@@ -43,26 +53,23 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
 
 
 def choose_version(configuration: Configuration) -> Choice:
-    """Return the oldest of the lab's versions that knows every directive and parameter in it; else the newest."""
-    found = list(concerns(configuration))
-    new = [concern for concern in found if concern.change.kind is Kind.NEW]
-    newest = max(new, key=lambda concern: concern.change.numbers, default=None)
+    """Return the oldest of the lab's versions that knows every directive and parameter in it; else the newest.
+
+    Modules count as far as they are packaged for some version.
+    """
+    needs = [
+        *(
+            Need(what=concern.what, since=concern.change.version, said=concern.said)
+            for concern in concerns(configuration)
+            if concern.change.kind is Kind.NEW
+        ),
+        *(Need(what=used.what, since=used.module.since, said=used.said) for used in used_modules(configuration)),
+    ]
+    newest = max(needs, key=lambda need: as_numbers(need.since), default=None)
     for version in LAB_VERSIONS:
-        if newest is None or newest.change.numbers <= as_numbers(version):
+        if newest is None or as_numbers(newest.since) <= as_numbers(version):
             return Choice(version=version, because=newest if version != LAB_VERSIONS[0] else None)
     return Choice(version=LAB_VERSIONS[-1], because=newest)
-
-
-def foreign(block: Block) -> Iterator[Statement | Block]:
-    """Yield each directive in a block that loads a module, or belongs to one that is not nginx's own."""
-    for said in block.own:
-        if said.name == "load_module" or said.name not in KNOWN:
-            yield said
-    for inner in block.blocks:
-        if inner.name not in KNOWN:
-            yield inner
-        elif inner.name not in TABLES:
-            yield from foreign(inner)
 
 
 def is_in(name: str, block: Block) -> bool:

@@ -12,6 +12,8 @@ CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
 PARAMETERS: Final = "dhparam.pem"
 TICKET_KEY: Final = "ticket.key"
+PLACES: Final = "geoip2.mmdb"
+"""A database that knows no address: :mod:`tuneproof.yours.no_places`."""
 EMPTY: Final = ""
 
 # What is made in the place of the file that a directive names, by the names of the stand-in image's /etc/tuneproof.
@@ -45,14 +47,16 @@ class Needs:
     accounts: tuple[str, ...]  # names of accounts and groups
     starts_in_background: Statement | None  # the ``daemon on`` in the files; None where it is not said
     stays_in_foreground: bool  # whether ``daemon off`` is said
-    modules: tuple[str, ...]  # modules that are loaded, which the image must have
+    modules: tuple[str, ...]  # paths of the modules that are loaded, as written
     prefix: str = ""  # folder that relative names of logs and caches are below; empty where there are none
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
     """Return what a configuration needs that is not ``there``; relative names are below nginx.conf's folder."""
     said = [statement for statement, _ in configuration.main.everything()]
-    made = {path: material for path, material in _made(said, folder) if path not in there}
+    databases = [posixpath.join(folder, block.args[0]) for block in configuration.main.all("geoip2") if block.args]
+    named = [*_made(said, folder), *((posixpath.normpath(path), PLACES) for path in databases)]
+    made = {path: material for path, material in named if path not in there}
     made |= {
         posixpath.join(folder, name): EMPTY
         for name in configuration.unseen

@@ -8,11 +8,12 @@ from typing import Final
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.facts import Facts
+from tuneproof.audit.modules import Used, unpackaged, used_modules
 from tuneproof.audit.patches import Edit, apply, diff, setting
 from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.sources import Source, open_source
 from tuneproof.audit.tree import Configuration
-from tuneproof.audit.version_choice import Choice, foreign
+from tuneproof.audit.version_choice import Choice
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.load.stage import CLIENT
@@ -25,11 +26,13 @@ from tuneproof.proof.scenario.backends import STANDIN, Backend
 from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Remedy
+from tuneproof.wording import as_numbers
 from tuneproof.yours import claims, trials
 from tuneproof.yours.absent import absent_of
 from tuneproof.yours.claims import OwnClaim
 from tuneproof.yours.installed import Installed, installed
-from tuneproof.yours.needs import EMPTY, Needs, needs_of
+from tuneproof.yours.needs import EMPTY, PLACES, Needs, needs_of
+from tuneproof.yours.no_places import no_places
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
 from tuneproof.yours.ways import NoWay, Way, entries_of, files_wanted, ways_of
@@ -89,6 +92,7 @@ class Proposal:
 
     scenario: Scenario[CountedObservation]
     told: tuple[str, ...]  # what is made or changed around the configuration, and what is left out, in words
+    packages: tuple[str, ...] = ()  # of modules that the lab's nginx gets besides
 
 
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
@@ -109,6 +113,7 @@ class Prepared:
     standin: Backend  # for all that it passes requests on to
     ways: tuple[Way, ...]  # one to each kind of place that passes requests on
     told: tuple[str, ...]  # as of a Proposal
+    packages: tuple[str, ...]  # likewise
 
 
 def prepare(wanted: Wanted, source: Source) -> Prepared:
@@ -127,32 +132,38 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
             raise BadInputError(
                 f"nginx would not start with it: {problem.message}", where=f"{problem.file}:{problem.line}"
             )
-    if not wanted.image:
-        _refuse_what_is_missing(found.facts.configuration)
+    modules = _modules_for(wanted, found.facts.configuration)
     places = installed(found.facts.configuration, source, main=wanted.main)
-    return _Proposer(wanted, found, places)
+    return _Proposer(wanted, found, places, modules)
 
 
-def _refuse_what_is_missing(configuration: Configuration) -> None:
-    """Refuse, before anything is started, what no nginx of the lab has.
+def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ...]:
+    """Return the modules that the lab's nginx gets for a configuration; none where it runs in an image of the user's.
 
     Raises:
-        BadInputError: The files load modules, or use directives of modules that are not nginx's own.
+        BadInputError: The files use something that neither nginx nor any packaged module of this version has.
     """
-    told = dict.fromkeys(
-        f"{' '.join((said.name, *said.args[: said.name == 'load_module']))} ({said.file}:{said.line})"
-        for said in foreign(configuration.main)
-    )
-    if told:
+    if wanted.image:
+        return ()
+    used = used_modules(configuration)
+    lacking = list(dict.fromkeys(unpackaged(configuration)))
+    lacking += [
+        f"{one.what} ({one.said.file}:{one.said.line}; packaged since nginx {one.module.since})"
+        for one in used
+        if as_numbers(one.module.since) > as_numbers(wanted.version)
+    ]
+    if lacking:
         raise BadInputError(
-            f"the lab's nginx lacks what these files use: {', '.join(told)}",
+            f"the lab's nginx lacks what these files use: {', '.join(lacking)}",
             remedy="--nginx-image IMAGE, one that has it",
         )
+    return used
 
 
 class _Proposer:
-    def __init__(self, wanted: Wanted, found: Audit, places: Installed) -> None:
+    def __init__(self, wanted: Wanted, found: Audit, places: Installed, modules: Sequence[Used]) -> None:
         self._wanted = wanted
+        self._modules = modules
         self._audit = found
         configuration = found.facts.configuration
         absent = absent_of(found.facts, folder=places.folder)
@@ -195,7 +206,8 @@ class _Proposer:
         )
         left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
         left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
-        return Proposal(scenario=scenario, told=(*self._choices(), *self._around(), *left_out))
+        told = (*self._choices(), *self._around(), *left_out)
+        return Proposal(scenario=scenario, told=told, packages=self._packages())
 
     def prepared(self) -> Prepared:
         return Prepared(
@@ -204,6 +216,7 @@ class _Proposer:
             standin=self._standin(),
             ways=tuple(self._ways),
             told=self._around(),
+            packages=self._packages(),
         )
 
     def _standin(self) -> Backend:
@@ -217,8 +230,17 @@ class _Proposer:
 
     def _around(self) -> tuple[str, ...]:
         """Return what is made around the files, in words."""
-        modules = [f"{name}: the image must have this module" for name in self._needs.modules]
-        return (*self._changes.told, *modules, *self._peers.left_out)
+        return (*self._changes.told, *self._told_of_modules(), *self._peers.left_out)
+
+    def _told_of_modules(self) -> Iterator[str]:
+        if self._wanted.image:
+            yield from (f"{name}: the image must have this module" for name in self._needs.modules)
+        for used in self._modules:
+            if not used.is_loaded:
+                yield f"{used.module.file}: loaded for {used.what} ({used.said.file}:{used.said.line})"
+
+    def _packages(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(package for used in self._modules for package in used.module.packages))
 
     def _choices(self) -> Iterator[str]:
         """Yield what was chosen for the user, in words."""
@@ -310,7 +332,14 @@ class _Proposer:
         served = [] if self._wanted.image else list(files_wanted(self._ways))
         files = {
             **places.files({**texts, **changed}),
-            SCRIPT: script(self._needs, main=places.main, served=served, sockets=self._peers.sockets).encode(),
+            SCRIPT: script(
+                self._needs,
+                main=places.main,
+                served=served,
+                sockets=self._peers.sockets,
+                modules=[used.module.file for used in self._modules if not used.is_loaded],
+            ).encode(),
+            **{path: no_places() for path, name in self._needs.made.items() if name == PLACES},
         }
         peers = self._peers
         return Subject(
@@ -321,7 +350,7 @@ class _Proposer:
             cpus=CpuShare.ASKED,
             own=OwnNginx(
                 files=files,
-                materials={path: name for path, name in self._needs.made.items() if name != EMPTY},
+                materials={path: name for path, name in self._needs.made.items() if name not in {EMPTY, PLACES}},
                 script=SCRIPT,
                 image=self._wanted.image,
                 sockets=len(peers.sockets),
@@ -330,6 +359,7 @@ class _Proposer:
                 answers_names=peers.local_names,
                 addresses=peers.addresses,
                 entries={entry: place for place, entry in entries_of(self._audit.facts).items()},
+                workers_are_root="root" in self._needs.accounts[:1],
                 is_part=self._audit.facts.configuration.is_fragment,
                 told=self._changes.told,
             ),

@@ -14,6 +14,9 @@ from tuneproof.yours.needs import EMPTY, Needs
 
 SCRIPT: Final = "/etc/tuneproof/start.sh"
 _UID: Final = 61000
+# Of Debian's nginx: the folder of its modules, and the one that relative paths are below.
+_MODULES: Final = "/usr/lib/nginx/modules"
+_PREFIX: Final = "/usr/share/nginx"
 # By other names in images of what grew from nginx.
 _FIND: Final = "nginx=$(command -v nginx || command -v angie || command -v openresty)"
 
@@ -53,9 +56,14 @@ def probe_server(port: int) -> str:
     return f"server {{ listen {port}; access_log off; location / {{ access_log off; return 204; }} }}"
 
 
-def script(needs: Needs, *, main: str, served: Sequence[str] = (), sockets: Sequence[str] = ()) -> str:
-    """Return the shell script that starts nginx, makes files such as those of try_files, and links unix sockets."""
-    return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served, sockets), _start(needs, main), ""])
+def script(
+    needs: Needs, *, main: str, served: Sequence[str] = (), sockets: Sequence[str] = (), modules: Sequence[str] = ()
+) -> str:
+    """Return the shell script that starts nginx, makes files such as those of try_files, and links unix sockets.
+
+    ``modules``: files of modules that are loaded in front of the configuration, which needs them and does not say so.
+    """
+    return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served, sockets), _start(needs, main, modules), ""])
 
 
 def _lines(needs: Needs, served: Sequence[str], sockets: Sequence[str]) -> Iterator[str]:
@@ -70,11 +78,19 @@ def _lines(needs: Needs, served: Sequence[str], sockets: Sequence[str]) -> Itera
         yield f"mkdir -p {' '.join(shlex.quote(folder) for folder in folders if folder)}"
     for path in (*(path for path, material in needs.made.items() if material == EMPTY), *served):
         yield f"[ -e {shlex.quote(path)} ] || : >{shlex.quote(path)}"
+    for written in needs.modules:
+        # Where the distribution has it: https://nginx.org/en/docs/ngx_core_module.html#load_module
+        path, there = posixpath.join(needs.prefix or _PREFIX, written), f"{_MODULES}/{posixpath.basename(written)}"
+        yield f"[ -e {shlex.quote(path)} ] || {{ mkdir -p {shlex.quote(posixpath.dirname(path))}"
+        yield f"ln -s {shlex.quote(there)} {shlex.quote(path)}; }}"
     for number, path in enumerate(sockets):
         yield f"ln -sfn {socket_path(number)} {shlex.quote(path)}"
 
 
-def _start(needs: Needs, main: str) -> str:
+def _start(needs: Needs, main: str, modules: Sequence[str]) -> str:
     prefix = f" -p {shlex.quote(needs.prefix)}/" if needs.prefix else ""
-    options = "" if needs.stays_in_foreground or needs.starts_in_background is not None else " -g 'daemon off;'"
+    lines = [f"load_module {_MODULES}/{name};" for name in modules]
+    if not needs.stays_in_foreground and needs.starts_in_background is None:
+        lines.append("daemon off;")
+    options = f" -g {shlex.quote(' '.join(lines))}" if lines else ""
     return f"{_FIND}\n$nginx -v\nexec $nginx{prefix} -c {shlex.quote(main)}{options}"

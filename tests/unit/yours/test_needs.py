@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from tests.unit.yours.own import http, opened
-from tuneproof.yours.needs import CERTIFICATE, EMPTY, KEY, PARAMETERS, Needs, needs_of
+from tuneproof.yours.needs import CERTIFICATE, EMPTY, KEY, PARAMETERS, PLACES, Needs, needs_of
+from tuneproof.yours.no_places import no_places
 
 
 def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = ()) -> Needs:
@@ -28,6 +29,15 @@ def test_certificates_are_made_where_they_are_named(tmp_path: Path) -> None:
         "/etc/nginx/dh.pem": PARAMETERS,
         "/k": KEY,
     }
+
+
+def test_a_database_of_places_is_made_where_one_is_named(tmp_path: Path) -> None:
+    """The one that is there stays."""
+    text = "geoip2 geo/city.mmdb { $city city names en; } geoip2 /there.mmdb { $a country iso_code; }"
+    assert needs(tmp_path, text, there=("/there.mmdb",)).made == {"/etc/nginx/geo/city.mmdb": PLACES}
+    # A tree of one node that leads nowhere, then what says so.
+    assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
+    assert b"\x4anode_count\xc1\x01" in no_places()
 
 
 def test_folders_of_what_nginx_writes_are_made(tmp_path: Path) -> None:

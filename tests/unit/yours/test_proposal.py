@@ -95,8 +95,8 @@ def test_values_that_a_newer_nginx_may_know_are_left_to_nginx(tmp_path: Path) ->
     ("main", "server", "lacking"),
     [
         ("load_module modules/a.so;", "", "load_module modules/a.so (nginx.conf:3)"),
-        ("", "brotli on;", "brotli (nginx.conf:5)"),
-        ("", "content_by_lua_block { x() }", "content_by_lua_block (nginx.conf:5)"),
+        ("", "pagespeed on;", "pagespeed (nginx.conf:5)"),
+        ("", "auth_gss on;", "auth_gss (nginx.conf:5; packaged since nginx 1.26)"),
         ("load_module a.so; load_module b.so;", "", "load_module a.so (nginx.conf:3), load_module b.so (nginx.conf:3)"),
     ],
 )
@@ -130,6 +130,33 @@ def test_a_stream_is_tested_with_what_would_let_it_through(tmp_path: Path, locat
     texts = [arm.subject.own.files["/etc/nginx/nginx.conf"].decode() for arm in scenario.arms if arm.subject.own]
     lines = [" ".join(text.split()) for text in texts]
     assert [f"location /a/ {{ {patched}" in line for line in lines] == ([False, True] if patched else [True])
+
+
+def test_packaged_modules_come_with_the_image_and_are_loaded(tmp_path: Path) -> None:
+    """What the files load only needs its package; what they use without that is loaded before them, and told."""
+    files = http("geoip2 /geo.mmdb { $a country; }\nserver { echo_sleep 1; location / { proxy_pass http://a; } }")
+    files["nginx.conf"] = "load_module modules/ngx_http_echo_module.so;\n" + files["nginx.conf"]
+    found = proposed(tmp_path, files)
+    assert found.packages == ("libnginx-mod-http-echo", "libnginx-mod-http-geoip2")
+    loaded = f"ngx_http_geoip2_module.so: loaded for geoip2 ({tmp_path}/nginx.conf:5)"
+    assert [line for line in found.told if "_module.so" in line] == [loaded]
+    own = found.scenario.arms[0].subject.own
+    assert own is not None
+    assert b"-g 'load_module /usr/lib/nginx/modules/ngx_http_geoip2_module.so; daemon off;'" in own.files[own.script]
+    assert own.files["/geo.mmdb"].startswith(b"\0\0\1")
+    elsewhere = proposed(tmp_path, files, image="i")
+    assert elsewhere.packages == ()
+    assert "modules/ngx_http_echo_module.so: the image must have this module" in elsewhere.told
+
+
+def test_workers_of_root_are_looked_at_by_who_may_do_as_much(tmp_path: Path) -> None:
+    """By nobody else: the kernel would refuse it."""
+    for user, is_root in (("root", True), ("nginx", False), ("www-data root", False)):
+        files = http("server { location / { proxy_pass http://a; } }")
+        files["nginx.conf"] = files["nginx.conf"].replace("user nginx", f"user {user}")
+        own = proposed(tmp_path, files).scenario.arms[0].subject.own
+        assert own is not None
+        assert own.workers_are_root is is_root
 
 
 def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:

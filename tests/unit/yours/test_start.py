@@ -1,6 +1,7 @@
 """What is added to the user's files so that they start."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ def test_the_script_is_one_that_a_shell_reads() -> None:
     assert "ln -sfn /var/lib/tuneproof/0.sock /run/a.sock" in text
     assert "[ -e /etc/nginx/x.conf ] || : >/etc/nginx/x.conf" in text
     assert "a.pem" not in text
+
+
+def test_modules_are_loaded_from_where_the_distribution_has_them() -> None:
+    """What the files load gets a link at the path that they name, what only their directives need is loaded before."""
+    needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
+    text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
+    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+    assert "ln -s /usr/lib/nginx/modules/ngx_stream_module.so /srv/modules/ngx_stream_module.so; }" in text
+    assert "[ -e /opt/n/ngx_http_lua_module.so ] || { mkdir -p /opt/n" in text
+    loaded = "load_module /usr/lib/nginx/modules/ndk_http_module.so; daemon off;"
+    assert text.splitlines()[-1] == f"exec $nginx -p /srv/ -c /n.conf -g '{loaded}'"
+    assert "/usr/share/nginx/a.so" in script(replace(NEEDS, modules=("a.so",)), main="/n.conf")
 
 
 def test_daemon_is_said_once_only(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ class OwnNginx:
     """Addresses that lead to a stand-in: of IPv4, to that on the network; of IPv6, to that beside nginx."""
     # Ports that lead to single addresses which it listens on, each with the address and port there
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    # Whether its workers run as root: only who may do as much as they may look at them (ptrace(2), access checks)
+    workers_are_root: bool = False
     is_part: bool = False  # Whether the configuration is a part of one
     told: tuple[str, ...] = ()  # What of all this differs from the configuration as it was given, in words
 

@@ -64,7 +64,11 @@ def container_specs(
     ]
     beside = [*(item.name for item in subjects), *[name for name in scenario.beside if name not in shaped]]
     granted = (scenario.grant.upper(),) if scenario.grant else ()
-    companions = [companion_spec(name, image=images.netadmin, cpuset=others, granted=granted) for name in beside]
+    as_root = {item.name: CAPABILITIES for item in subjects if item.own is not None and item.own.workers_are_root}
+    companions = [
+        companion_spec(name, image=images.netadmin, cpuset=others, granted=(*granted, *as_root.get(name, ())))
+        for name in beside
+    ]
     local = [
         local_standin(item.name, item.own, image=images.backend, cpuset=others)
         for item in subjects

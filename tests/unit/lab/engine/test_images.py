@@ -48,6 +48,22 @@ def test_the_place_of_the_checkout_does_not_matter(root: Path, tmp_path_factory:
     assert tag(moved) == before
 
 
+def test_a_layer_is_named_by_what_is_below_it_and_by_its_packages(root: Path) -> None:
+    """So that another image below, or another package, makes another layer."""
+    (root / "modules").mkdir()
+    (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    below = ImageSpec(name="client", suite="bookworm", root=root)
+
+    def layer(*packages: str) -> ImageSpec:
+        return ImageSpec(name="modules", suite="bookworm", root=root, on=below, packages=packages)
+
+    first = layer("a", "b").tag
+    assert layer("a", "b").base == below.tag
+    assert layer("a").tag != first != layer("ab").tag
+    (root / "client" / "Dockerfile").write_text("FROM debian\n", encoding="utf-8")
+    assert layer("a", "b").tag != first
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,0 +1,65 @@
+"""Which modules a configuration needs beside what nginx's own binary has."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuneproof.audit.spelling import KNOWN, TABLES
+from tuneproof.audit.statements import Statement
+from tuneproof.audit.tree import Block, Configuration
+from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
+
+_LOADING = "load_module"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Used:
+    """A module that Debian packages, and where a configuration first shows that it needs it."""
+
+    module: Module
+    said: Statement | Block
+    is_loaded: bool  # whether the files load it; else something around them does
+
+    @property
+    def what(self) -> str:
+        """What needs it, as it stands there."""
+        return _shown(self.said)
+
+
+def used_modules(configuration: Configuration) -> tuple[Used, ...]:
+    """Return the packaged modules that a configuration needs, each behind those that it needs itself."""
+    found = [(said, block) for said, block in _said(configuration.main) if said.name not in TABLES]
+    loads = [(said, module_in(said.value)) for said, _ in found if isinstance(said, Statement) and _loads(said)]
+    used = {module.name: Used(module=module, said=said, is_loaded=True) for said, module in loads if module}
+    for said, block in found:
+        module = module_of(said.name, in_stream="stream" in block.path)
+        if module is None or module.name in used:
+            continue
+        for needed in needed_by(module):
+            used.setdefault(needed.name, Used(module=needed, said=said, is_loaded=False))
+    return tuple(used.values())
+
+
+def unpackaged(configuration: Configuration) -> Iterator[str]:
+    """Yield what of a configuration neither nginx nor a packaged module knows, with the place, in words."""
+    for said, block in _said(configuration.main):
+        module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
+        is_known = said.name in KNOWN or module_of(said.name, in_stream="stream" in block.path) is not None
+        if module is None and (_loads(said) or not is_known):
+            yield f"{_shown(said)} ({said.file}:{said.line})"
+
+
+def _said(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
+    """Yield directives with the block that they stand in, but not what stands in tables and in blocks of modules."""
+    yield from ((said, block) for said in block.own)
+    for inner in block.blocks:
+        yield inner, block
+        if inner.name in KNOWN and inner.name not in TABLES:
+            yield from _said(inner)
+
+
+def _loads(said: Statement | Block) -> bool:
+    return said.name == _LOADING
+
+
+def _shown(said: Statement | Block) -> str:
+    return " ".join((said.name, *said.args[: _loads(said)]))
