@@ -35,7 +35,7 @@ from tuneproof.yours.needs import EMPTY, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
-from tuneproof.yours.ways import NoWay, Way, entries_of, files_wanted, ways_of
+from tuneproof.yours.ways import NoWay, Way, entries_of, files_wanted, ports_of, ways_of
 
 SCENARIO: Final = "yours"
 DEFAULT_MAIN: Final = "/etc/nginx/nginx.conf"
@@ -285,11 +285,11 @@ class _Proposer:
 
     def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         longer = self._patches["listen_queue"]
-        if longer is None or not self._ways:
+        ports = [(way.port, way.listens_on) for way in self._ways] or ports_of(self._audit.facts)
+        if longer is None or not ports:
             return
         change, subject = longer
-        way = self._ways[0]
-        port, listens_on = way.port, way.listens_on
+        port, listens_on = ports[0]
         before = _arm(arms, "burst", self._yours, trials.burst(port, listens_on, _BURST))
         after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, listens_on, _BURST))
         yield claims.queues_more(listens_on, (before, after), change)

@@ -10,6 +10,7 @@ from typing import Final
 from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
+from tuneproof.audit.variables import possible_values
 from tuneproof.errors import BadInputError
 from tuneproof.yours.peers import is_ipv4, port_of
 
@@ -191,6 +192,13 @@ def _sockets(facts: Facts) -> dict[tuple[str, int], frozenset[str]]:
     return found
 
 
+def ports_of(facts: Facts) -> list[tuple[int, int]]:
+    """Return each port that nginx listens on, behind the one that the client connects to for it; plain text first."""
+    entries = entries_of(facts)
+    places = sorted(_sockets(facts).items(), key=lambda one: ("ssl" in one[1], bool(one[0][0])))
+    return [(entries[place] if place[0] else place[1], place[1]) for place, _ in places]
+
+
 def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
     """Return a port of its own for each single address and port that nginx listens on: clients connect to that."""
     single = [place for place in _sockets(facts) if place[0]]
@@ -281,13 +289,10 @@ def files_wanted(ways: Sequence[Way]) -> Iterator[str]:
     """Yield files that must be there for a request to be passed on: try_files wants them, or an if with -f or -e."""
     for way in ways:
         block = way.proxied.target.block
-        tried, root = block.setting("try_files"), block.setting("root")
-        wants = tried is not None and tried.args[-1:] and tried.args[-1].startswith("=")
+        location, root = block.around("location"), block.setting("root")
+        # Only of the very location: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
+        tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
-        if (
-            (wants or not _ABSENT.isdisjoint(tests))
-            and root is not None
-            and root.value.startswith("/")
-            and "$" not in root.value
-        ):
-            yield posixpath.join(root.value, way.path.lstrip("/"))
+        if root is not None and (tries or not _ABSENT.isdisjoint(tests)):
+            folders = possible_values(root.value, block) or ()
+            yield from (posixpath.join(folder, way.path.lstrip("/")) for folder in folders if folder.startswith("/"))

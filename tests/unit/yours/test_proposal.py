@@ -56,9 +56,16 @@ def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> N
 def test_workers_that_start_large_are_looked_at(tmp_path: Path) -> None:
     files = http("server { listen 80; return 200; }")
     files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")
-    (claim,) = proposed(tmp_path, files).scenario.claims
+    *_, claim = proposed(tmp_path, files).scenario.claims
     assert claim.name == "worker_connections_cost_memory_at_start"
     assert "404 MiB" in claim.sentence
+
+
+def test_the_queue_is_tried_where_nothing_is_passed_on(tmp_path: Path) -> None:
+    """By the port that the client connects to: one of plain text where there is one."""
+    servers = "server { listen 127.0.0.1:8443 ssl; listen 8080; return 200; } server { listen 81; }"
+    (claim,) = proposed(tmp_path, http(servers)).scenario.claims
+    assert claim.name == "port_8080_patch_queues_bursts"
 
 
 def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
@@ -180,7 +187,7 @@ def test_a_fragment_is_proven_with_what_is_made_around_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"{HEAD}http {{ server {{ listen 80; return 200; }} }}", "nothing to prove"),
+        (f"{HEAD}http {{ server {{ listen 80 backlog=4096; return 200; }} }}", "nothing to prove"),
         (f"{HEAD}http {{ server {{ listen 80;", "nginx would not start with it"),
         (f"{HEAD}http {{ server {{ listen {{{{ port }}}}; }} }}", "a template"),
         (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),
@@ -197,7 +204,7 @@ def test_what_cannot_be_proven_says_why(tmp_path: Path, text: str, why: str) -> 
         ("try_files $uri =404;", True),
         ("if (!-f $document_root$fastcgi_script_name) { return 404; }", True),
         ("if (!-e $request_filename) { return 404; }", True),
-        ("try_files $uri /index.php;", False),
+        ("try_files $uri /index.php;", True),
         ("if ($request_method = POST) { return 405; }", False),
     ],
 )
@@ -209,3 +216,19 @@ def test_a_file_that_must_be_there_is_made(wants: str, tmp_path: Path, *, is_mad
     own = found.scenario.arms[0].subject.own
     assert own is not None
     assert ("/srv/app/index.php" in own.files[own.script].decode()) == is_made
+
+
+@pytest.mark.parametrize(
+    ("server", "is_made"),
+    [
+        ("set $base /srv/app; root $base/public; location ~ x$ { try_files $uri =404; PASS }", True),
+        ("root /srv/$host/public; location ~ x$ { try_files $uri =404; PASS }", False),
+        ("root /srv/app/public; try_files $uri @app; location @app { PASS }", False),
+    ],
+)
+def test_where_a_file_that_must_be_there_is_made(server: str, tmp_path: Path, *, is_made: bool) -> None:
+    """Below a root that the configuration's variables name; not where nginx would serve it in place of the upstream."""
+    found = proposed(tmp_path, http(f"server {{ listen 80; {server.replace('PASS', 'proxy_pass http://a;')} }}"))
+    own = found.scenario.arms[0].subject.own
+    assert own is not None
+    assert ("/srv/app/public/" in own.files[own.script].decode()) == is_made
