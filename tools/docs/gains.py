@@ -23,9 +23,13 @@ def gains_text(_results: Results, wanted: str) -> str:
     TuneproofError: There are no such results.
     """
     name, _, part = wanted.partition(":")
-    own = load(FOLDER / name.strip())
+    return gains_of(load(FOLDER / name.strip()), only_first=part.strip() == _ONLY_FIRST)
+
+
+def gains_of(own: Results, *, only_first: bool = False) -> str:
+    """Return the changes with what they gain on somebody's own files; only what they gain if asked."""
     text = render_gains(own.cells, told=())
-    if part.strip() == _ONLY_FIRST:
+    if only_first:
         text = text.partition("\n\n")[0]
     return "\n".join(["```text", text, "```", "", run_line(own, [cell.id for cell in own.cells])])
 

@@ -1,0 +1,141 @@
+"""Pages of docs/generators/ say of every line what is known of it, and are those of their descriptions."""
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from tools.generators.described import FOLDER, Generator, every_generator
+from tools.generators.judged import Status, judged
+from tools.generators.page import audited, page
+from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.sources import Dump
+from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind
+from tuneproof.report.results.run_file import load
+
+GENERATORS = every_generator()
+FIX = "fix: .venv/bin/python -m tools.generators"
+each_generator = pytest.mark.parametrize("generator", GENERATORS, ids=lambda generator: generator.slug)
+
+
+def known(text: str, version: str = "1.30") -> dict[str, Status]:
+    """Return what is known of each line in http{}."""
+    text = f"events {{\n}}\nhttp {{\n{text}\n}}\n"
+    found = judged(text, audit_source(Dump({"a.conf": text}, is_complete=True), version=version))
+    return {line.text: line.status for line in found if line.within != "main"}
+
+
+@each_generator
+def test_a_configuration_and_a_page_are_those_of_the_description(generator: Generator) -> None:
+    assert generator.file.read_text(encoding="utf-8") == generator.nginx_conf(), FIX
+    assert (FOLDER / f"{generator.slug}.md").read_text(encoding="utf-8") == page(generator), FIX
+
+
+@each_generator
+def test_every_line_is_judged_once(generator: Generator) -> None:
+    """But for closing braces, and the comment that says what it is."""
+    lines = enumerate(generator.nginx_conf().splitlines(), start=1)
+    wanted = [(number, line.strip()) for number, line in lines if line.strip() != "}" and not line.startswith("#")]
+    found = judged(generator.nginx_conf(), audited(generator))
+    assert [(line.line, line.text) for line in found] == wanted
+    assert {line.status for line in found} >= {Status.TESTED, Status.UNTESTED}
+
+
+@each_generator
+def test_advice_is_told_beside_a_line(generator: Generator) -> None:
+    """None is lost between the audit's lines and the page's."""
+    audit = audited(generator)
+    assert audit.facts.configuration.problems == ()
+    told = [advised for line in judged(generator.nginx_conf(), audit) for advised in line.advised]
+    assert len(told) == len(audit.advice) > 0
+
+
+@each_generator
+def test_a_generator_is_named_with_version_and_licence(generator: Generator) -> None:
+    assert generator.name
+    assert generator.version
+    assert generator.licence in {"MIT", "MPL-2.0", "Apache-2.0"}
+    assert generator.source.startswith("https://")
+    assert generator.nginx in LAB_VERSIONS
+
+
+@each_generator
+def test_what_was_measured_is_that_configuration_on_that_version(generator: Generator) -> None:
+    measured = [load(path) for path in (generator.results,) if path.exists()]
+    assert {str(one.options["nginx_conf"]) for one in measured} <= {f"docs/generators/{generator.file.name}"}
+    assert {cell.nginx for one in measured for cell in one.cells} <= {generator.nginx}
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "status"),
+    [
+        ("sendfile on;", "1.30", Status.TESTED),
+        ("ssl_buffer_size 4k;", "1.30", Status.TESTED),
+        ("keepalive_timeout 75;", "1.18", Status.DEFAULT),
+        ("client_body_timeout 1m;", "1.30", Status.DEFAULT),
+        ("client_body_timeout 61s;", "1.30", Status.UNTESTED),
+        ("proxy_buffers 8 4096;", "1.30", Status.DEFAULT),
+        ("keepalive_requests 1000;", "1.30", Status.DEFAULT),
+        ("keepalive_requests 1000;", "1.18", Status.UNTESTED),
+        ("keepalive_requests 100;", "1.18", Status.DEFAULT),
+        ("keepalive_time 1h;", "1.18", Status.UNTESTED),
+        ("proxy_http_version 1.1;", "1.26", Status.UNTESTED),
+        ("index index.php;", "1.30", Status.OWN),
+        ("server_tokens off;", "1.30", Status.UNTESTED),
+    ],
+)
+def test_what_is_known_of_a_line(text: str, version: str, status: Status) -> None:
+    """A default is that of the version, however it is written."""
+    assert known(text, version) == {text: status}
+
+
+def test_what_turns_a_line_around_back_is_no_default() -> None:
+    found = known("gzip_vary on;\nserver {\ngzip_vary off;\ngzip_proxied off;\n}")
+    assert found["gzip_vary off;"] == Status.UNTESTED
+    assert found["gzip_proxied off;"] == Status.DEFAULT
+
+
+def test_an_upstream_has_defaults_of_its_own_and_inherits_nothing() -> None:
+    found = known("keepalive_timeout 20s;\nupstream a {\nserver b:1;\nkeepalive_timeout 60s;\nkeepalive 32;\n}")
+    assert found["keepalive 32;"] == Status.DEFAULT
+    assert found["keepalive_timeout 60s;"] in {Status.DEFAULT, Status.TESTED}
+
+
+def test_the_defaults_are_those_that_the_changes_end_at() -> None:
+    tables = tomllib.loads(resources.files("tools.generators").joinpath("defaults.toml").read_text(encoding="utf-8"))
+    last = {
+        ("upstream" if change.block == "upstream" else "http", change.directive): change.after
+        for change in CHANGES
+        if change.kind == Kind.DEFAULT
+    }
+    both = {key: tables[key[0]][key[1]] for key in last if key[1] in tables[key[0]]}
+    assert both == {key: last[key] for key in both}
+    assert ("http", "keepalive_requests") in both
+
+
+def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
+    """Its version of nginx is the newest of the lab that is not newer; what was not measured is said to be so."""
+    (tmp_path / "new.toml").write_text(
+        'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
+        'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'
+        '[[conf.http.server]]\nlisten = ["80", "81"]\n[conf.http.server."location /"]\ninternal = ""\n',
+        encoding="utf-8",
+    )
+    (found,) = every_generator(tmp_path)
+    assert found.nginx == "1.26"
+    assert found.nginx_conf().splitlines()[1:] == [
+        "user a;",
+        "events {",
+        "}",
+        "http {",
+        "    server {",
+        "        listen 80;",
+        "        listen 81;",
+        "        location / {",
+        "            internal;",
+        "        }",
+        "    }",
+        "}",
+    ]
+    assert "Not measured yet; `./lab run --nginx-conf docs/generators/new.conf --nginx 1.26` does it." in page(found)

@@ -1,0 +1,1 @@
+"""Pages of docs/generators/: what others' generators and packages write, each line with what is known of it here."""

@@ -1,0 +1,78 @@
+"""A description of what a generator writes by default, and the nginx.conf that it comes to.
+
+A description is one file of docs/generators/. Its table ``conf`` holds directives and their values, in an order of our
+own: a list for a directive that is repeated, a table for a block.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.wording import as_numbers
+
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "generators"
+_INDENT: Final = "    "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generator:
+    """A generator's defaults: facts about it, and none of its text."""
+
+    slug: str  # name of its files in docs/generators/
+    name: str
+    version: str  # what was read, and when it was published
+    licence: str
+    source: str  # its address
+    targets: str  # the version of nginx that it bundles or writes for; empty where it says none
+    rendered: str  # which of its choices
+    left_out: tuple[str, ...]
+    conf: Mapping[str, Any]
+
+    @property
+    def nginx(self) -> str:
+        """The version that it is judged on: the lab's newest that is not newer than what it is for."""
+        known = [version for version in LAB_VERSIONS if as_numbers(version) <= as_numbers(self.targets or version)]
+        return known[-1]
+
+    @property
+    def file(self) -> Path:
+        """Where its nginx.conf stands."""
+        return FOLDER / f"{self.slug}.conf"
+
+    @property
+    def results(self) -> Path:
+        """What a run on that has measured."""
+        return FOLDER / f"{self.slug}.json"
+
+    def nginx_conf(self) -> str:
+        """Return the configuration."""
+        head = f"# {self.name} ({self.version}), as described in {self.slug}.toml"
+        return "\n".join([head, *_lines(self.conf, ""), ""])
+
+
+def every_generator(folder: Path = FOLDER) -> list[Generator]:
+    """Return all that are described, by their names.
+
+    Raises:
+        TypeError: A description lacks a key, or has one that is none.
+    """
+    return [_read(path) for path in sorted(folder.glob("*.toml"))]
+
+
+def _read(path: Path) -> Generator:
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Generator(slug=path.stem, **{**content, "left_out": tuple(content["left_out"])})
+
+
+def _lines(block: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for name, said in block.items():
+        for value in said if isinstance(said, list) else [said]:
+            if isinstance(value, Mapping):
+                yield f"{indent}{name} {{"
+                yield from _lines(value, indent + _INDENT)
+                yield f"{indent}}}"
+            else:
+                yield f"{indent}{name} {value}".rstrip() + ";"

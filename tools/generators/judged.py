@@ -1,0 +1,127 @@
+"""What is known of each line of a configuration: tested here, as nginx does without it, or not tested yet."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from tuneproof.audit.advice import Advised
+from tuneproof.audit.auditing import Audit
+from tuneproof.audit.statements import Statement, parse_file
+from tuneproof.audit.values import size_bytes, time_ms
+from tuneproof.lines import Line, every_line
+from tuneproof.nginx_changes import Kind, of_directive
+from tuneproof.wording import as_numbers
+
+_UPSTREAM: Final = "upstream"
+_TABLES: Final = frozenset({"map", "types", "geo"})
+# Who the site is, where its things are, and what it answers.
+_NAMING: Final = frozenset(
+    {
+        *("alias", "allow", "daemon", "deny", "error_log", "error_page", "include", "index", "internal", "log_format"),
+        *("pid", "return", "root", "server", "server_name", "set", "stub_status", "try_files", "user"),
+        *("ssl_certificate", "ssl_certificate_key", "ssl_dhparam", "ssl_trusted_certificate"),
+        *(f"{kind}_temp_path" for kind in ("client_body", "proxy", "fastcgi", "scgi", "uwsgi")),
+        *("proxy_pass", "fastcgi_pass", "fastcgi_param", "fastcgi_index"),
+    }
+)
+
+
+class Status(StrEnum):
+    """What is known of a line."""
+
+    TESTED = "tested here"
+    DEFAULT = "as nginx's default"
+    OWN = "the site's own"
+    UNTESTED = "not tested yet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A directive, with or without a block."""
+
+    line: int
+    within: str  # the block that it stands in; "main" for none
+    text: str
+    status: Status
+    advised: Sequence[Advised] = ()  # what the audit says of it
+    claims: Sequence[Line] = ()  # what was measured of this very line, where no rule of the audit speaks for it
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Level:
+    """A block with what is said in it."""
+
+    text: str
+    said: Sequence[Statement]
+
+    @property
+    def name(self) -> str:
+        return self.text.partition(" ")[0]
+
+
+def judged(text: str, audit: Audit) -> list[Judged]:
+    """Return every directive of a configuration, in the order of its lines, each on a line of its own."""
+    lines = text.splitlines()
+    main = _Level(text="main", said=parse_file("", text).statements)
+    return [_judged(said, lines[said.line - 1].strip(), levels, audit) for said, levels in _everything((main,))]
+
+
+def _everything(levels: tuple[_Level, ...]) -> Iterator[tuple[Statement, tuple[_Level, ...]]]:
+    """Yield every directive with the blocks that it stands in, the innermost first."""
+    for said in levels[0].said:
+        yield said, levels
+        if said.block is not None:
+            inner = _Level(text=" ".join((said.name, *said.args)), said=said.block)
+            yield from _everything((inner, *levels))
+
+
+def _judged(said: Statement, text: str, levels: tuple[_Level, ...], audit: Audit) -> Judged:
+    advised = [advised for advised in audit.advice if advised.at.line == said.line]
+    spoken_for = {one.name for one in advised}
+    claims = [line for line in every_line() if line.line == text and not line.audit and line.scenario not in spoken_for]
+    if advised or claims:
+        status = Status.TESTED
+    elif said.block is not None or said.name in _NAMING or levels[0].name in _TABLES:
+        status = Status.OWN
+    elif _is_default(said.name, levels, audit.facts.version):
+        status = Status.DEFAULT
+    else:
+        status = Status.UNTESTED
+    return Judged(line=said.line, within=levels[0].text, text=text, status=status, advised=advised, claims=claims)
+
+
+def _is_default(name: str, levels: tuple[_Level, ...], version: str) -> bool:
+    """Tell whether a directive says what that version of nginx does without it, and so in all blocks around."""
+    # An upstream block inherits nothing.
+    is_of_upstream = levels[0].name == _UPSTREAM
+    default = _default(name, version, is_of_upstream=is_of_upstream)
+    said = [one for level in levels[: 1 if is_of_upstream else None] for one in level.said if one.name == name]
+    return default is not None and all(_same(one.args, default.split()) for one in said)
+
+
+def _default(name: str, version: str, *, is_of_upstream: bool) -> str | None:
+    default = _defaults()["upstream" if is_of_upstream else "http"].get(name)
+    later = [change for change in of_directive(name) if change.numbers > as_numbers(version)]
+    for change in reversed(later):
+        if change.kind == Kind.DEFAULT and (change.block == _UPSTREAM) == is_of_upstream:
+            default = change.before or None
+    return default
+
+
+@cache
+def _defaults() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(resources.files(__package__).joinpath("defaults.toml").read_text(encoding="utf-8"))
+
+
+def _same(given: Sequence[str], default: Sequence[str]) -> bool:
+    return len(given) == len(default) and all(map(_mean_the_same, given, default))
+
+
+def _mean_the_same(one: str, other: str) -> bool:
+    return one == other or any(
+        (value := read(one)) is not None and value == read(other) for read in (size_bytes, time_ms)
+    )

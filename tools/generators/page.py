@@ -1,0 +1,119 @@
+"""The page of one generator: what to change and what it gains, then each of its lines with what is known of it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from tools.docs.cells import plain
+from tools.docs.gains import gains_of
+from tools.generators.described import Generator
+from tools.generators.judged import Judged, Status, judged
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.recorded import recorded_of
+from tuneproof.audit.sources import Dump
+from tuneproof.report.results.run_file import load
+from tuneproof.report.terminal.markdown import head, row
+from tuneproof.wording import count
+
+_LONGEST: Final = 100
+_OWN: Final = "The site's own is who it is, where its things are, and what it answers."
+_QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
+
+
+def audited(generator: Generator) -> Audit:
+    """Return the audit of what a generator writes, for the version that it is judged on."""
+    source = Dump({generator.file.name: generator.nginx_conf()}, is_complete=True)
+    return audit_source(source, version=generator.nginx)
+
+
+def page(generator: Generator) -> str:
+    """Return the page, in Markdown."""
+    audit = audited(generator)
+    lines = judged(generator.nginx_conf(), audit)
+    numbers = Counter(line.status for line in lines)
+    told = ", ".join(f"{numbers[status]} {status.value}" for status in Status)
+    parts = [
+        f"# {generator.name}: its nginx.conf, line by line",
+        "\n".join(_about(generator)),
+        "## What to change, and what it gains",
+        *_measured(generator),
+        *_further(audit),
+        "## Line by line",
+        f"{count(len(lines), 'directive')}: {told}. {_OWN}",
+        "\n".join([*head(("line", "in", "directive", "what is known")), *(_row(line, generator) for line in lines)]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _measured(generator: Generator) -> Iterator[str]:
+    run = f"`./lab run --nginx-conf docs/generators/{generator.file.name} --nginx {generator.nginx}`"
+    if generator.results.exists():
+        yield f"Measured on this very configuration, by {run}:"
+        yield gains_of(load(generator.results))
+    else:
+        yield f"Not measured yet; {run} does it."
+
+
+def _about(generator: Generator) -> Iterator[str]:
+    yield f"What [{generator.name}]({generator.source}) writes by default: {generator.rendered}."
+    yield f"Version: {generator.version}; licence: {generator.licence}."
+    yield f"Judged on nginx {generator.nginx}" + (
+        f", the newest that is tested here and not newer than its {generator.targets}."
+        if generator.targets
+        else ", the newest that is tested here: it names no version of its own."
+    )
+    yield ""
+    yield f"[{generator.slug}.toml]({generator.slug}.toml) describes its directives and their values, and nothing of"
+    yield f"its text; [{generator.file.name}]({generator.file.name}) is made from that, in an order of ours."
+    if generator.left_out:
+        yield f"Left out: {'; '.join(generator.left_out)}."
+
+
+def _further(audit: Audit) -> Iterator[str]:
+    """Yield what the audit advises, with what the catalogue has measured of it, on configurations of its own."""
+    wanted = [one for one in audit.advice if one.state not in _QUIET]
+    if not wanted:
+        return
+    yield "What `./lab audit` says of it, with patches; the figures are of the catalogue's own configurations:"
+    told = []
+    for _, group in groupby(wanted, key=lambda one: (one.state, one.claim)):
+        ones = list(group)
+        places = ", ".join(str(line) for line in sorted({one.at.line for one in ones}))
+        lines = f"line{'s' if ',' in places else ''} {places}"
+        told.append(f"- {lines}: {_advice(ones[0], audit.facts.version)}")
+    yield "\n".join(told)
+
+
+def _row(one: Judged, generator: Generator) -> str:
+    # Why, and what to do, stands above for what is to be changed.
+    told = [_advice(advised, generator.nginx, why=advised.state in _QUIET) for advised in one.advised]
+    told += [_verdict(claim.scenario, claim.claim, generator.nginx) for claim in one.claims]
+    return row([str(one.line), _code(one.within), _code(one.text), "<br>".join(told) or one.status.value])
+
+
+def _code(text: str) -> str:
+    shown = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…").replace("|", r"\|")
+    return f"`{shown}`"
+
+
+def _advice(advised: Advised, version: str, *, why: bool = True) -> str:
+    reason = f"{plain(advised.why)}. " if why else ""
+    return f"**{advised.state.value}**: {reason}{_verdict(advised.name, advised.claim, version)}"
+
+
+def _verdict(scenario: str, claim: str, version: str) -> str:
+    """Return what was measured of a claim, and on which version.
+
+    Raises:
+        LookupError: Nothing was.
+    """
+    recorded = recorded_of(scenario, claim, version)
+    if recorded is None:
+        raise LookupError(f"{scenario}/{claim} is not in recorded.json")
+    effect = f": {recorded.effect}" if recorded.effect else ""
+    where = recorded.page.removeprefix("docs/")
+    return (
+        f"*{plain(recorded.claim)}* {recorded.verdict} on nginx {recorded.nginx}{plain(effect)} ([{where}](../{where}))"
+    )
