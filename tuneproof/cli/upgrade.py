@@ -1,30 +1,44 @@
-"""``./lab upgrade``: what of a configuration means something else on another version of nginx. It needs no Docker."""
+"""``./lab upgrade``: what of a configuration means something else on another version of nginx, and what it does there.
 
+The first needs no Docker; with ``--prove`` both versions run side by side in the lab.
+"""
+
+import argparse
 import contextlib
 import json
+import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from tuneproof.audit.render import render_upgrade
-from tuneproof.audit.sources import open_source
-from tuneproof.audit.upgrade import as_document, upgrade
+from tuneproof.audit.sources import Source, open_source
+from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
 from tuneproof.cli.output import called_from, say, show
+from tuneproof.errors import BadInputError
 
 REFUSED = 1
 BROKEN = 2
+_SEEDS: Final = 1 << 31
 DESCRIPTION = """\
 Say what changes for a configuration between two versions of nginx: directives that are gone, ignored or deprecated,
 defaults that moved, advice that expires; with file, line and patch. CONF is what `audit` takes.
+
+With --prove both versions run side by side in the lab on these files, and what they do otherwise is told: whether they
+start, warnings, statuses and headers of every location, connections to the upstream, memory, bytes per loop iteration,
+HTTP/2, TLS, a reload.
 """
 EPILOG = """\
 examples:
   ./lab upgrade --from 1.26 --to 1.30 /etc/nginx
   ./lab upgrade --from 1.22 --to 1.30 --patch nginx.patch deploy/nginx
+  ./lab upgrade --from 1.22 --to 1.30 --prove /etc/nginx
+  ./lab upgrade --from 1.26 --to-image registry.example/nginx:next --prove /etc/nginx
 
-exit status: 0 the new version starts with it, as far as files tell; 1 it does not; 2 it cannot be read, is a template,
-or neither version would start with it.
+exit status: 0 the new version starts with it, as far as files tell, or with --prove as was tried; 1 it does not; 2 it
+cannot be read, is a template, or neither version would start with it.
 """
 
 
@@ -33,24 +47,73 @@ def main(arguments: Sequence[str]) -> int:
 
     BadInputError: The configuration cannot be read, or a version is none.
     """
+    options = _parser().parse_args(arguments)
+    proves = options.prove or options.old_image or options.new_image
+    with contextlib.chdir(called_from()):
+        source = open_source(options.configuration, prefix=options.prefix)
+        if not proves:
+            return _told(options, upgrade(source, old=options.old, new=options.new))
+    return _proven(options, source)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = output.parser("upgrade", DESCRIPTION, EPILOG)
     output.add_configuration(parser)
-    parser.add_argument("--from", dest="old", required=True, metavar="VERSION", help="the version that runs now")
-    parser.add_argument("--to", dest="new", required=True, metavar="VERSION", help="the version that will")
+    old = parser.add_mutually_exclusive_group(required=True)
+    old.add_argument("--from", dest="old", metavar="VERSION", default="", help="the version that runs now")
+    old.add_argument("--from-image", dest="old_image", metavar="IMAGE", default="", help="or an image with it")
+    new = parser.add_mutually_exclusive_group(required=True)
+    new.add_argument("--to", dest="new", metavar="VERSION", default="", help="the version that will")
+    new.add_argument("--to-image", dest="new_image", metavar="IMAGE", default="", help="or an image with it")
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write what the new version wants, for `git apply`")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args(arguments)
-    with contextlib.chdir(called_from()):
-        found = upgrade(open_source(options.configuration, prefix=options.prefix), old=options.old, new=options.new)
-        if options.json:
-            show(json.dumps(as_document(found), indent=2))
-        else:
-            show(render_upgrade(found, width=shutil.get_terminal_size().columns))
-        if options.patch:
-            patch = found.patch(defaults=False)
-            if patch:
-                options.patch.write_text(patch, encoding="utf-8", newline="")
-            say(f"written to {options.patch}" if patch else "nothing to patch")
+    proof = parser.add_argument_group("in the lab")
+    proof.add_argument("--prove", action="store_true", help="run both side by side (an image needs it, and implies it)")
+    proof.add_argument("--location", default="", metavar="PATH", help="the path to ask for (default: each location's)")
+    proof.add_argument("--host", default="", metavar="NAME", help="the server to ask (default: all)")
+    proof.add_argument("--seed", type=int, default=None, help="of the order of trials (default: a new one, printed)")
+    proof.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="where results go (default: results)"
+    )
+    return parser
+
+
+def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] | None = None) -> int:
+    """Print what files tell; return the exit status by it."""
+    if options.json:
+        show(json.dumps(as_document(found) | ({} if proof is None else {"proof": proof}), indent=2))
+    else:
+        show(render_upgrade(found, width=shutil.get_terminal_size().columns))
+    if options.patch:
+        patch = found.patch(defaults=False)
+        if patch:
+            options.patch.write_text(patch, encoding="utf-8", newline="")
+        say(f"written to {options.patch}" if patch else "nothing to patch")
     if found.before.facts.configuration.is_broken:
         return BROKEN
     return REFUSED if found.is_refused else 0
+
+
+def _proven(options: argparse.Namespace, source: Source) -> int:
+    """Print what files tell, and what both versions do; return the exit status by that."""
+    if output.program() != "./lab":
+        raise BadInputError("--prove needs a checkout, with the images that the lab is built from", remedy="./lab")
+    # Here, since nothing else of it needs Docker.
+    from tuneproof.cli.upgrade_proof import prove  # noqa: PLC0415 - see above
+
+    seed = secrets.randbelow(_SEEDS) if options.seed is None else options.seed
+    if seed < 0:
+        raise BadInputError(f"--seed {seed}: a seed is not negative", remedy="any whole number from 0 on")
+
+    def tell(found: Upgrade) -> None:
+        if not options.json:
+            with contextlib.chdir(called_from()):
+                _told(options, found)
+
+    proven = prove(options, source, seed=seed, tell=tell)
+    if options.json:
+        with contextlib.chdir(called_from()):
+            _told(options, proven.files, proof=proven.document)
+    else:
+        show(f"\n{proven.text}")
+    return REFUSED if proven.is_refused else 0

@@ -31,11 +31,11 @@ _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
 _STEADY_BYTES: Final = 1 << 18
 _WARM_UPS: Final = 8
-_AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
+AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _OK: Final = 200
 EVENTS: Final = 20
 """How many a stream has."""
-_STREAM_HEADERS: Final = {"User-Agent": _AGENT, "X-Tuneproof-Events": str(EVENTS)}
+_STREAM_HEADERS: Final = {"User-Agent": AGENT, "X-Tuneproof-Events": str(EVENTS)}
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
 """What a request may be answered with that no stand-in has answered."""
 
@@ -190,7 +190,7 @@ def fresh_workers(rig: Rig) -> Figures:
 
 
 def _flow(way: Way, *, body_bytes: int = 0, **fields: float) -> Flow:
-    headers = {"Host": way.host, "User-Agent": _AGENT}
+    headers = {"Host": way.host, "User-Agent": AGENT}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
     place = {"path": way.path, "tls": way.tls, "proxy_protocol": way.proxy_protocol}

@@ -37,10 +37,9 @@ _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
-    """How requests get to one place that passes them on."""
+class Probe:
+    """How requests get to one location of a server."""
 
-    proxied: Proxied
     port: int  # TCP port that the client connects to
     listens_on: int  # TCP port of nginx's; another one where it listens on a single address, which is led to
     tls: bool  # whether that port speaks TLS
@@ -55,6 +54,13 @@ class Way:
         usual = 443 if self.tls else 80
         port = "" if self.listens_on == usual else f":{self.listens_on}"
         return f"http{'s' if self.tls else ''}://{self.host}{port}{self.path}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way(Probe):
+    """How requests get to one place that passes them on."""
+
+    proxied: Proxied
 
     @property
     def slug(self) -> str:
@@ -131,22 +137,56 @@ def _way(
     if proxied.target.kind in _UNSPOKEN or not listens:
         return NoWay(proxied=proxied, why=_unreached(proxied.target.kind))
     listen = min(listens, key=lambda one: ("ssl" in one.options, bool(one.address)))
-    port = entries[listen.place] if listen.address else listen.port
     block = proxied.target.block.around("location")
     path = location or (_path_to(block, server) if block is not None else f"/{_LAST}")
     if not path or (location and block is not None and _chosen(path, server) is not block):
         return NoWay(proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location")
+    return Way(proxied=proxied, **vars(_probe(server, listen, entries, host=host or _host(names), path=path)))
+
+
+def _probe(
+    server: Block, listen: "_Listen", entries: Mapping[tuple[str, int], int], *, host: str, path: str
+) -> Probe:
     tls = "ssl" in listen.options
-    return Way(
-        proxied=proxied,
-        port=port,
+    return Probe(
+        port=entries[listen.place] if listen.address else listen.port,
         listens_on=listen.port,
         tls=tls,
-        host=host or _host(names),
+        host=host,
         path=path,
         http2=tls and ("http2" in listen.options or server.is_on("http2")),
         proxy_protocol="proxy_protocol" in listen.options,
     )
+
+
+def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe]:
+    """Return a request to each location that one is known for, over TLS and without where its server has both.
+
+    One path only if it is named, and one server.
+
+    Raises:
+        BadInputError: No server has that name, or none a location for that path.
+    """
+    sockets, entries = _sockets(facts), entries_of(facts)
+    found = []
+    for server in facts.servers:
+        if (host and host not in server.names) or (location and _chosen(location, server.block) is None):
+            continue
+        known = (_path_to(block, server.block) for block in server.block.all("location"))
+        paths = [location] if location else ["/", *filter(None, known)]
+        listens = [replace(one, options=sockets[one.place]) for one in reversed(_listens(server.block))]
+        first = {"ssl" in one.options: one for one in listens}
+        found += [
+            _probe(server.block, first[tls], entries, host=host or _host(server.names), path=path)
+            for tls in sorted(first)
+            for path in paths
+        ]
+    if not found and (host or location):
+        raise BadInputError(
+            f"--location {location}: no server has a location for it" if location else f"--host {host}: no such server",
+            remedy=f"names: {', '.join(sorted({name for one in facts.servers for name in one.names})) or 'none'}",
+        )
+    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,6 +58,9 @@ async def _accept(listener: socket.socket, tls: ssl.SSLContext) -> None:
     listener.setblocking(False)
     while True:
         connection, _ = await loop.sock_accept(listener)
+        if listener.family != socket.AF_UNIX:
+            # asyncio does so only for sockets that name their protocol; each answer would wait 40 ms for an ACK.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = loop.create_task(converse(connection, tls))
         # The loop itself keeps weak references only.
         running.add(task)

@@ -37,6 +37,7 @@ class _Answer:
     says_close: bool = False
     first_byte_s: float = 0.0
     total_s: float = 0.0
+    head: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -305,6 +306,8 @@ async def _receive(reader: asyncio.StreamReader, answer: _Answer, flow: Flow) ->
     began_s = time.monotonic()
     try:
         head = await _receive_head(reader, answer)
+        if flow.keeps_heads:
+            answer.head = head.lines
         if head.status in _BODILESS or flow.method == "HEAD":
             answer.complete = True
         elif head.headers.get("transfer-encoding") == "chunked":

@@ -13,6 +13,7 @@ class Head:
 
     status: int
     headers: dict[str, str]
+    lines: tuple[str, ...]  # the headers as they came
 
     @property
     def worker_pid(self) -> int:
@@ -45,7 +46,7 @@ def parse_head(raw: bytes) -> Head:
     for line in header_lines:
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
-    return Head(status=int(rest[:3]), headers=headers)
+    return Head(status=int(rest[:3]), headers=headers, lines=tuple(header_lines))
 
 
 def receive_head(connection: socket.socket) -> tuple[Head, bytes]:

@@ -37,10 +37,10 @@ class OwnImage:
         return cls(version=version, main=conf[1] if conf else f"{folder}/conf/nginx.conf")
 
 
-def look_at(client: docker.DockerClient, image: str) -> OwnImage:
+def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-image") -> OwnImage:
     """Ask the nginx of an image what it is, in a container that is gone then (BadInputError: no image or nginx)."""
     with engine_errors(f"looking at image {image}"):
-        _ensure(client, image)
+        _ensure(client, image, option)
         try:
             said = client.containers.run(
                 image,
@@ -53,16 +53,16 @@ def look_at(client: docker.DockerClient, image: str) -> OwnImage:
             )
         except (ContainerError, APIError) as error:
             raise BadInputError(
-                f"--nginx-image {image}: there is no nginx in it that a shell can start",
+                f"{option} {image}: there is no nginx in it that a shell can start",
                 remedy="an image with sh and nginx, such as nginx:1.27",
             ) from error
     found = OwnImage.from_text(bytes(said).decode("utf-8", errors="replace"))
     if found is None:
-        raise BadInputError(f"--nginx-image {image}: its nginx does not say its version")
+        raise BadInputError(f"{option} {image}: its nginx does not say its version")
     return found
 
 
-def _ensure(client: docker.DockerClient, image: str) -> None:
+def _ensure(client: docker.DockerClient, image: str, option: str) -> None:
     """Pull an image that the engine lacks: an error of the registry's is none of the image's."""
     try:
         client.images.get(image)
@@ -71,6 +71,6 @@ def _ensure(client: docker.DockerClient, image: str) -> None:
             client.images.pull(image)
         except APIError as error:
             raise BadInputError(
-                f"--nginx-image {image}: the engine has no such image, and none can be pulled",
+                f"{option} {image}: the engine has no such image, and none can be pulled",
                 remedy=f"docker pull {image}, or docker load",
             ) from error

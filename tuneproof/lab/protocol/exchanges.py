@@ -34,6 +34,7 @@ class Flow:
     read_bytes_per_s: int = 0  # 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's own
     fast_open: bool = False  # requests may travel in the SYN (RFC 7413), as soon as the server has given a cookie
+    keeps_heads: bool = False  # whether the header lines of answers are told, too
     tls: bool = False  # certificates are not checked
     proxy_protocol: bool = False
     """Whether a connection begins with its own addresses, as a load balancer tells a client's
@@ -55,6 +56,7 @@ class Answer:
     says_close: bool  # whether it says that the server will close the connection (Connection: close)
     first_byte_s: float  # from the request until its head was there
     total_s: float
+    head: tuple[str, ...] = ()  # header lines as they came, such as "Server: nginx"; none unless they are kept
 
 
 @dataclass(frozen=True, kw_only=True)

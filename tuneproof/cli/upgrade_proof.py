@@ -1,0 +1,166 @@
+"""``./lab upgrade --prove``: both versions side by side in the lab."""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Final
+
+import docker
+
+from tuneproof.audit.sources import Source
+from tuneproof.audit.upgrade import Upgrade, upgrade
+from tuneproof.cli.output import say
+from tuneproof.errors import BadInputError, LabError
+from tuneproof.lab.engine.daemon import ensure_engine
+from tuneproof.lab.engine.own_image import OwnImage, look_at
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.subject.versions import SUITES
+from tuneproof.report.html import write_report
+from tuneproof.report.results.run_file import ResultsWriter, load
+from tuneproof.report.terminal.progress import ProgressLine
+from tuneproof.wording import count
+from tuneproof.yours.compared import told
+from tuneproof.yours.grounds import Grounds, grounds
+from tuneproof.yours.proposal import DEFAULT_MAIN, Prepared, Wanted, prepare
+from tuneproof.yours.two_versions import ROUNDS, Compared, Side, compare
+from tuneproof.yours.ways import probes_of
+
+_TIMEOUT_S: Final = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proven:
+    """What came of it."""
+
+    files: Upgrade  # what the files tell
+    text: str  # for a person
+    document: dict[str, Any]
+    is_refused: bool  # whether the new version does not start
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """One of the two versions, as it was asked for."""
+
+    version: str
+    image: str  # empty for the project's own
+    prepared: Prepared
+
+    def side(self, here: Grounds) -> Side:
+        """Return it with its image."""
+        return Side(
+            version=self.version,
+            image=self.image or here.subjects[self.version],
+            prepared=self.prepared,
+            records_turns=not self.image,
+        )
+
+
+def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Callable[[Upgrade], None]) -> Proven:
+    """Run both; ``tell`` is called with what the files tell, before anything is started.
+
+    Raises:
+        BadInputError: A version or an image cannot be had, or the configuration cannot be started.
+        TuneproofError: The lab failed.
+    """
+    # As Ctrl-C does: nothing is left.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    old_version, new_version = _versions(options)
+    ensure_engine(report=say)
+    with closing(connect(timeout_s=_TIMEOUT_S)) as client:
+        old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")
+        new = _asked(options, source, client, version=new_version, image=options.new_image, option="--to-image")
+        probes = probes_of(old.prepared.facts, location=options.location, host=options.host)
+        files = upgrade(source, old=old.version, new=new.version)
+        tell(files)
+        began_s = time.monotonic()
+        progress = ProgressLine(sys.stderr, interactive=sys.stderr.isatty())
+        versions = [one.version for one in (old, new) if not one.image]
+        with grounds(client, versions=versions, report=say) as here:
+            writer = ResultsWriter.create(options.results, host=here.host, seed=seed, options=_recorded(options))
+            try:
+                found = compare(
+                    old.side(here), new.side(here), probes, here, seed=seed, writer=writer, report=progress.update
+                )
+            finally:
+                progress.close()
+            writer.finish(time.monotonic() - began_s)
+    if all(found.refused):
+        raise LabError(
+            "neither version starts with these files in the lab",
+            remedy="see what nginx says; --from-image and --to-image for what the lab's own lack, such as a module",
+            tail=found.refused[1],
+        )
+    report = write_report(load(writer.path), writer.folder)
+    lines = [*_head(found, old.version, new.version, seed), *_made(old), f"results: {writer.path}", f"report: {report}"]
+    return Proven(
+        files=files, text="\n".join(lines), document=_document(found, seed), is_refused=bool(found.refused[1])
+    )
+
+
+def _versions(options: argparse.Namespace) -> tuple[str, str]:
+    for option, version in (("--from", options.old), ("--to", options.new)):
+        if version and version not in SUITES:
+            raise BadInputError(
+                f"{option} {version} --prove: the lab has {', '.join(SUITES)}",
+                remedy=f"{option}-image IMAGE for others",
+            )
+    return options.old, options.new
+
+
+def _asked(
+    options: argparse.Namespace, source: Source, client: docker.DockerClient, *, version: str, image: str, option: str
+) -> _Asked:
+    own = look_at(client, image, option=option) if image else OwnImage(version=version, main=DEFAULT_MAIN)
+    wanted = Wanted(
+        configuration=options.configuration, version=own.version, image=image, main=own.main, host=options.host
+    )
+    return _Asked(version=own.version, image=image, prepared=prepare(wanted, source))
+
+
+def _recorded(options: argparse.Namespace) -> dict[str, Any]:
+    named = ("old", "old_image", "new", "new_image", "configuration", "location", "host")
+    return {"upgrade": {name: getattr(options, name) for name in named if getattr(options, name)}}
+
+
+def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
+    """Return the differences in words."""
+    title = f"nginx {old} and {new} side by side on these files"
+    if any(found.refused):
+        which, words = next((v, w) for v, w in zip((old, new), found.refused, strict=True) if w)
+        starts = "yes -> no" if found.refused[1] else "no -> yes"
+        return [
+            f"{title}: one does not start, so nothing else was compared",
+            "",
+            f"starts: {starts}",
+            f"  {which}: {words.strip()}",
+            "",
+        ]
+    number = len(found.comparisons)
+    compared = f"{title}: {count(number, 'comparison')} in {ROUNDS} rounds, --seed {seed}"
+    differences = list(told(found.comparisons)) or [f"no difference found in {count(number, 'comparison')}"]
+    void = [f"not compared: {where.partition(': ')[2]}: {why}" for where, why in found.void.items()]
+    return [compared, "", *differences, "", *void]
+
+
+def _made(asked: _Asked) -> list[str]:
+    return ["Added for the lab:", *(f"  {line}" for line in asked.prepared.told), ""] if asked.prepared.told else []
+
+
+def _document(found: Compared, seed: int) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "rounds": ROUNDS,
+        "starts": [not words for words in found.refused],
+        "comparisons": len(found.comparisons),
+        "differences": [
+            {"at": one.at, "what": one.what, "before": one.before, "after": one.after}
+            for one in found.comparisons
+            if one.differs
+        ],
+        "not_compared": dict(found.void),
+    }

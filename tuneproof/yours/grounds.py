@@ -1,0 +1,82 @@
+"""An engine for one comparison: its images, its lock, and a session of which nothing is left at the end."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import docker
+
+from tuneproof.lab.engine.failures import engine_errors
+from tuneproof.lab.engine.host import engine_facts
+from tuneproof.lab.engine.images import ensure_images
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.lease import lease_of
+from tuneproof.lab.engine.lock import locked
+from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
+from tuneproof.lab.subject.images import role_images, subject_images
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.placed import Engine
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.bench import read_snapshot
+from tuneproof.proof.scenario.containers import BenchImages
+from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """Where labs are started."""
+
+    session: Session
+    images: BenchImages
+    subjects: Mapping[str, str]  # images with nginx, by version
+    placement: CpuPlacement
+    host: Mapping[str, Any]  # as in results.json
+
+
+@contextmanager
+def grounds(
+    client: docker.DockerClient, *, versions: Sequence[str], report: Callable[[str], None]
+) -> Iterator[Grounds]:
+    """Have an engine to oneself inside the context, with images of some versions of nginx.
+
+    Raises:
+        TuneproofError: The engine refused, or went away.
+    """
+    roles, subjects = role_images(), subject_images(versions)
+    session = Session()
+    with Reaper(session, engine=Engine().name):
+        with engine_errors("removing what dead sessions left"):
+            remove_dead_sessions(client)
+        try:
+            ensure_images(client, [*roles.values(), *subjects.values()], report=report)
+            image = roles["netadmin"].tag
+            with (
+                lease_of(client, session=session, image=image),
+                locked(client, name=Engine().label, session=session, image=image, report=report),
+            ):
+                yield _measured(client, session, {name: spec.tag for name, spec in roles.items()}, subjects)
+        finally:
+            with engine_errors("removing what the session left"):
+                remove_session(client, session.id)
+
+
+def _measured(
+    client: docker.DockerClient, session: Session, roles: Mapping[str, str], subjects: Mapping[str, Any]
+) -> Grounds:
+    with Lab(session) as lab:
+        lab.start([RoleSpec(name="host", role=Role.NETADMIN, image=roles["netadmin"])])
+        snapshot = read_snapshot(lab["host"])
+    return Grounds(
+        session=session,
+        images=BenchImages(subject="", **roles),
+        subjects={version: spec.tag for version, spec in subjects.items()},
+        placement=CpuPlacement.on(snapshot.cpus, shares=(CpuShare.ASKED,)),
+        host={
+            **engine_facts(client),
+            "cpu_model": snapshot.cpu_model,
+            "cpus": asdict(snapshot.cpus),
+            "sysctls": dict(snapshot.sysctls),
+        },
+    )

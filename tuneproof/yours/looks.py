@@ -1,0 +1,214 @@
+"""What two versions of nginx are looked at for, side by side: scripts of trials, and what a difference must exceed."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tuneproof.errors import LabError
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import answers_of
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.load.waiting import wait_until
+from tuneproof.lab.protocol.exchanges import Connection, Flow, Streams
+from tuneproof.wording import format_number, size
+from tuneproof.yours import trials
+from tuneproof.yours.ways import Probe, Way
+
+SEPARATOR: Final = ": "
+"""Between what is looked at and what was seen, in the name of a figure that is a text; its number is how often."""
+WARNS: Final = "nginx warns"
+HEADER: Final = "header"
+_ASKED: Final = 3
+_ANSWERED_WITHIN_S: Final = 10.0
+_CONNECTIONS: Final = 4
+# One more than the most that any version allows by default.
+_MOST_REQUESTS: Final = 1001
+_TLS: Final = ("1.2", "1.3")
+_VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
+# They name the moment in which the lab has made a file.
+_OF_FILES: Final = frozenset({"etag", "last-modified"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A number that is compared."""
+
+    what: str
+    margin: float  # how many times as much it must be
+    why: str
+    shown: Callable[[float], str] = format_number
+
+
+FIGURES: Final[Mapping[str, Figure]] = {
+    "upstream_connects": Figure(
+        what="connections to the upstream for 32 requests of 4 clients",
+        margin=1.5,
+        why="which worker gets which client moves it a little; half as many again is another way of connecting",
+    ),
+    "kept": Figure(what="idle connections to the upstream kept open after them", margin=1.5, why="likewise"),
+    "from_cache": Figure(what="answers from the cache, of 32", margin=1.0, why="a count"),
+    "client_requests": Figure(
+        what="requests that one client connection may ask, up to 1001", margin=1.0, why="a count"
+    ),
+    "closed": Figure(what="idle client connections that a reload closes, of 4", margin=1.0, why="a count"),
+    "answered": Figure(what="clients that are answered on them after the reload, of 4", margin=1.0, why="a count"),
+    "grown_bytes": Figure(
+        what="memory for each slow reader", margin=1.25, why="pages that are touched or not move it by less", shown=size
+    ),
+    "worker_bytes": Figure(
+        what="memory of a worker at its start", margin=1.1, why="a tenth more of it is worth a thought", shown=size
+    ),
+    "turn_bytes": Figure(
+        what="bytes that a loop iteration reads of large responses",
+        margin=2.0,
+        why="half of what an iteration reads halves what everybody else waits for",
+        shown=size,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """One thing that both are looked at for, once in each round."""
+
+    at: str  # where, as a user would say it
+    script: trials.Script
+
+
+def looks_of(probes: Sequence[Probe], ways: Sequence[Way], *, records_turns: bool) -> Iterator[Look]:
+    """Yield what a configuration can be looked at for."""
+    yield Look(at="all workers", script=trials.fresh_workers)
+    for probe in probes:
+        yield Look(at=probe.shown, script=asked(probe))
+    if probes:
+        yield Look(at=probes[0].shown, script=lasting(probes[0]))
+        yield Look(at=probes[0].shown, script=reloaded(probes[0]))
+    for probe in {(one.port, one.host): replace(one, path="/") for one in probes}.values():
+        server = replace(probe, path="").shown
+        yield Look(at=server, script=over_http2(probe))
+        if probe.tls:
+            yield Look(at=server, script=handshakes(probe))
+    for way in ways:
+        yield Look(at=way.shown, script=connections(way))
+    for way in {(way.proxied.target.kind, way.proxied.reader_bytes, way.tls): way for way in ways}.values():
+        if way.proxied.reader_bytes is not None:
+            yield Look(at=way.shown, script=trials.slow_readers(way, way.proxied.reader_bytes))
+    for way in {way.proxied.target.kind: way for way in ways if way.proxied.is_buffered and records_turns}.values():
+        yield Look(at=way.shown, script=trials.bulk(way))
+
+
+def asked(probe: Probe) -> trials.Script:
+    """Return the trial of some requests: which statuses and header lines their answers have."""
+
+    def script(rig: Rig) -> Figures:
+        return seen_in([rig.flow(_flow(probe, keeps_heads=True), port=probe.port) for _ in range(_ASKED)])
+
+    return script
+
+
+def seen_in(became: Sequence[Sequence[Connection]]) -> Figures:
+    """Return how often each status and header line was seen; nginx's own version is left out of them."""
+    seen: Counter[str] = Counter()
+    for connections_ in became:
+        answers = [answer for answer in answers_of(connections_) if answer.status]
+        errors = [f"none ({one.error or 'closed'})" for one in connections_ if not any(a.status for a in one.answers)]
+        seen.update(f"status{SEPARATOR}{status}" for status in (*(answer.status for answer in answers), *errors))
+        for line in (line for answer in answers for line in answer.head):
+            name, _, value = line.partition(":")
+            name, value = name.strip().lower(), _VERSION.sub(r"\1/VERSION", value.strip())
+            seen[f"{HEADER}{SEPARATOR}{name}"] += 1
+            seen[f"{HEADER} {name}{SEPARATOR}{value[:2] if name in _OF_FILES else value}"] += 1
+    return {name: float(number) for name, number in seen.items()}
+
+
+def lasting(probe: Probe) -> trials.Script:
+    """Return the trial of one connection that asks until nginx closes it: ``client_requests``."""
+
+    def script(rig: Rig) -> Figures:
+        flow = _flow(probe, requests=_MOST_REQUESTS, timeout_s=60.0)
+        return {"client_requests": sum(answer.status > 0 for answer in answers_of(rig.flow(flow, port=probe.port)))}
+
+    return script
+
+
+def reloaded(probe: Probe) -> trials.Script:
+    """Return the trial of a reload beside idle connections, which then ask again: ``closed`` and ``answered``."""
+
+    def script(rig: Rig) -> Figures:
+        flow = _flow(probe, connections=_CONNECTIONS, stays=True, goes_on=True)
+        with rig.standing(flow, port=probe.port) as became:
+            rig.fresh_workers()
+        found = became[0]
+        return {
+            "closed": sum(one.closed_by_server for one in found),
+            "answered": sum(sum(answer.status > 0 for answer in one.answers) > 1 for one in found),
+        }
+
+    return script
+
+
+def over_http2(probe: Probe) -> trials.Script:
+    """Return the trial of a request by HTTP/2; without TLS "with prior knowledge"."""
+
+    def script(rig: Rig) -> Figures:
+        status = 0
+        try:
+            rig.open_streams(Streams(path=probe.path, tls=probe.tls, http2=True, host=probe.host), port=probe.port)
+            wait_until(
+                lambda: bool(rig.arrived()[0].status or rig.arrived()[0].end), "answered", within_s=_ANSWERED_WITHIN_S
+            )
+            status = rig.arrived()[0].status
+        except LabError:
+            # What is not spoken there is answered in another language, or not at all.
+            pass
+        finally:
+            rig.leave_streams()
+        return {f"HTTP/2 request{SEPARATOR}{status or 'no answer'}": 1.0}
+
+    return script
+
+
+def handshakes(probe: Probe) -> trials.Script:
+    """Return the trial of TLS handshakes, each version by itself, and of sessions that are gone on with."""
+
+    def script(rig: Rig) -> Figures:
+        seen = {}
+        for version in _TLS:
+            what = f"TLS {version} handshake{SEPARATOR}"
+            try:
+                (first,) = rig.tls_connect(1, port=probe.port, version=version)
+                (again,) = rig.tls_resume([0], port=probe.port)
+            except LabError:
+                seen[f"{what}refused"] = 1.0
+            else:
+                seen[f"{what}{first.hellos} ClientHello, {'resumed' if again.resumed else 'not resumed'}"] = 1.0
+        return seen
+
+    return script
+
+
+def connections(way: Way) -> trials.Script:
+    """Return the trial of requests, with how many connections to the upstream stay open afterwards: ``kept``."""
+    asking = trials.requests(way)
+
+    def script(rig: Rig) -> Figures:
+        figures = asking(rig)
+        kept = rig.steady(lambda: rig.sockets(way.listens_on).others.get("ESTAB", 0))
+        compared = {name: figures[name] for name in ("upstream_connects", "from_cache")}
+        return {**compared, "kept": kept}
+
+    return script
+
+
+def warnings_in(log: str) -> Figures:
+    """Return what nginx warned of before it opened its own log, from what its container has printed."""
+    lines = (line.removeprefix("nginx: ") for line in log.splitlines() if line.startswith("nginx: ["))
+    return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in lines), 1.0)
+
+
+def _flow(probe: Probe, **fields: float) -> Flow:
+    headers = {"Host": probe.host, "User-Agent": trials.AGENT}
+    fields.setdefault("timeout_s", _ANSWERED_WITHIN_S)
+    return Flow(path=probe.path, tls=probe.tls, headers=headers, **fields)  # type: ignore[arg-type]  # whole numbers where asked

@@ -1,0 +1,226 @@
+"""Two versions of nginx side by side on the same files: started, looked at in rounds, compared."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tuneproof.errors import LabError
+from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
+from tuneproof.lab.load.stage import CLIENT
+from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.depths import LOOKS, QUICK
+from tuneproof.proof.inference.experiment import block_order
+from tuneproof.proof.scenario.arms import Arm, Subject
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.containers import OwnNginxError
+from tuneproof.proof.scenario.evidence import Evidence
+from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.cells import Cell, Effect, lab_name
+from tuneproof.report.results.run_file import ResultsWriter
+from tuneproof.yours.compared import Comparison, compared
+from tuneproof.yours.grounds import Grounds
+from tuneproof.yours.looks import Look, looks_of, warnings_in
+from tuneproof.yours.proposal import Prepared
+from tuneproof.yours.ways import Probe
+
+NAME: Final = "upgrade"
+ROUNDS: Final = LOOKS[QUICK][0]
+_START: Final = "start"
+# What differs between two containers of one version, such as an address or a host name, is no difference of versions.
+_TWINS: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two versions."""
+
+    version: str
+    image: str  # full name
+    prepared: Prepared
+    records_turns: bool  # whether the image has what records them
+
+    @property
+    def label(self) -> str:
+        """What it is called in results."""
+        return f"nginx {self.version}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What came of it."""
+
+    comparisons: tuple[Comparison, ...] = ()
+    void: Mapping[str, str] = field(default_factory=dict)  # why some things could not be compared, by where
+    refused: tuple[str, str] = ("", "")  # what each says that does not start; empty for one that does
+
+
+def compare(
+    old: Side,
+    new: Side,
+    probes: Sequence[Probe],
+    grounds: Grounds,
+    *,
+    seed: int,
+    writer: ResultsWriter,
+    report: Callable[[str], None],
+) -> Compared:
+    """Start both, look at them in rounds, compare.
+
+    Raises:
+        LabError: The lab failed. EngineUnavailableError: The engine went away.
+    """
+    records_turns = old.records_turns and new.records_turns
+    sides = {"old": old, "new": new}
+    looks = list(looks_of(probes, old.prepared.ways, records_turns=records_turns))
+    subjects = {
+        name: [_subject(f"{name}-{number}", side, records_turns=records_turns) for number in range(_TWINS)]
+        for name, side in sides.items()
+    }
+    with Lab(grounds.session) as lab:
+        try:
+            bench = _bench(lab, old, looks, [one for twins in subjects.values() for one in twins], grounds)
+        except OwnNginxError:
+            bench = None
+        if bench is not None:
+            evidence = Evidence(bench, writer, lab=lab_name(NAME, new.version, "bare"))
+            rounds = _Rounds(bench, looks, subjects, evidence, report=report)
+            for number in range(1, ROUNDS + 1):
+                rounds.run(number, seed=seed)
+            found = rounds.compared()
+            for cell in _cells(found.comparisons, old, new):
+                writer.append(cell)
+            return found
+    words = [
+        _words(side, twins[0], looks, grounds) for side, twins in zip(sides.values(), subjects.values(), strict=True)
+    ]
+    if not any(words):
+        raise LabError("each version starts with these files by itself, but not both side by side", remedy="try again")
+    return Compared(refused=(words[0], words[1]))
+
+
+def _subject(name: str, side: Side, *, records_turns: bool) -> Subject:
+    subject = side.prepared.subject
+    own = None if subject.own is None else replace(subject.own, image=side.image)
+    return replace(subject, name=name, own=own, records_turns=records_turns)
+
+
+def _arm(look: Look, number: int, subject: Subject) -> Arm[CountedObservation]:
+    return Arm(name=f"{number}-{subject.name}", subject=subject, plan=Counted(script=look.script, starts=False))
+
+
+def _bench(lab: Lab, side: Side, looks: Sequence[Look], subjects: Sequence[Subject], grounds: Grounds) -> Bench:
+    arms = [_arm(look, number, subject) for subject in subjects for number, look in enumerate(looks)]
+    scenario = Scenario(
+        name=NAME,
+        arms=tuple(arms),
+        claims=(),
+        backends=(side.prepared.standin,),
+        beside=(CLIENT,),
+        many_clients=True,
+    )
+    return Bench(
+        lab, scenario=scenario, arms=arms, nginx=side.version, images=grounds.images, placement=grounds.placement
+    )
+
+
+def _words(side: Side, subject: Subject, looks: Sequence[Look], grounds: Grounds) -> str:
+    """Return what one says that does not start by itself; empty if it does."""
+    with Lab(grounds.session) as lab:
+        try:
+            _bench(lab, side, looks[:1], [subject], grounds)
+        except OwnNginxError as error:
+            return error.tail or error.what
+    return ""
+
+
+class _Rounds:
+    def __init__(
+        self,
+        bench: Bench,
+        looks: Sequence[Look],
+        subjects: Mapping[str, Sequence[Subject]],
+        evidence: Evidence,
+        *,
+        report: Callable[[str], None],
+    ) -> None:
+        self._bench = bench
+        self._looks = looks
+        self._subjects = subjects
+        self._evidence = evidence
+        self._report = report
+        self._seen: dict[int, dict[str, list[Figures]]] = {
+            number: {side: [] for side in subjects} for number in range(len(looks))
+        }
+        self._warned: dict[str, list[Figures]] = {side: [] for side in subjects}
+        self._void: dict[int, str] = {}
+
+    def run(self, block: int, *, seed: int) -> None:
+        """Look at everything once, on either version in random order, at another container of each than before."""
+        for side, twins in self._subjects.items():
+            log = self._bench.stage(twins[block % _TWINS].name).subject.logs()
+            self._warned[side].append(warnings_in(log))
+        for number, look in enumerate(self._looks):
+            if number in self._void:
+                continue
+            self._report(f"round {block} of {ROUNDS}, {number + 1} of {len(self._looks)}: {look.at}")
+            for side in block_order(tuple(self._subjects), seed=seed, block=block * len(self._looks) + number):
+                arm = _arm(look, number, self._subjects[side][block % _TWINS])
+                label = f"{arm.name}-b{block}"
+                void = ""
+                outcome = None
+                try:
+                    outcome = self._bench.run(arm, label=label)
+                except VoidTrialError as error:
+                    self._void[number] = void = (
+                        f"{self._subjects[side][0].name.partition('-')[0]} version: {error.what}"
+                    )
+                else:
+                    self._seen[number][side].append(outcome.record.figures)
+                self._evidence.keep(
+                    outcome, arm=arm.name, block=block, label=label, void_reasons=(void,) if void else ()
+                )
+
+    def compared(self) -> Compared:
+        """Compare what was seen in all rounds."""
+        found = compared("its start", self._warned["old"], self._warned["new"])
+        for number, look in enumerate(self._looks):
+            if number not in self._void:
+                found += compared(look.at, self._seen[number]["old"], self._seen[number]["new"])
+        void = {f"{number}: {self._looks[number].at}": why for number, why in self._void.items()}
+        return Compared(comparisons=tuple(found), void=void)
+
+
+def _cells(found: Sequence[Comparison], old: Side, new: Side) -> Iterator[Cell]:
+    for number, one in enumerate(found):
+        interval, counted = one.assessment.interval, one.assessment.counted
+        effect = Effect(
+            name="rounds in which it differs",
+            unit="share",
+            value=interval.value,
+            ci_low=interval.low,
+            ci_high=interval.high,
+            count=counted.count if counted else None,
+            of=counted.of if counted else None,
+            level=interval.level,
+        )
+        yield Cell(
+            id=f"{NAME}/{number}/nginx-{new.version}/bare",
+            name=f"comparison_{number}",
+            scenario=NAME,
+            claim=f"{one.what}, at {one.at}: not the same as on nginx {old.version}",
+            source=f"nginx {old.version} and {new.version} side by side",
+            nginx=new.version,
+            network="bare",
+            verdict=one.assessment.verdict.value,
+            expected=None,
+            threshold=0.5,
+            effect=effect,
+            arms={"old": one.figures[0], "new": one.figures[1]},
+            blocks=ROUNDS,
+            void_blocks=0,
+            seconds=0.0,
+            measuring_seconds=0.0,
+            evidence=(),
+            reason=f"{one.before} -> {one.after}" if one.differs else "",
+        )
