@@ -67,10 +67,10 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
         BadInputError: A version or an image cannot be had, or the configuration cannot be started.
         TuneproofError: The lab failed.
     """
-    # As Ctrl-C does: nothing is left.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     old_version, new_version = _versions(options)
     ensure_engine(report=say)
+    # It ends like Ctrl-C: nothing is left.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
         old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")
         new = _asked(options, source, client, version=new_version, image=options.new_image, option="--to-image")
@@ -143,7 +143,7 @@ def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
     number = len(found.comparisons)
     compared = f"{title}: {count(number, 'comparison')} in {ROUNDS} rounds, --seed {seed}"
     differences = list(told(found.comparisons)) or [f"no difference found in {count(number, 'comparison')}"]
-    void = [f"not compared: {where.partition(': ')[2]}: {why}" for where, why in found.void.items()]
+    void = [f"something at {where} was not compared: {why}" for where, why in found.void.items()]
     return [compared, "", *differences, "", *void]
 
 

@@ -42,7 +42,8 @@ def compared(at: str, before: Sequence[Figures], after: Sequence[Figures]) -> li
 
     What has another value in each round, such as a date, an id or an address, is no round's difference.
     """
-    names = dict.fromkeys(name for figures in (*before, *after) for name in figures)
+    seen = dict.fromkeys(name for figures in (*before, *after) for name in figures)
+    names = [name for name in seen if name in FIGURES or SEPARATOR in name]
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(name.partition(SEPARATOR)[0], []).append(name)
@@ -80,8 +81,13 @@ def _one(at: str, what: str, names: Sequence[str], before: Sequence[Figures], af
         after=shown[1],
         times=times,
         assessment=decisive,
-        figures=(medians[0], medians[1]),
+        figures=(_without_rare(medians[0]), _without_rare(medians[1])),
     )
+
+
+def _without_rare(figures: Figures) -> Figures:
+    """Return figures without texts that hardly any round has seen."""
+    return {name: value for name, value in figures.items() if value or name in FIGURES}
 
 
 def _assessed(name: str, before: Sequence[float], after: Sequence[float]) -> Assessment:

@@ -26,8 +26,11 @@ _CONNECTIONS: Final = 4
 # One more than the most that any version allows by default.
 _MOST_REQUESTS: Final = 1001
 _TLS: Final = ("1.2", "1.3")
+# To standard error until it has opened a log; in some packages that is the log.
+_WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?([^*\n].*)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
 # They name the moment in which the lab has made a file.
+_OF_STANDIN: Final = "x-tuneproof-answer"
 _OF_FILES: Final = frozenset({"etag", "last-modified"})
 
 
@@ -118,6 +121,8 @@ def seen_in(became: Sequence[Sequence[Connection]]) -> Figures:
         for line in (line for answer in answers for line in answer.head):
             name, _, value = line.partition(":")
             name, value = name.strip().lower(), _VERSION.sub(r"\1/VERSION", value.strip())
+            if name == _OF_STANDIN:
+                continue
             seen[f"{HEADER}{SEPARATOR}{name}"] += 1
             seen[f"{HEADER} {name}{SEPARATOR}{value[:2] if name in _OF_FILES else value}"] += 1
     return {name: float(number) for name, number in seen.items()}
@@ -203,9 +208,8 @@ def connections(way: Way) -> trials.Script:
 
 
 def warnings_in(log: str) -> Figures:
-    """Return what nginx warned of before it opened its own log, from what its container has printed."""
-    lines = (line.removeprefix("nginx: ") for line in log.splitlines() if line.startswith("nginx: ["))
-    return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in lines), 1.0)
+    """Return what nginx warned of at its start, from what its container has printed; of requests it tells by "*1"."""
+    return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in _WARNING.findall(log)), 1.0)
 
 
 def _flow(probe: Probe, **fields: float) -> Flow:

@@ -84,7 +84,7 @@ def compare(
             bench = None
         if bench is not None:
             evidence = Evidence(bench, writer, lab=lab_name(NAME, new.version, "bare"))
-            rounds = _Rounds(bench, looks, subjects, evidence, report=report)
+            rounds = Rounds(bench, looks, subjects, evidence, report=report)
             for number in range(1, ROUNDS + 1):
                 rounds.run(number, seed=seed)
             found = rounds.compared()
@@ -134,7 +134,9 @@ def _words(side: Side, subject: Subject, looks: Sequence[Look], grounds: Grounds
     return ""
 
 
-class _Rounds:
+class Rounds:
+    """Looks at both versions, round by round."""
+
     def __init__(
         self,
         bench: Bench,
@@ -165,21 +167,25 @@ class _Rounds:
                 continue
             self._report(f"round {block} of {ROUNDS}, {number + 1} of {len(self._looks)}: {look.at}")
             for side in block_order(tuple(self._subjects), seed=seed, block=block * len(self._looks) + number):
-                arm = _arm(look, number, self._subjects[side][block % _TWINS])
-                label = f"{arm.name}-b{block}"
-                void = ""
-                outcome = None
-                try:
-                    outcome = self._bench.run(arm, label=label)
-                except VoidTrialError as error:
-                    self._void[number] = void = (
-                        f"{self._subjects[side][0].name.partition('-')[0]} version: {error.what}"
-                    )
-                else:
-                    self._seen[number][side].append(outcome.record.figures)
-                self._evidence.keep(
-                    outcome, arm=arm.name, block=block, label=label, void_reasons=(void,) if void else ()
-                )
+                figures = self._trial(_arm(look, number, self._subjects[side][block % _TWINS]), block, number, side)
+                if figures is None:
+                    break
+                self._seen[number][side].append(figures)
+
+    def _trial(self, arm: Arm[CountedObservation], block: int, number: int, side: str) -> Figures | None:
+        """Return what a trial has seen; None once a second one in its place has come to nothing as well."""
+        for label in (f"{arm.name}-b{block}", f"{arm.name}-b{block}-again"):
+            try:
+                outcome = self._bench.run(arm, label=label)
+            except VoidTrialError as error:
+                self._void[number] = f"{error.what}, of the {side} version"
+                self._evidence.keep(None, arm=arm.name, block=block, label=label, void_reasons=(error.what,))
+            else:
+                self._void.pop(number, None)
+                self._evidence.keep(outcome, arm=arm.name, block=block, label=label, void_reasons=())
+                figures: Figures = outcome.record.figures
+                return figures
+        return None
 
     def compared(self) -> Compared:
         """Compare what was seen in all rounds."""
@@ -187,8 +193,18 @@ class _Rounds:
         for number, look in enumerate(self._looks):
             if number not in self._void:
                 found += compared(look.at, self._seen[number]["old"], self._seen[number]["new"])
-        void = {f"{number}: {self._looks[number].at}": why for number, why in self._void.items()}
+        void: dict[str, str] = {}
+        for number, why in self._void.items():
+            void.setdefault(self._looks[number].at, why)
         return Compared(comparisons=tuple(found), void=void)
+
+
+def _reason(one: Comparison) -> str:
+    if one.differs:
+        return f"{one.before} -> {one.after}"
+    counted = one.assessment.counted
+    seen = counted.count if counted else 0
+    return f"in {seen} of {ROUNDS} rounds only: {one.before} -> {one.after}" if seen else ""
 
 
 def _cells(found: Sequence[Comparison], old: Side, new: Side) -> Iterator[Cell]:
@@ -222,5 +238,5 @@ def _cells(found: Sequence[Comparison], old: Side, new: Side) -> Iterator[Cell]:
             seconds=0.0,
             measuring_seconds=0.0,
             evidence=(),
-            reason=f"{one.before} -> {one.after}" if one.differs else "",
+            reason=_reason(one),
         )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.yours.own import http, opened
 from tuneproof.errors import BadInputError
-from tuneproof.yours.ways import NoWay, Way, ways_of
+from tuneproof.yours.ways import NoWay, Way, probes_of, ways_of
 
 PASSES_ON = "proxy_pass http://a:1;"
 
@@ -85,6 +85,7 @@ def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
     assert [way.shown for way in ways(tmp_path, text, host="b") if isinstance(way, Way)] == ["http://b:81/tuneproof"]
     with pytest.raises(BadInputError, match="--host c"):
         ways(tmp_path, text, host="c")
+<<<<<<< HEAD
 
 
 @pytest.mark.parametrize(
@@ -123,3 +124,36 @@ def test_what_a_socket_speaks_is_said_by_any_server_there(tmp_path: Path) -> Non
         (False, False, False),
         (True, True, False),
     ]
+=======
+    with pytest.raises(BadInputError, match="--location /x"):
+        ways(tmp_path, "server { listen 80; location /y { return 200; } }", location="/x")
+
+
+def probes(folder: Path, text: str, **options: str) -> list[str]:
+    """Return the probes of a configuration."""
+    found, _ = opened(folder, http(text))
+    return [probe.shown for probe in probes_of(found.facts, **options)]
+
+
+def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
+    """A location inside of another, too; one that no path is known for is left out."""
+    text = (
+        "server { listen 80; listen 443 ssl; server_name a; location = /x { return 200; }\n"
+        r'location /in/ { location /in/ner/ { deny all; } } location ~ "^/[0-9]{8}$" { return 200; } }'
+    )
+    paths = ("/", "/x", "/in/", "/in/ner/")
+    assert probes(tmp_path, text) == [f"{scheme}://a{path}" for scheme in ("http", "https") for path in paths]
+
+
+def test_one_path_or_server_can_be_probed(tmp_path: Path) -> None:
+    """What no server has is an error in one sentence."""
+    text = (
+        "server { server_name a; location /x { return 200; } }\nserver { server_name b; location /y { return 200; } }"
+    )
+    assert probes(tmp_path, text, location="/x/1") == ["http://a/x/1"]
+    assert probes(tmp_path, text, host="b") == ["http://b/", "http://b/y/tuneproof"]
+    with pytest.raises(BadInputError, match="--location /nope: no server has a location for it"):
+        probes(tmp_path, text, location="/nope")
+    with pytest.raises(BadInputError, match="--host c: no such server"):
+        probes(tmp_path, text, host="c")
+>>>>>>> fab21d9 (A trial that comes to nothing is run once more; warnings are read where the log is standard error, too; what upgrade --prove compares is tried)

@@ -78,6 +78,15 @@ def test_every_request_of_a_connection_is_told() -> None:
     assert (connection.error, connection.closed_by_server) == ("", False)
 
 
+def test_header_lines_are_told_where_they_are_asked_for() -> None:
+    """As they came, the same name twice as well."""
+    answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")
+    (connection,) = run(answering(answer), keeps_heads=True)
+    assert connection.answers[0].head == ("Set-Cookie: a", "set-cookie: b", "Content-Length: 5")
+    (connection,) = run(answering(answer))
+    assert connection.answers[0].head == ()
+
+
 def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> None:
     """So that one machine can stand for many clients."""
     seen: list[str] = []

@@ -1,0 +1,94 @@
+"""What counts as a difference between two versions, and how it is told."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tuneproof.lab.load.counted import Figures
+from tuneproof.yours.compared import Comparison, compared, told
+from tuneproof.yours.looks import FIGURES
+
+ROUNDS = 5
+
+
+def one(before: Sequence[Figures], after: Sequence[Figures]) -> Comparison:
+    """Return the only comparison."""
+    (found,) = compared("http://a/", before, after)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "differs"),
+    [
+        ("upstream_connects", [32] * 5, [4] * 5, True),
+        ("upstream_connects", [32, 32, 32, 32, 4], [4] * 5, False),  # one version shows both
+        ("upstream_connects", [3, 4, 4, 3, 4], [4, 5, 5, 5, 5], False),  # within the margin
+        ("client_requests", [100] * 5, [1000] * 5, True),
+        ("client_requests", [100] * 5, [1000, 1000, 100, 1000, 1000], False),  # not in every round
+        ("worker_bytes", [1000] * 5, [1090, 1099, 1080, 1095, 1099], False),
+        ("worker_bytes", [1000] * 5, [1200, 1150, 1300, 1200, 1200], True),
+        ("kept", [0] * 5, [4] * 5, True),
+        ("kept", [0] * 5, [0] * 5, False),
+    ],
+)
+def test_a_difference_is_seen_in_every_round_and_in_no_repetition(
+    name: str,
+    before: list[float],
+    after: list[float],
+    differs: bool,  # noqa: FBT001 - a parameter of pytest's
+) -> None:
+    """Either way round."""
+    assert len(before) == len(after) == ROUNDS
+    old, new = ([{name: value} for value in values] for values in (before, after))
+    assert one(old, new).differs is differs
+    # One that dips into the other's range breaks it in this direction alone.
+    assert one(new, old).differs is (differs and min(after) != 100)
+
+
+def test_what_changes_by_itself_is_no_difference() -> None:
+    """A date and an id have another value in each round."""
+    before: list[Figures] = [{"header: date": 3, f"header date: {number}": 3} for number in range(5)]
+    after: list[Figures] = [{"header: date": 3, f"header date: {number}": 3} for number in range(5, 10)]
+    assert [found.differs for found in compared("a", before, after)] == [False, False]
+
+
+def test_what_differs_between_containers_of_one_version_is_none_of_versions() -> None:
+    """Rounds take turns with two containers of each: a host name repeats, but not in every round."""
+    names = ["a", "b", "a", "b", "a"]
+    before: list[Figures] = [{f"header x-node: {name}": 3} for name in names]
+    after: list[Figures] = [{f"header x-node: {name}2": 3} for name in names]
+    assert not one(before, after).differs
+
+
+def test_texts_are_told_as_they_were_and_are() -> None:
+    """And what stays the same beside them is not."""
+    found = one([{"status: 200": 3, "status: 404": 1}] * 5, [{"status: 502": 3, "status: 404": 1}] * 5)
+    assert (found.before, found.after, found.differs) == ("200", "502", True)
+
+
+def test_a_header_that_one_of_them_sends_is_told_once() -> None:
+    """By its name, and not by its value again."""
+    found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
+    assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
+
+
+def test_the_largest_comes_first_and_the_same_at_several_places_once() -> None:
+    """What is answered otherwise counts more than any number."""
+    header = [{"header x: 1": 3.0}] * 5, [{"header x: 2": 3.0}] * 5
+    found = [
+        *compared("http://a/", *header),
+        *compared("http://b/", *header),
+        *compared("w", [{"worker_bytes": 1 << 20}] * 5, [{"worker_bytes": 3 << 20}] * 5),
+        *compared("http://c/", [{"status: 200": 3}] * 5, [{"status: 400": 3}] * 5),
+        *compared("http://c/", [{"kept": 1}] * 5, [{"kept": 1}] * 5),
+    ]
+    assert list(told(found)) == [
+        "status: 200 -> 400\n  at http://c/",
+        "memory of a worker at its start: 1 MiB -> 3 MiB (3x)\n  at w",
+        "header x: 1 -> 2\n  at http://a/ and 1 more",
+    ]
+
+
+def test_every_number_has_a_margin_with_its_reason() -> None:
+    """None is below one, which a number would be beyond of itself."""
+    assert all(figure.margin >= 1 and figure.why for figure in FIGURES.values())

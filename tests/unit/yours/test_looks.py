@@ -1,0 +1,88 @@
+"""What is read of answers and logs when two versions are looked at."""
+
+from pathlib import Path
+
+from tests.unit.yours.own import http, opened
+from tuneproof.lab.protocol.exchanges import Answer, Connection
+from tuneproof.yours.looks import looks_of, seen_in, warnings_in
+from tuneproof.yours.ways import Way, probes_of, ways_of
+
+
+def connection(status: int, *head: str, error: str = "") -> Connection:
+    """Return one with an answer."""
+    answer = Answer(
+        status=status,
+        worker=0,
+        numbered="",
+        body_bytes=0,
+        complete=True,
+        says_close=False,
+        first_byte_s=0.0,
+        total_s=0.0,
+        head=head,
+    )
+    return Connection(answers=(answer,), error=error, closed_by_server=bool(error), open_s=0.0)
+
+
+def test_statuses_and_header_lines_are_counted() -> None:
+    """The version of nginx itself is no difference of versions, and neither is the moment in which a file was made."""
+    seen = seen_in(
+        [
+            [connection(200, "Server: nginx/1.22.1", "X-Tuneproof-Answer: 1.1", 'ETag: "5f-1"', "Vary: a")],
+            [connection(404, "vary: b")],
+        ]
+    )
+    assert seen == {
+        "status: 200": 1,
+        "status: 404": 1,
+        "header: server": 1,
+        "header server: nginx/VERSION": 1,
+        "header: etag": 1,
+        'header etag: "5': 1,
+        "header: vary": 2,
+        "header vary: a": 1,
+        "header vary: b": 1,
+    }
+
+
+def test_a_request_without_an_answer_says_what_became_of_it() -> None:
+    """By the error's name in the client."""
+    assert seen_in([[connection(0, error="IncompleteReadError")]]) == {"status: none (IncompleteReadError)": 1}
+
+
+def test_warnings_of_the_start_are_read_from_what_nginx_has_printed() -> None:
+    """Where the log is standard error, too, but not what it says of requests there."""
+    log = (
+        "nginx version: nginx/1.30.6\nnginx: [warn] old thing in /etc/nginx/nginx.conf:3\n"
+        "2026/01/01 10:00:00 [notice] 1#1: on\n2026/01/01 10:00:00 [warn] 1#1: another in /etc/nginx/a.conf:4\n"
+        "2026/01/01 10:00:01 [warn] 7#7: *1 an upstream response is buffered\n"
+    )
+    assert warnings_in(log) == {
+        "nginx warns: old thing in /etc/nginx/nginx.conf:3": 1,
+        "nginx warns: another in /etc/nginx/a.conf:4": 1,
+    }
+
+
+def test_all_places_are_looked_at(tmp_path: Path) -> None:
+    """Each location by its statuses; memory of slow readers once for each kind of place that holds as much."""
+    found, _ = opened(
+        tmp_path,
+        http(
+            "server { listen 80; location / { proxy_pass http://a; } location /b/ { proxy_pass http://b; }\n"
+            "location /c { return 204; } }\nserver { listen 443 ssl; server_name t; }"
+        ),
+    )
+    ways = [way for way in ways_of(found.facts) if isinstance(way, Way)]
+    probes = probes_of(found.facts)
+    assert [probe.shown for probe in probes] == [
+        "http://lab/",
+        "http://lab/tuneproof",
+        "http://lab/b/",
+        "http://lab/c/tuneproof",
+        "https://t/",
+    ]
+    at = [look.at for look in looks_of(probes, ways, records_turns=True)]
+    assert at[0] == "all workers"
+    assert (at.count("http://lab"), at.count("https://t")) == (1, 2)  # HTTP/2; and TLS
+    without = [look.at for look in looks_of(probes, ways, records_turns=False)]
+    assert len(at) - len(without) == 1
