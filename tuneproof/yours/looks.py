@@ -27,7 +27,7 @@ _CONNECTIONS: Final = 4
 _MOST_REQUESTS: Final = 1001
 _TLS: Final = ("1.2", "1.3")
 # To standard error until it has opened a log; in some packages that is the log.
-_WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?([^*\n].*)", re.MULTILINE)
+_WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?(?!\*|\d+#)(.+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
 # They name the moment in which the lab has made a file.
 _OF_STANDIN: Final = "x-tuneproof-answer"
