@@ -214,5 +214,6 @@ def warnings_in(log: str) -> Figures:
 
 def _flow(probe: Probe, **fields: float) -> Flow:
     headers = {"Host": probe.host, "User-Agent": trials.AGENT}
+    place = {"path": probe.path, "tls": probe.tls, "proxy_protocol": probe.proxy_protocol}
     fields.setdefault("timeout_s", _ANSWERED_WITHIN_S)
-    return Flow(path=probe.path, tls=probe.tls, headers=headers, **fields)  # type: ignore[arg-type]  # whole numbers where asked
+    return Flow(headers=headers, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked

@@ -144,9 +144,7 @@ def _way(
     return Way(proxied=proxied, **vars(_probe(server, listen, entries, host=host or _host(names), path=path)))
 
 
-def _probe(
-    server: Block, listen: "_Listen", entries: Mapping[tuple[str, int], int], *, host: str, path: str
-) -> Probe:
+def _probe(server: Block, listen: "_Listen", entries: Mapping[tuple[str, int], int], *, host: str, path: str) -> Probe:
     tls = "ssl" in listen.options
     return Probe(
         port=entries[listen.place] if listen.address else listen.port,

@@ -85,7 +85,6 @@ def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
     assert [way.shown for way in ways(tmp_path, text, host="b") if isinstance(way, Way)] == ["http://b:81/tuneproof"]
     with pytest.raises(BadInputError, match="--host c"):
         ways(tmp_path, text, host="c")
-<<<<<<< HEAD
 
 
 @pytest.mark.parametrize(
@@ -124,9 +123,6 @@ def test_what_a_socket_speaks_is_said_by_any_server_there(tmp_path: Path) -> Non
         (False, False, False),
         (True, True, False),
     ]
-=======
-    with pytest.raises(BadInputError, match="--location /x"):
-        ways(tmp_path, "server { listen 80; location /y { return 200; } }", location="/x")
 
 
 def probes(folder: Path, text: str, **options: str) -> list[str]:
@@ -156,4 +152,3 @@ def test_one_path_or_server_can_be_probed(tmp_path: Path) -> None:
         probes(tmp_path, text, location="/nope")
     with pytest.raises(BadInputError, match="--host c: no such server"):
         probes(tmp_path, text, host="c")
->>>>>>> fab21d9 (A trial that comes to nothing is run once more; warnings are read where the log is standard error, too; what upgrade --prove compares is tried)
