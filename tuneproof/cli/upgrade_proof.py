@@ -79,8 +79,8 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
         tell(files)
         began_s = time.monotonic()
         progress = ProgressLine(sys.stderr, interactive=sys.stderr.isatty())
-        versions = [one.version for one in (old, new) if not one.image]
-        with grounds(client, versions=versions, report=say) as here:
+        packages = {one.version: one.prepared.packages for one in (old, new) if not one.image}
+        with grounds(client, packages=packages, report=say) as here:
             writer = ResultsWriter.create(options.results, host=here.host, seed=seed, options=_recorded(options))
             try:
                 found = compare(

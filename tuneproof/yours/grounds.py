@@ -37,14 +37,16 @@ class Grounds:
 
 @contextmanager
 def grounds(
-    client: docker.DockerClient, *, versions: Sequence[str], report: Callable[[str], None]
+    client: docker.DockerClient, *, packages: Mapping[str, Sequence[str]], report: Callable[[str], None]
 ) -> Iterator[Grounds]:
     """Have an engine to oneself inside the context, with images of some versions of nginx.
+
+    packages: those of modules that each version's nginx gets besides.
 
     Raises:
         TuneproofError: The engine refused, or went away.
     """
-    roles, subjects = role_images(), subject_images(versions)
+    roles, subjects = role_images(), subject_images(list(packages), packages)
     session = Session()
     with Reaper(session, engine=Engine().name):
         with engine_errors("removing what dead sessions left"):

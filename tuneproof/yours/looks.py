@@ -91,7 +91,7 @@ def looks_of(probes: Sequence[Probe], ways: Sequence[Way], *, records_turns: boo
     for probe in {(one.port, one.host): replace(one, path="/") for one in probes}.values():
         server = replace(probe, path="").shown
         yield Look(at=server, script=over_http2(probe))
-        if probe.tls:
+        if probe.tls and not probe.proxy_protocol:
             yield Look(at=server, script=handshakes(probe))
     for way in ways:
         yield Look(at=way.shown, script=connections(way))
@@ -160,10 +160,11 @@ def over_http2(probe: Probe) -> trials.Script:
     def script(rig: Rig) -> Figures:
         status = 0
         try:
-            rig.open_streams(Streams(path=probe.path, tls=probe.tls, http2=True, host=probe.host), port=probe.port)
-            wait_until(
-                lambda: bool(rig.arrived()[0].status or rig.arrived()[0].end), "answered", within_s=_ANSWERED_WITHIN_S
+            asked_for = Streams(
+                path=probe.path, tls=probe.tls, http2=True, host=probe.host, proxy_protocol=probe.proxy_protocol
             )
+            rig.open_streams(asked_for, port=probe.port)
+            wait_until(lambda: any(one.status or one.end for one in rig.arrived()), "no answer", within_s=5.0)
             status = rig.arrived()[0].status
         except LabError:
             # What is not spoken there is answered in another language, or not at all.
