@@ -24,8 +24,7 @@ SEVERAL = Engines(default=HERE, by_role={Role.CLIENT: FAR}, manager=HERE)
 class FakeContainer:
     """Remembers where it is, and what it was told at its start."""
 
-    def __init__(self, spec: RoleSpec, *, session: Session, network: object, number: int, engine: Engine) -> None:
-        del session, network, number
+    def __init__(self, spec: RoleSpec, *, engine: Engine, **_others: object) -> None:
         self.spec = spec
         self.engine = engine
         self.hosts: Mapping[str, str] = {}
@@ -66,7 +65,7 @@ class FakeEngine:
     def client(self, **_options: object) -> Any:
         return types.SimpleNamespace(
             networks=types.SimpleNamespace(create=self.create),
-            api=types.SimpleNamespace(remove_network=self.remove),
+            api=types.SimpleNamespace(remove_network=self.remove, api_version="1.41"),
             close=lambda: None,
         )
 
