@@ -1,0 +1,37 @@
+"""What generators write by default starts, with nothing but what `run --nginx-conf` makes around it."""
+
+import pytest
+
+from fixtures.engine import BuiltImages, EnsureImages, PlaceCpus
+from tools.generators.described import Generator, every_generator
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import subject_images
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.containers import BenchImages
+from tuneproof.yours.proposal import Wanted, propose
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("generator", every_generator(), ids=lambda generator: generator.slug)
+def test_what_a_generator_writes_starts(
+    generator: Generator, ensure: EnsureImages, images: BuiltImages, place_cpus: PlaceCpus, lab_session: Session
+) -> None:
+    """On the version that its page judges it on; what passes requests on gets them answered."""
+    proposal = propose(Wanted(configuration=str(generator.file), version=generator.nginx))
+    image = subject_images([generator.nginx], {generator.nginx: proposal.packages})[generator.nginx]
+    ensure([image])
+    arm = proposal.scenario.arms[0]
+    with Lab(lab_session) as lab:
+        bench = Bench(
+            lab,
+            scenario=proposal.scenario,
+            arms=[arm],
+            nginx=generator.nginx,
+            images=BenchImages(subject=image.tag, **images.roles),
+            placement=place_cpus(()),
+        )
+        figures = bench.run(arm, label="started").record.figures
+    assert figures.get("answered") == figures.get("asked")
+    assert max(figures.get("queued", 0), figures.get("asked", 0)) > 0
