@@ -56,6 +56,8 @@ def needs_of(configuration: Configuration, *, folder: str, there: Collection[str
     said = [statement for statement, _ in configuration.main.everything()]
     databases = [posixpath.join(folder, block.args[0]) for block in configuration.main.all("geoip2") if block.args]
     named = [*_made(said, folder), *((posixpath.normpath(path), PLACES) for path in databases)]
+    # A file that is named as a certificate and as its key is the key's, which has both.
+    named.sort(key=lambda one: one[1] == KEY)
     made = {path: material for path, material in named if path not in there}
     made |= {
         posixpath.join(folder, name): EMPTY

@@ -31,6 +31,11 @@ def test_certificates_are_made_where_they_are_named(tmp_path: Path) -> None:
     }
 
 
+def test_one_file_for_a_certificate_and_its_key_is_the_one_that_has_both(tmp_path: Path) -> None:
+    for text in ("ssl_certificate a; ssl_certificate_key a;", "ssl_certificate_key a; ssl_certificate a;"):
+        assert needs(tmp_path, text).made == {"/etc/nginx/a": KEY}
+
+
 def test_a_database_of_places_is_made_where_one_is_named(tmp_path: Path) -> None:
     """The one that is there stays."""
     text = "geoip2 geo/city.mmdb { $city city names en; } geoip2 /there.mmdb { $a country iso_code; }"
