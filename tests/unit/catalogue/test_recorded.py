@@ -55,6 +55,7 @@ class Around:
         self._filter = filter_
         self.did: list[str] = []
         self._drops = iter((100, 400))
+        self._times = iter(({7: "1000000 2000000 3\n"}, {7: "9000000 902000000 4\n", 8: "5 6 7\n"}))
         self._logs = iter((LOG_LINE.format("old"), LOG_LINE.format("old") + LOG_LINE.format("new")))
 
     @property
@@ -69,7 +70,7 @@ class Around:
         stage = types.SimpleNamespace(
             programs=types.SimpleNamespace(agent=agent),
             addresses={"files": "172.18.0.5"},
-            witness=types.SimpleNamespace(printed=self._printed),
+            witness=types.SimpleNamespace(printed=self._printed, schedstats=lambda: next(self._times)),
             subject_name="subject",
             subject=types.SimpleNamespace(fetch=lambda _: next(self._logs).encode()),
             address="172.18.0.4",
@@ -112,6 +113,16 @@ def test_every_file_is_what_an_engineer_would_have_collected() -> None:
     assert gzip.decompress(files[CAPTURE_FILE]) == PCAP
     assert files["access.log"].decode() == LOG_LINE.format("new")
     assert files["processes"] == b"Name:\tnginx\nPid:\t7\n"
+
+
+def test_where_requests_fail_the_workers_times_are_written_down() -> None:
+    """Before and after, of each worker that was there: so explain can tell a stall from a want of CPU."""
+    around = Around()
+    plan = Recorded(load=Inner(around.did), access_log=False, error_log=True)
+    outcome = plan.run(around.stage, label="a-b1")
+    assert outcome.files["schedstat.7"] == b"1000000 2000000 3\n9000000 902000000 4\n"
+    assert outcome.files["schedstat.8"] == b"5 6 7\n"
+    assert not {"schedstat.7", "schedstat.8"} & set(outcome.record.unread)
 
 
 def test_a_subject_without_a_log_has_none() -> None:
