@@ -204,8 +204,8 @@ class _Proposer:
             beside=(CLIENT,),
             many_clients=True,
         )
-        left_out = [f"{_place(one)} is not proven: {one.why}" for one in self._no_ways]
-        left_out += [f"{_place(way)} is not proven in this run: --location {way.path}" for way in self._further]
+        left_out = [f"{_place(one)} was not tested: {one.why}" for one in self._no_ways]
+        left_out += [f"{_place(way)} was not tested in this run: --location {way.path}" for way in self._further]
         told = (*self._choices(), *self._around(), *left_out)
         return Proposal(scenario=scenario, told=told, packages=self._packages())
 

@@ -71,9 +71,13 @@ def test_the_queue_is_tried_where_nothing_is_passed_on(tmp_path: Path) -> None:
 def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
     """One way for each kind of place; others that cannot be reached are told."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
-    found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}location /g {{ grpc_pass b:1; }}\n}}"))
+    unspoken = "location /g { grpc_pass b:1; }\nlocation /m { memcached_pass b:2; }\n"
+    found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}{unspoken}}}"))
     assert sum("connects_every" in claim.name for claim in found.scenario.claims) == 1
-    assert any("do not speak gRPC" in line for line in found.told)
+    assert [line.partition("location ")[2] for line in found.told if "was not tested" in line] == [
+        "/g was not tested: the lab's stand-ins do not speak gRPC",
+        "/m was not tested: the lab's stand-ins do not speak memcached's protocol",
+    ]
 
 
 def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
