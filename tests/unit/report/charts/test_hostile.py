@@ -85,9 +85,8 @@ def test_a_page_decides_about_background_and_text() -> None:
     ):
         layout = chart.figure["layout"]
         assert "template" not in layout
-        assert layout["paper_bgcolor"] == layout["plot_bgcolor"] == "rgba(0,0,0,0)"
-        assert "color" not in layout.get("font", {})
-        assert not any("color" in axis["title"].get("font", {}) for key, axis in layout.items() if "axis" in key)
+        assert not {"font", "paper_bgcolor", "plot_bgcolor"} & layout.keys()
+        assert not any("font" in axis["title"] for key, axis in layout.items() if "axis" in key)
 
 
 def test_a_cells_figures_stay_small() -> None:
@@ -116,7 +115,7 @@ def check(chart: Chart) -> None:
     json.dumps([chart.figure, chart.rows], allow_nan=False)
     assert chart.title
     assert chart.caption
-    assert chart.rows
+    assert bool(chart.rows) == (chart.name != "arms")  # whose figures are those of the page's own table
     assert all(len(row) == len(chart.columns) for row in chart.rows)
     assert chart.name == chart.name.lower().replace(" ", "-")
 
