@@ -37,10 +37,12 @@ def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
 
 def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
     """Two runs of different claims of one scenario name their trials alike; each cell keeps its own."""
-    parts = [written(tmp_path / name, a_cell(name, evidence=(SAME,))) for name in ("one", "two")]
+    own = {name: f"evidence/{name}/effects.json" for name in ("one", "two")}
+    parts = [written(tmp_path / name, a_cell(name, evidence=(SAME, path))) for name, path in own.items()]
     merged, _ = write_folder(merge(parts), tmp_path / "all")
-    assert merged.cells[0].evidence == (SAME,)
-    assert merged.cells[1].evidence == ("trials/run-2/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz",)
+    assert merged.cells[0].evidence == (SAME, own["one"])
+    # Pages look for a cell's own files in its folder.
+    assert merged.cells[1].evidence == ("trials/run-2/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz", own["two"])
     texts = [(tmp_path / "all" / cell.evidence[0]).read_text(encoding="utf-8") for cell in merged.cells]
     assert texts == [f"one: {SAME}", f"two: {SAME}"]
 
