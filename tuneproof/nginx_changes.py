@@ -38,6 +38,7 @@ class Change:
     after: str = ""
     instead: str = ""  # what is to be written now
     meaning: str = ""  # what changes for whom, in a sentence
+    without_header: str = ""  # what changes besides, unless proxy_set_header says something of Connection
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -211,7 +212,8 @@ CHANGES: Final = (
         block="location",
         before="1.0",
         after="1.1",
-        meaning="the upstream may answer in chunks and keep the connection: Connection: close is no longer sent",
+        meaning="the upstream may answer in chunks",
+        without_header="it may keep the connection, since Connection: close is no longer sent",
     ),
     Change(
         version="1.29.7",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.audit.facts import Facts
+from tuneproof.audit.reuse import Reuse
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
 from tuneproof.audit.upstreams import Target
@@ -58,7 +59,11 @@ def _may_have_peers(target: Target, facts: Facts) -> bool:
 
 def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
-    return upstream is not None and upstream.keepalive > 0
+    if upstream is None or not upstream.keepalive:
+        return False
+    # Who asks for it will mend what is in the way; nginx's default keeps nothing where something is.
+    is_kept = any(one.reuse.reuse is not Reuse.NO for one in facts.passing_to(upstream.name))
+    return is_kept or upstream.statement is not None
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:

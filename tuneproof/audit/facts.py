@@ -65,6 +65,15 @@ class Facts:
         """The version as numbers, which compare as versions do."""
         return as_numbers(self.version)
 
+    def passing_to(self, upstream: str) -> list[Proxied]:
+        """Return the places that pass requests on to an upstream block, or may: by its name, whatever its case."""
+        name, found = upstream.lower(), []
+        for proxied in self.proxied:
+            names = proxied.target.names()
+            if name in names if names is not None else proxied.target.may_be(name):
+                found.append(proxied)
+        return found
+
 
 def facts_of(configuration: Configuration, version: str) -> Facts:
     """Return what a configuration says."""

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import Audit, audit_source, numbers_of
+from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.audit.reuse import Reuse
 from tuneproof.audit.sources import Source
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block
@@ -84,7 +86,8 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     before, after = audit_source(source, version=old), audit_source(source, version=new)
     found = list(_of_directives(before, old=old, new=new))
     told = {_place(one.at) for one in found}
-    found += _of_defaults(before, old=old, new=new)
+    newer = after if numbers_of(old) <= numbers_of(new) else before
+    found += _of_defaults(before, newer.facts, old=old, new=new)
     found += [one for one in _of_advice(before, after) if _place(one.at) not in told]
     order = list(Effect)
     return Upgrade(
@@ -134,8 +137,11 @@ def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:
                 yield Insert(after=listens[-1], text=change.instead)
 
 
-def _of_defaults(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield what has another default; one that moved twice is told once."""
+def _of_defaults(audit: Audit, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:
+    """Yield what has another default; one that moved twice is told once.
+
+    ``newer``: what the newer version makes of the files.
+    """
     is_upgrade = numbers_of(old) <= numbers_of(new)
     moved: dict[tuple[str, str], list[Change]] = {}
     for change in changes_between(*((old, new) if is_upgrade else (new, old))):
@@ -143,12 +149,13 @@ def _of_defaults(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
             moved.setdefault((change.directive, change.block), []).append(change)
     for (directive, _), changes in moved.items():
         before, after = changes[0].before, changes[-1].after
-        meaning = "; ".join(change.meaning for change in changes)
         if not is_upgrade:
-            before, after, meaning = after, before, f"no longer so: {meaning}"
+            before, after = after, before
         was = f", {before} before" if before else ""
         since = " and ".join(change.version for change in changes)
-        for place in dict.fromkeys(_places_without(changes[0], audit)):
+        for place in dict.fromkeys(_places_without(changes[0], audit, newer)):
+            meaning = "; ".join(filter(None, (part for change in changes for part in _meanings(change, place, newer))))
+            meaning = meaning if is_upgrade else f"no longer so: {meaning}"
             yield Difference(
                 effect=Effect.DEFAULT,
                 what=directive,
@@ -167,12 +174,24 @@ def _kept(place: Statement | Block, text: str) -> tuple[Edit, ...]:
     return (Insert(after=place.own[-1] if is_upstream and isinstance(place, Block) else place, text=text),)
 
 
-def _places_without(change: Change, audit: Audit) -> Iterator[Statement | Block]:
+def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterator[str]:
+    yield change.meaning
+    places = [proxied for proxied in newer.proxied if _place(proxied.target.statement) == _place(place)]
+    headers = [said.value.lower() for one in places for said in one.target.block.in_effect("proxy_set_header")]
+    if "connection" not in headers:
+        yield change.without_header
+    if isinstance(place, Block) and place.name == _IN_UPSTREAM and place.args:
+        kept = [one.reuse.reuse for one in newer.passing_to(place.args[0])]
+        if change.directive == "keepalive" and Reuse.YES not in kept:
+            yield "whether it does, only a request can tell"
+
+
+def _places_without(change: Change, audit: Audit, newer: Facts) -> Iterator[Statement | Block]:
     """Yield where a default counts: what passes requests on, an upstream block, or the outermost block of servers."""
     if change.block == _IN_LOCATION:
         yield from (target.statement for target in _targets_without(change.directive, audit))
     elif change.block == _IN_UPSTREAM:
-        yield from _upstreams_without(change.directive, audit)
+        yield from _upstreams_without(change.directive, audit, newer)
     else:
         for server in _servers_without(change.directive, audit):
             http = server.around("http")
@@ -189,18 +208,19 @@ def _targets_without(name: str, audit: Audit) -> Iterator[Target]:
             yield target
 
 
-def _upstreams_without(name: str, audit: Audit) -> Iterator[Block]:
-    used = {host for proxied in audit.facts.proxied for host in proxied.target.names() or ()}
-    for key, upstream in audit.facts.upstreams.items():
+def _upstreams_without(name: str, audit: Audit, newer: Facts) -> Iterator[Block]:
+    for upstream in audit.facts.upstreams.values():
         # Of a connection that is not kept, no number of requests counts.
         counts = name == "keepalive" or upstream.statement is not None
-        if key in used and counts and not upstream.block.local(name):
+        is_kept = any(one.reuse.reuse is not Reuse.NO for one in newer.passing_to(upstream.name))
+        if is_kept and counts and not upstream.block.local(name):
             yield upstream.block
 
 
 def _servers_without(name: str, audit: Audit) -> Iterator[Block]:
-    for server in audit.facts.servers:
-        block = server.block
+    for block in audit.facts.configuration.main.all("server"):
+        if "http" not in block.path and name not in _OF_STREAMS:
+            continue
         is_meant = name not in _NEEDED or _NEEDED[name](block)
         if is_meant and block.setting(name) is None:
             yield block
@@ -239,6 +259,8 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
             )
 
 
+# https://nginx.org/en/docs/stream/ngx_stream_ssl_module.html
+_OF_STREAMS: Final = frozenset({"ssl_protocols"})
 _NEEDED: Final[Mapping[str, Callable[[Block], bool]]] = {
     "ssl_protocols": lambda server: server.listens_with("ssl"),
     "sendfile_max_chunk": _sends_files,

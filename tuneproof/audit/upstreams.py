@@ -14,7 +14,7 @@ KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """Modules that pass requests on, each by a directive "<kind>_pass"."""
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
-_SPEAKERS: Final = frozenset({"proxy", "grpc"})
+_SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
 # Variables with the request's own path, which may follow a variable with the address.
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 

@@ -102,6 +102,20 @@ def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
             "proxy_ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
         ),
         (
+            "server {\nlocation / {\nuwsgi_pass suwsgi://a:3031; }\n}",
+            "uwsgi_ssl_protocols",
+            5,
+            "1.23.4 and 1.27.3",
+            "uwsgi_ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
+        ),
+        (
+            "} stream { server {\nlisten 443 ssl; proxy_pass a:1;\n}",
+            "ssl_protocols",
+            3,
+            "1.23.4 and 1.27.3",
+            "ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
+        ),
+        (
             "upstream u {\nserver a; }\nserver {\nlocation / { proxy_pass http://u; }\n}",
             "keepalive",
             3,
@@ -147,6 +161,37 @@ def test_a_default_that_moved_is_told_where_it_counts(http: str, what: str, line
 def test_a_default_that_counts_for_nothing_here_is_not_told(http: str, what: str) -> None:
     """No file is sent, no TLS is spoken, nothing is passed on."""
     assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "proxy_http_version 1.0; proxy_pass http://u;",
+        "proxy_set_header Connection close; proxy_pass http://u;",
+        "fastcgi_pass u;",
+        "uwsgi_pass u;",
+    ],
+)
+def test_a_default_of_keeping_connections_is_not_told_where_something_else_ends_them(location: str) -> None:
+    """Tried on nginx 1.30: each request has a connection of its own there, as before."""
+    found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
+    told = [one.what for one in found.differences]
+    assert "keepalive" not in told
+    assert "dying_connections" not in told
+
+
+def test_what_a_default_does_is_told_as_far_as_it_does() -> None:
+    """A Connection header of one's own is sent as it was; with the client's, only a request can tell."""
+    server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
+    whys = {
+        header: {one.what: one.why for one in changes(server % header, old="1.26").differences}
+        for header in ("", "proxy_set_header Connection $http_connection;")
+    }
+    plain, passed = whys.values()
+    assert "Connection: close is no longer sent" in plain["proxy_http_version"]
+    assert passed["proxy_http_version"].endswith("the upstream may answer in chunks")
+    assert "only a request can tell" not in plain["keepalive"]
+    assert passed["keepalive"].endswith("whether it does, only a request can tell")
 
 
 def test_advice_that_expires_is_told() -> None:
