@@ -80,6 +80,17 @@ def test_shaped_links_and_an_open_expectation_survive_the_disk(tmp_path: Path) -
     assert json.loads(writer.path.read_text(encoding="utf-8"))["cells"][0]["links"][0] == LINK
 
 
+def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
+    """Cells are encoded one by one, which a reader need not see."""
+    writer = a_writer(tmp_path)
+    for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"))):
+        for cell in cells:
+            writer.append(cell)
+        text = writer.path.read_text(encoding="utf-8")
+        assert text == f"{json.dumps(json.loads(text), indent=2)}\n"
+    assert [cell.name for cell in load(writer.path).cells] == ["one", "three", "two"]
+
+
 def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell())
