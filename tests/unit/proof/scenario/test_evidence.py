@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.canned_trials import stall_record
-from tests.support.fake_bench import SUBJECT, Deciding, FakeBench, access_line, claim, stalled
+from tests.support.fake_bench import SUBJECT, Deciding, FakeBench, access_line, calm, claim, stalled
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.protocol.codec import from_plain
@@ -51,6 +51,18 @@ def test_a_cell_has_the_log_of_its_own_trials_alone(decide: Deciding) -> None:
     assert len(lines) == 1 + 2 * 5
     assert all('trial="one-b' in line for line in lines[1:])
     assert json.loads(text["subject.access.json"])["unmatched_lines"] == 1
+
+
+def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
+    """A claim that takes more blocks than the first one has the lines of all of them."""
+
+    def canned(arm_name: str, number: int) -> StallRecord:
+        return calm(arm_name, number) if (arm_name, number) == ("two", 2) else stalled(arm_name, number)
+
+    first, second = claim("first", "one"), claim("second", "two")
+    measurement = decide.measuring(FakeBench(canned), first, second)
+    sizes = [decide.texts(measurement.decide(each))["subject.access.log"].count("\n") for each in (first, second)]
+    assert sizes == [2 * 5, 2 * 9]
 
 
 def test_the_logs_figures_leave_bulk_downloads_out(decide: Deciding) -> None:
