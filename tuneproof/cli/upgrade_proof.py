@@ -117,7 +117,12 @@ def _asked(
 ) -> _Asked:
     own = look_at(client, image, option=option) if image else OwnImage(version=version, main=DEFAULT_MAIN)
     wanted = Wanted(
-        configuration=options.configuration, version=own.version, image=image, main=own.main, host=options.host
+        configuration=options.configuration,
+        version=own.version,
+        image=image,
+        image_option=option,
+        main=own.main,
+        host=options.host,
     )
     return _Asked(version=own.version, image=image, prepared=prepare(wanted, source))
 

@@ -95,10 +95,12 @@ def looks_of(probes: Sequence[Probe], ways: Sequence[Way], *, records_turns: boo
             yield Look(at=server, script=handshakes(probe))
     for way in ways:
         yield Look(at=way.shown, script=connections(way))
-    for way in {(way.proxied.target.kind, way.proxied.reader_bytes, way.tls): way for way in ways}.values():
+    # The first of each kind: what takes seconds is not repeated for places that do the same.
+    first = list(reversed(ways))
+    for way in {(way.proxied.target.kind, way.proxied.reader_bytes, way.tls): way for way in first}.values():
         if way.proxied.reader_bytes is not None:
             yield Look(at=way.shown, script=trials.slow_readers(way, way.proxied.reader_bytes))
-    for way in {way.proxied.target.kind: way for way in ways if way.proxied.is_buffered and records_turns}.values():
+    for way in {way.proxied.target.kind: way for way in first if way.proxied.is_buffered and records_turns}.values():
         yield Look(at=way.shown, script=trials.bulk(way))
 
 

@@ -80,6 +80,7 @@ class Wanted:
     version: str  # the version of nginx that it runs on
     choice: Choice | None = None  # of that version; None where it was asked for
     image: str = ""  # full name of an image with that nginx; empty for the project's own
+    image_option: str = "--nginx-image"  # by which the user names one
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
     location: str = ""  # path to prove; empty for one of each place that passes requests on
     host: str = ""  # server to prove; empty for all
@@ -155,7 +156,7 @@ def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ..
     if lacking:
         raise BadInputError(
             f"the lab's nginx lacks what these files use: {', '.join(lacking)}",
-            remedy="--nginx-image IMAGE, one that has it",
+            remedy=f"{wanted.image_option} IMAGE, one that has it",
         )
     return used
 
