@@ -6,13 +6,15 @@ worker's own. So only connections of the same few seconds are compared.
 """
 
 import asyncio
+import random
 import socket
 import ssl
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from statistics import mean
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -24,15 +26,17 @@ CONNECTIONS: Final = 12
 """With reuseport and two workers, one round in 2,048 meets only one of them; with four, one in eight misses one."""
 RATE_HZ: Final = 20.0
 """Requests per second on each connection."""
-ROUND_REQUESTS: Final = 90
-"""On one connection, which is then renewed: nginx closes it after keepalive_requests, 100 by default before 1.19.10."""
+ROUND_S: Final = 4.5
+"""So long a connection lives, for 90 requests at most: nginx closes it after keepalive_requests, 100 before 1.19.10."""
 LATE_S: Final = 0.005
 """Beyond the usual round trip: as long as an iteration that `watch` lists from inside."""
 _TIMEOUT_S: Final = 5.0
-_LEAST_ANSWERS: Final = 20
-# The largest step between connections' shares of late answers, in ascending order. Of 90 answers of which chance makes
-# a fifth late, the shares of twelve connections lie closer together; one worker that stalls makes half of them late.
-_STEP: Final = 0.15
+# The largest step between the mean times of connections, in ascending order and each with LATE_S added, as a ratio. The
+# gaps of the machine and of the path meet all of them: on two CPUs with fifteen programs that wanted one, the means of
+# healthy workers' connections were 1.09 apart at most. A worker that adds LATE_S to each answer makes 2 of it.
+_STEP: Final = 1.5
+_LEAST_ANSWERS: Final = 2 * CONNECTIONS
+"""In a round: of a server that keeps no connections there is one on each, and chance parts them."""
 # Every connection alike: no healthy server answers half of all small requests late, on a noisy machine neither.
 _ALL_LATE: Final = 0.5
 _ROUNDS_SHARE: Final = 0.5
@@ -98,15 +102,14 @@ async def _measure(target: _Target, lasts_s: float) -> tuple[list[Round], Counte
     rounds: list[Round] = []
     failures: Counter[str] = Counter()
     while time.monotonic() < ends_s:
-        # Spread over the time between two requests, so that together they meet every stall.
-        lives = [_keep(target, ends_s, number / CONNECTIONS / RATE_HZ, failures) for number in range(CONNECTIONS)]
+        until_s = min(ends_s, time.monotonic() + ROUND_S)
+        lives = [_keep(target, until_s, failures) for _ in range(CONNECTIONS)]
         rounds.append(await asyncio.gather(*lives))
     return rounds, failures
 
 
-async def _keep(target: _Target, ends_s: float, starts_in_s: float, failures: Counter[str]) -> list[float]:
+async def _keep(target: _Target, ends_s: float, failures: Counter[str]) -> list[float]:
     """Ask on one connection until its round is over; return how long the answers took."""
-    await asyncio.sleep(starts_in_s)
     took: list[float] = []
     writer = None
     try:
@@ -132,9 +135,14 @@ async def _keep(target: _Target, ends_s: float, starts_in_s: float, failures: Co
 async def _ask(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, took: list[float], ends_s: float
 ) -> None:
-    """Ask at the rate; an answer that is later than that delays the next question to the next tick."""
-    due_s = time.monotonic()
-    for _ in range(ROUND_REQUESTS):
+    """Ask at the rate; an answer that is later than that delays the next question to the next tick.
+
+    Each at a random moment of its tick: what keeps a machine busy at regular times, as a CPU quota does, would meet the
+    same connections again and again.
+    """
+    tick_s = time.monotonic()
+    while True:
+        due_s = tick_s + random.random() / RATE_HZ  # noqa: S311 - a moment, no secret
         await asyncio.sleep(max(0.0, due_s - time.monotonic()))
         asked_s = time.monotonic()
         if asked_s >= ends_s:
@@ -145,7 +153,7 @@ async def _ask(
         took.append(time.monotonic() - asked_s)
         if b"connection: close" in head.lower():
             return
-        due_s += (int((time.monotonic() - due_s) * RATE_HZ) + 1) / RATE_HZ
+        tick_s += (int((time.monotonic() - tick_s) * RATE_HZ) + 1) / RATE_HZ
 
 
 def usual_s(rounds: Iterable[Round]) -> float:
@@ -154,24 +162,20 @@ def usual_s(rounds: Iterable[Round]) -> float:
     return times[len(times) // 10]
 
 
-def split(of: Round, usual: float) -> Split:
-    """Part the connections of a round where their shares of late answers make the largest step."""
-    asked = [answers for answers in of if len(answers) >= _LEAST_ANSWERS]
-    shares = sorted((_late_share(answers, usual), number) for number, answers in enumerate(asked))
-    steps = [(after[0] - before[0], at) for at, (before, after) in enumerate(pairwise(shares), start=1)]
-    step, at = max(steps, default=(0.0, 0))
-    order = [number for _, number in shares]
-    first_late = at if step >= _STEP else len(order)
-    late, prompt = order[first_late:], order[:first_late]
+def split(of: Round) -> Split:
+    """Part the connections of a round where their mean times make the largest step."""
+    asked = sorted((answers for answers in of if answers), key=mean)
+    steps = [
+        ((mean(after) + LATE_S) / (mean(before) + LATE_S), at)
+        for at, (before, after) in enumerate(pairwise(asked), start=1)
+    ]
+    step, at = max(steps, default=(1.0, 0))
+    first_late = at if step >= _STEP else len(asked)
     return Split(
-        late=tuple(took for number in late for took in asked[number]),
-        prompt=tuple(took for number in prompt for took in asked[number]),
-        late_connections=len(late),
+        late=tuple(chain.from_iterable(asked[first_late:])),
+        prompt=tuple(chain.from_iterable(asked[:first_late])),
+        late_connections=len(asked) - first_late,
     )
-
-
-def _late_share(answers: Sequence[float], usual: float) -> float:
-    return sum(took >= usual + LATE_S for took in answers) / len(answers) if answers else 0.0
 
 
 def report(rounds: Sequence[Round], failures: Mapping[str, int]) -> Iterator[str]:
@@ -179,12 +183,12 @@ def report(rounds: Sequence[Round], failures: Mapping[str, int]) -> Iterator[str
     usual = usual_s(rounds)
     everything = [took for each in rounds for answers in each for took in answers]
     yield (
-        f"{count(len(everything), 'answer')} on {CONNECTIONS} connections at a time, renewed after {ROUND_REQUESTS} "
-        f"requests; usual round trip {seconds(usual)}."
+        f"{count(len(everything), 'answer')} on {CONNECTIONS} connections at a time, renewed every {ROUND_S:g} s; "
+        f"usual round trip {seconds(usual)}."
     )
     for failure, number in failures.items():
         yield f"{count(number, 'connection')} failed: {failure}."
-    splits = [split(each, usual) for each in rounds if any(len(answers) >= _LEAST_ANSWERS for answers in each)]
+    splits = [split(each) for each in rounds if sum(map(len, each)) >= _LEAST_ANSWERS]
     parted = [each for each in splits if each.late_connections]
     if not splits:
         yield "Too few answers to compare connections."
@@ -198,7 +202,7 @@ def report(rounds: Sequence[Round], failures: Mapping[str, int]) -> Iterator[str
         yield f"  late:   {_told(late)}"
         yield f"  prompt: {_told(prompt)}"
         yield "  Next: on the server, as root: tuneproof watch; it names the worker and what it does."
-    elif _late_share(everything, usual) >= _ALL_LATE:
+    elif sum(took >= usual + LATE_S for took in everything) >= _ALL_LATE * len(everything):
         yield "Possible: all workers stall, or the machine or the path is slow: every connection is late alike."
         yield f"  all:    {_told(everything)}"
     else:

@@ -19,9 +19,9 @@ _NS_PER_S: Final = 1e9
 _OTHER_CALLS: Final = 3
 _SAMPLES: Final = (1, 4, 16, 64, 256)
 _MANY_ITERATIONS_PER_S: Final = 10_000
-# More is looked at only where that leaves as much: else it would come and go.
-_WIDENS_BELOW: Final = MOST_COST_SHARE / 2
-_LEAST_TO_COMPARE: Final = MOST_COST_SHARE / 10
+# More is looked at only where that leaves as much of the limit: else it would come and go.
+_WIDENS_BELOW: Final = 0.5
+_LEAST_TO_COMPARE: Final = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,7 @@ class Plan:
     """What the next program does: at first what is cheap for certain, then more where the account allows."""
 
     workers: tuple[Worker, ...] = ()
+    most_share: float = MOST_COST_SHARE
     every: int = 16  # of as many short iterations one is counted
     timed: int = 1  # in one of as many iterations calls are timed
     detailed: frozenset[int] = frozenset()  # the workers whose calls are timed
@@ -64,7 +65,7 @@ class Plan:
 
     def begin(self, rates: Mapping[int, Rate]) -> None:
         """Choose the first program by what the workers were seen to do before it."""
-        self._choose(rates, _WIDENS_BELOW)
+        self._choose(rates, _WIDENS_BELOW * self.most_share)
 
     def adapt(self, rates: Mapping[int, Rate], cost_share: float | None) -> bool:
         """Take in a second, and tell whether another program is needed.
@@ -79,10 +80,10 @@ class Plan:
         if cost_share is not None and guess >= _LEAST_TO_COMPARE:
             self._dearer *= cost_share / guess
             guess = cost_share
-        if guess > MOST_COST_SHARE:
-            self._choose(rates, MOST_COST_SHARE)
+        if guess > self.most_share:
+            self._choose(rates, self.most_share)
         elif cost_share is not None:
-            self._choose(rates, _WIDENS_BELOW)
+            self._choose(rates, _WIDENS_BELOW * self.most_share)
             if (-len(self.detailed), self.timed, self.every) > (-len(before[0]), *before[1:]):
                 self.detailed, self.timed, self.every = before
         return (self.detailed, self.timed, self.every) != before
@@ -100,7 +101,7 @@ class Plan:
         self.timed = max((timed for timed in fits.values() if timed is not None), default=1)
         least = max((self._dearer * rate.cost_share(None) for rate in rates.values()), default=0.0)
         many = any(rate.iterations >= _MANY_ITERATIONS_PER_S for rate in rates.values())
-        self.every = _SAMPLES[-1] if least > MOST_COST_SHARE else _SAMPLES[2] if many else 1
+        self.every = _SAMPLES[-1] if least > self.most_share else _SAMPLES[2] if many else 1
 
 
 def costs(

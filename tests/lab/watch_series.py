@@ -1,0 +1,148 @@
+"""The series behind docs/watch.md: ``python -m tests.lab.watch_series NAME [TIMES]`` prints each run, and n of TIMES.
+
+In one lab, all runs of a series one after the other: ``stalls``, ``healthy``, ``bytes``, ``url-stalls``,
+``url-healthy``, ``kills`` and ``cost``; ``idle`` watches for an hour. All but ``cost`` may run beside other work.
+"""
+
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Final
+
+from fixtures.engine import BuiltImages
+from tests.lab.test_turns import started
+from tests.lab.test_watch import (
+    CONFIG,
+    bytes_agree,
+    from_outside,
+    killed,
+    loaded,
+    nothing_is_found,
+    stall_is_named,
+    watched,
+    wrk,
+)
+from tuneproof.lab.engine.images import ensure_images
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.subject.images import role_images, subject_images
+from tuneproof.lab.subject.versions import DEFAULT_VERSION
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.arms import Subject
+from tuneproof.proof.scenario.bench import read_snapshot
+from tuneproof.proof.scenario.placement import CpuPlacement
+
+_IDLE_S: Final = 3600.0
+_PAIR_S: Final = 6
+
+
+@contextmanager
+def a_stage() -> Iterator[Stage]:
+    """A lab of one subject with two workers and the recorder inside."""
+    client = connect(timeout_s=600)
+    roles, subjects = role_images(), subject_images([DEFAULT_VERSION])
+    ensure_images(client, [*roles.values(), *subjects.values()], report=_say)
+    images = BuiltImages(
+        roles={name: image.tag for name, image in roles.items()},
+        subjects={version: image.tag for version, image in subjects.items()},
+    )
+    session = Session()
+    with Reaper(session):
+        with Lab(session) as lab:
+            lab.start([RoleSpec(name="host", role=Role.NETADMIN, image=images.roles["netadmin"])])
+            placement = CpuPlacement.on(read_snapshot(lab["host"]).cpus)
+        own = Subject(name="subject", config=CONFIG, records_turns=True)
+        with started(placement, session, images, DEFAULT_VERSION, own) as (_, stage):
+            yield stage
+    client.close()
+
+
+def url_stalls(of: Stage) -> str:
+    """From outside: one of two workers is loaded, again and again, since downloads end."""
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(from_outside, of)
+        while not looking.done():
+            with loaded(of):
+                pass
+    said = looking.result()
+    assert "Found:" in said, said
+    return said
+
+
+def url_healthy(of: Stage) -> str:
+    """From outside: nothing is wrong, but perhaps with the machine."""
+    said = from_outside(of)
+    assert "Found:" not in said, said
+    return said
+
+
+def idle(of: Stage) -> str:
+    """An hour in which nginx has nothing to do."""
+    seen = watched(of, _IDLE_S)
+    assert not seen.signs, seen.text
+    return seen.text
+
+
+def kill(of: Stage) -> str:
+    """Kill it at a random moment."""
+    killed(of, times=1)
+    return ""
+
+
+def cost(of: Stage) -> str:
+    """One pair: requests per second without watching and with it, and the kernel's account."""
+    without = wrk(of, connections=4, lasts_s=_PAIR_S)
+    answered: list[float] = []
+    seen = watched(of, _PAIR_S + 2, lambda: answered.append(wrk(of, connections=4, lasts_s=_PAIR_S)))
+    rates = [loop.iterations / _PAIR_S for loop in seen.loops]
+    _RATIOS.append(answered[0] / without)
+    return (
+        f"{without:.0f} requests/s, watched {answered[0]:.0f} ({_RATIOS[-1]:.3f}; median so far "
+        f"{statistics.median(_RATIOS):.3f}); iterations/s {', '.join(f'{rate:.0f}' for rate in rates)}; {seen.told[-1]}"
+    )
+
+
+_RATIOS: Final[list[float]] = []
+SERIES: Final[Mapping[str, tuple[Callable[[Stage], object], int]]] = {
+    "stalls": (stall_is_named, 20),
+    "healthy": (nothing_is_found, 20),
+    "bytes": (bytes_agree, 3),
+    "url-stalls": (url_stalls, 20),
+    "url-healthy": (url_healthy, 20),
+    "kills": (kill, 50),
+    "cost": (cost, 10),
+    "idle": (idle, 1),
+}
+"""What is run, and how often."""
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main(name: str, times: str = "") -> None:
+    """Run a series."""
+    run, usual = SERIES[name]
+    number = int(times or usual)
+    held = 0
+    with a_stage() as stage:
+        for at in range(1, number + 1):
+            try:
+                said = run(stage)
+            except AssertionError as error:
+                _say(f"{at:3}: NOT: {error}")
+            else:
+                held += 1
+                _say(f"{at:3}: {said if isinstance(said, str) else 'held'}")
+    _say(f"{name}: {held} of {number}")
+    sys.exit(held < number)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
