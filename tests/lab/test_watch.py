@@ -143,8 +143,8 @@ def stall_is_named(of: Stage) -> Watched:
     assert Reason.CALLS in seen.found.get(loaded_pid, set()), seen.text
     assert seen.found.get(other_pid, set()) <= {Reason.STARVED}, seen.text
     (sign,) = (sign for sign in seen.signs if sign.worker == loaded_pid and sign.reason is Reason.CALLS)
-    assert "readv" in sign.text
-    assert ":8000" in sign.text, "the upstream is named"
+    assert "readv" in sign.text, sign.text
+    assert ":8000" in sign.text, f"the upstream is not named: {sign.text}"
     return seen
 
 

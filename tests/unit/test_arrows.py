@@ -32,7 +32,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.report": (*GROUND, "tuneproof.report"),
     "tuneproof.proof": (*PARSERS, "tuneproof.lab", "tuneproof.report.results", "tuneproof.proof"),
     "tuneproof.catalogue": (*GROUND, "tuneproof.explain", "tuneproof.lab", "tuneproof.proof", "tuneproof.catalogue"),
-    "tuneproof.watch": (*GROUND, "tuneproof.explain", "tuneproof.watch"),
+    "tuneproof.watch": (*GROUND, "tuneproof.audit", "tuneproof.explain", "tuneproof.watch"),
     "tuneproof.yours": (
         *GROUND,
         "tuneproof.audit",

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,6 +33,7 @@ examples:
   tuneproof watch                            # the only nginx of this host, until Ctrl-C
   tuneproof watch shop-nginx-1 --seconds 10  # that container's
   tuneproof watch --all --record loops.json  # then anywhere: tuneproof explain loops.json
+  tuneproof watch --nginx-conf /etc/nginx    # a stall is told with its location
   tuneproof watch http://10.0.0.7/           # from outside, 30 s
 
 exit status: 0 watched, whatever was found; 2 no such nginx; 3 this host lacks something.
@@ -51,6 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after as long (default: Ctrl-C; a URL: 30)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what is seen; `explain` reads it")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with the iterations over time")
+    parser.add_argument("--nginx-conf", metavar="CONF", help="name the locations that a stall concerns")
     parser.add_argument("--json", action="store_true", help="print JSON lines, as --record writes them")
     parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics there (address: 127.0.0.1)")
     options = parser.parse_args(arguments)
@@ -60,10 +63,12 @@ def main(arguments: Sequence[str]) -> int:
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
             show(line)
         return 0
+    # Before anything is watched: a file that cannot be read is told at once.
+    where = _locations(options.nginx_conf) if options.nginx_conf else lambda _: ""
     watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
     recording = _watch(watching, options)
     loops = summarise(recording)
-    told = [_shown(line) for line in (*table(loops), *diagnosis(loops))]
+    told = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
     if options.page:
         from tuneproof.watch.page import write_page  # noqa: PLC0415 - brings plotly: a second of every start
 
@@ -75,6 +80,27 @@ def main(arguments: Sequence[str]) -> int:
         for line in (*told, *map(_shown, recording.notes)):
             show(line)
     return 0
+
+
+def _locations(named: str) -> Callable[[str], str]:
+    from tuneproof.audit.auditing import audit  # noqa: PLC0415 - crossplane: only who asks for it pays
+    from tuneproof.watch.locations import locations  # noqa: PLC0415 - the same
+
+    audited = audit(str(named if named == "-" else called_from() / named))
+
+    def where(target: str) -> str:
+        found = locations(audited.facts, target, _addresses)
+        places = [f"{' '.join((each.name, *each.args))} ({audited.shown(each.file)}:{each.line})" for each in found]
+        return f"{target}: {', '.join(places)}" if places else ""
+
+    return where
+
+
+def _addresses(host: str) -> frozenset[str]:
+    try:
+        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+    except OSError:
+        return frozenset()
 
 
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:

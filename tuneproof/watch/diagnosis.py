@@ -1,17 +1,22 @@
 """What a recording comes to, in explain's words: found, rare, ruled out; and what to do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.diagnosis.signs.event_loops import NEXT, RULED_OUT, signs
 from tuneproof.explain.parse.event_loop_summary import WorkerLoop, longest, told_of
 from tuneproof.wording import format_number, seconds, share, size
 
-_WORDS = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
+_PLACES_SHOWN: Final = 3
+_WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 
 
-def diagnosis(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield the diagnosis as lines of plain text; those that are indented belong to the one before."""
+def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda _: "") -> Iterator[str]:
+    """Yield the diagnosis as lines of plain text; those that are indented belong to the one before.
+
+    where: Says what of a configuration a target of calls fits; empty for nothing.
+    """
     said = sorted(signs(loops), key=lambda sign: sign.verdict is not CauseVerdict.FOUND)
     if not any(loop.iterations or loop.long for loop in loops):
         yield "No iteration of an event loop was seen: nginx had nothing to do."
@@ -23,6 +28,9 @@ def diagnosis(loops: Sequence[WorkerLoop]) -> Iterator[str]:
         for loop in loops:
             if loop.worker == sign.worker:
                 yield from (f"  at {seconds(each.at_s)}: {told_of(each)}" for each in longest(loop.of(sign.reason)))
+                if sign.is_stall:
+                    fits = dict.fromkeys(found for call in loop.calls if (found := where(call.on)))
+                    yield from (f"  Where: {each}" for each in [*fits][:_PLACES_SHOWN])
         yield f"  Next: {NEXT[sign.reason]}"
     if out := [text for reason, text in RULED_OUT.items() if all(sign.reason is not reason for sign in said)]:
         yield f"Ruled out: {', '.join(out)}."
@@ -37,7 +45,7 @@ def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
 def figures_of(loop: WorkerLoop) -> str:
     """Return a worker's figures in one line."""
     if not loop.iterations:
-        return f"in one iteration since {seconds(loop.longest_s)}" if loop.long else "idle"
+        return f"in one iteration for {seconds(loop.longest_s)}" if loop.long else "idle"
     rate = format_number(loop.iterations / loop.watched_s)
     said = f"{rate} iterations/s, {share(round(loop.busy_share, 3))} busy"
     if loop.p50_s is not None and loop.p99_s is not None:

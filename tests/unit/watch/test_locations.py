@@ -1,0 +1,74 @@
+"""A stall's upstream or file fits a location of the configuration, or none."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.explain.parse.test_event_loop import SECOND
+from tuneproof.audit.auditing import audit
+from tuneproof.audit.facts import Facts
+from tuneproof.explain.parse.event_loop import LoopRecording
+from tuneproof.explain.parse.event_loop_summary import summarise
+from tuneproof.watch.diagnosis import diagnosis
+from tuneproof.watch.locations import locations
+
+CONF = """\
+events {}
+http {
+    upstream app { server 10.0.0.3:8000; server [2001:db8::1]:8001; }
+    server {
+        root /srv/www;
+        location / { try_files $uri =404; }
+        location /api/ { proxy_pass http://app; }
+        location /shop/ { proxy_pass http://shop.internal; }
+        location /tls/ { proxy_pass https://10.0.0.9; }
+        location /any/ { proxy_pass http://$arg_host; }
+        location /films/ { alias /mnt/films/; }
+        location ~ \\.iso$ { root /mnt/$host; }
+    }
+}
+"""
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Facts:
+    """What the configuration says."""
+    (tmp_path / "nginx.conf").write_text(CONF)
+    return audit(str(tmp_path / "nginx.conf")).facts
+
+
+@pytest.mark.parametrize(
+    ("target", "fits"),
+    [
+        ("upstream 10.0.0.3:8000", ["/api/"]),
+        ("upstream [2001:db8::1]:8001", ["/api/"]),
+        ("upstream 10.0.0.4:8000", []),
+        ("upstream 10.0.0.5:80", ["/shop/"]),
+        ("upstream 10.0.0.6:80", []),
+        ("upstream 10.0.0.9:443", ["/tls/"]),
+        ("/srv/www/index.html", ["/"]),
+        ("/srv/www/films/x", ["/"]),
+        ("/mnt/films/x.mp4", ["/films/"]),
+        ("/var/lib/nginx/proxy", []),
+        ("client 10.0.0.3", []),
+        ("", []),
+    ],
+)
+def test_a_target_fits_by_address_or_path(facts: Facts, target: str, fits: list[str]) -> None:
+    """The longest folder counts, a name by its addresses; what only a request can tell fits nothing."""
+    found = locations(facts, target, lambda host: frozenset({"10.0.0.5"}) if host == "shop.internal" else frozenset())
+    assert [block.args[-1] if block.args else "" for block in found] == fits
+
+
+def test_a_name_that_is_not_known_here_fits_by_its_port(facts: Facts) -> None:
+    """Names of a container's neighbours resolve in the container only."""
+    assert [block.args for block in locations(facts, "upstream 10.0.0.6:80", lambda _: frozenset())] == [("/shop/",)]
+    assert locations(facts, "upstream 10.0.0.6:81", lambda _: frozenset()) == ()
+
+
+def test_the_diagnosis_of_a_stall_names_them() -> None:
+    """Those of its calls that took the most time; without a configuration nothing is said of it."""
+    loops = summarise(LoopRecording(began="", seconds=(SECOND,)))
+    told = list(diagnosis(loops, lambda target: f"{target}: location /" if "10.0.0.3" in target else ""))
+    assert "  Where: upstream 10.0.0.3:8000: location /" in told
+    assert not any("Where" in line for line in diagnosis(loops))

@@ -1,0 +1,77 @@
+"""Which location of a configuration a stall concerns: by the upstream's address or by the file that a call was made on.
+
+No input or output of its own: names are resolved by who calls.
+"""
+
+import ipaddress
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.audit.facts import Facts, Proxied
+from tuneproof.audit.tree import Block
+
+Resolve = Callable[[str], frozenset[str]]
+"""The addresses of a host name; none where it is not known here, as a container's neighbours are not."""
+_UPSTREAM: Final = "upstream "
+_PORTS: Final = {"https": "443", "grpcs": "443"}
+_DEFAULT_PORT: Final = "80"
+
+
+def locations(facts: Facts, target: str, resolve: Resolve) -> tuple[Block, ...]:
+    """Return the blocks that a target of calls fits, such as ``upstream 10.0.0.3:8000`` or a file's path; perhaps none.
+
+    A name that does not resolve fits by its port.
+    """
+    if target.startswith(_UPSTREAM):
+        host, _, port = target.removeprefix(_UPSTREAM).rpartition(":")
+        found = [each.target.block for each in facts.proxied if _reaches(facts, each, host.strip("[]"), port, resolve)]
+    elif target.startswith("/"):
+        fits = [
+            ((len(folder), block.name == "location"), block)
+            for server in facts.servers
+            for block in (server.block, *server.block.all("location"))
+            if target.startswith(folder := _folder(block))
+        ]
+        best = max((rank for rank, _ in fits), default=None)
+        found = [block for rank, block in fits if rank == best]
+    else:
+        found = []
+    return tuple(dict.fromkeys(found))
+
+
+def _reaches(facts: Facts, proxied: Proxied, host: str, port: str, resolve: Resolve) -> bool:
+    schemes = proxied.target.schemes() or {""}
+    default = next((_PORTS[scheme] for scheme in schemes if scheme in _PORTS), _DEFAULT_PORT)
+    for name in proxied.target.names() or ():
+        upstream = facts.upstreams.get(name)
+        for server in (name,) if upstream is None else upstream.servers:
+            its_host, its_port = _parts(server, default)
+            addresses = frozenset({its_host}) if _is_address(its_host) else resolve(its_host)
+            if its_port == port and (not addresses or host in addresses):
+                return True
+    return False
+
+
+def _parts(server: str, default_port: str) -> tuple[str, str]:
+    host, colon, port = server.rpartition(":")
+    return (host.strip("[]"), port) if colon and port.isdecimal() else (server.strip("[]"), default_port)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _folder(block: Block) -> str:
+    """Return how the paths of the files begin that a block serves; nothing begins so where that cannot be told."""
+    alias, root = block.local("alias"), block.setting("root")
+    if alias:
+        return alias[-1].value
+    if root is None or "$" in root.value:
+        return "\0"
+    # Of a location by a regular expression the paths are not known.
+    prefix = block.args[-1] if block.name == "location" and not block.args[0].startswith("~") else "/"
+    return root.value.rstrip("/") + (prefix if prefix.startswith("/") else "/")
