@@ -45,7 +45,7 @@ from tuneproof.watch.workers import find
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-STALL: Final = StallLoad(bulk_per_worker=(4, 0), settle_s=0.5, measure_s=9, place_timeout_s=10)
+STALL: Final = StallLoad(bulk_per_worker=(4, 0), settle_s=0.5, measure_s=12, place_timeout_s=10)
 CONFIG: Final = SubjectConfig(upstream="backend:8000", access_log=False)
 LATE_IN_S: Final = 5.0
 _BPF_PROG_GET_NEXT_ID: Final = 11
