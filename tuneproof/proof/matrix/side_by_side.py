@@ -20,7 +20,9 @@ JOBS_PER_CPU: Final = 4
 """Scenarios at once for each CPU of the engine's, as far as there is memory for them."""
 JOB_BYTES: Final = 512 << 20
 """More than the containers of such a scenario take on average: mostly 300 MiB, those of proxy_buffering 1.2 GiB."""
-MOST_AHEAD: Final = 12
+MOST_JOBS: Final = 16
+MOST_AHEAD: Final = 8
+"""An engine has addresses for 31 networks, one for each lab, unless somebody gave it others."""
 _SHOWN_EVERY_S: Final = 0.2
 _REMOVED_EVERY_S: Final = 1.0
 
@@ -51,14 +53,11 @@ class Measuring(Protocol):
 
 def jobs_on(*, cpus: int, memory_bytes: int) -> int:
     """Return how many scenarios an engine measures at once: half of its memory is left for others."""
-    return max(1, min(JOBS_PER_CPU * cpus, memory_bytes // 2 // JOB_BYTES))
+    return max(1, min(MOST_JOBS, JOBS_PER_CPU * cpus, memory_bytes // 2 // JOB_BYTES))
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:
-    """Return how many labs may stand by on an engine that measures so many scenarios at once, within that half.
-
-    An engine has addresses for 31 networks unless somebody gave it others.
-    """
+    """Return how many labs may stand by on an engine that measures so many scenarios at once, within that half."""
     return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
 
 

@@ -145,14 +145,16 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
         pass
 
 
-@pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 12), (8, 16, 8), (8, 8, 0)], ids=["most", "some", "none"])
+@pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 8), (8, 13, 5), (8, 8, 0)], ids=["most", "some", "none"])
 def test_as_many_labs_stand_by_as_there_is_memory_for(jobs: int, gib: int, labs: int) -> None:
     """What is measured side by side comes first."""
     assert ahead_on(jobs, memory_bytes=gib << 30) == labs
 
 
 @pytest.mark.parametrize(
-    ("cpus", "gib", "jobs"), [(2, 24, 8), (16, 8, 8), (2, 0.5, 1)], ids=["cpus", "memory", "at-least-one"]
+    ("cpus", "gib", "jobs"),
+    [(2, 24, 8), (16, 8, 8), (2, 0.5, 1), (64, 256, 16)],
+    ids=["cpus", "memory", "at-least-one", "networks"],
 )
 def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(cpus: int, gib: float, jobs: int) -> None:
     assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30))) == jobs
