@@ -8,7 +8,8 @@ from tools.docs.cells import run_line
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 from tuneproof.report.terminal.markdown import head, row
-from tuneproof.report.terminal.own_nginx import render_gains
+from tuneproof.report.terminal.own_nginx import gains_of as changes_of
+from tuneproof.report.terminal.own_nginx import render_own
 
 FOLDER: Final = Path(__file__).parents[2] / "docs"
 _ONLY_FIRST: Final = "first"
@@ -28,9 +29,9 @@ def gains_text(_results: Results, wanted: str) -> str:
 
 def gains_of(own: Results, *, only_first: bool = False) -> str:
     """Return the changes with what they gain on somebody's own files; only what they gain if asked."""
-    text = render_gains(own.cells, told=())
-    if only_first:
-        text = text.partition("\n\n")[0]
+    text = render_own(own.cells)
+    if not only_first:
+        text = "\n\n".join([text, *(f"{gain.file}\n{gain.remedy.patch.rstrip()}" for gain in changes_of(own.cells))])
     return "\n".join(["```text", text, "```", "", run_line(own, [cell.id for cell in own.cells])])
 
 

@@ -116,6 +116,13 @@ def diff(edits: Sequence[Edit], texts: Mapping[str, str], *, shown: Callable[[st
     return unified(texts, {**texts, **apply(edits, texts)}, shown=shown)
 
 
+def place_of(edits: Sequence[Edit]) -> str:
+    """Return the file that some edits change first, with their lines in it, such as "a.conf:3,7"."""
+    places = [_place_of(edit) for edit in edits]
+    lines = sorted({place.line for place in places if place.file == places[0].file})
+    return f"{places[0].file}:{','.join(map(str, lines))}"
+
+
 def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
     """Return the files that some edits change, with their new texts."""
     changes: dict[str, list[_Change]] = {}

@@ -1,23 +1,27 @@
 """The claims on the user's own nginx, each with the change that it is about."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.lab.protocol.standin import EVENT
 from tuneproof.proof.inference.effects import Scale, Tally
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.claims import Claim
-from tuneproof.report.results.cells import Remedy
+from tuneproof.report.results.cells import Fine, Remedy
 from tuneproof.wording import size
 from tuneproof.yours.refusers import refusers
-from tuneproof.yours.trials import EVENTS, MIB
+from tuneproof.yours.trials import ASKED, CLIENTS, EVENTS, MIB
 from tuneproof.yours.ways import Way
 
 OwnClaim = Claim[CountedObservation]
 Block = Mapping[str, CountedObservation]
 
 SOURCE: Final = "your configuration"
+_BUSY: Final = "_bulk_stalls_the_loop"
+_CONNECTIONS: Final = f"upstream connections for {ASKED} requests from {CLIENTS} clients"
 _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5
@@ -43,6 +47,7 @@ def connects(name: str, way: Way, arm: str) -> OwnClaim:
         way=way,
         scale=Scale.SHARE,
         moderator=lambda arms: _unanswered(arms[arm], way),
+        fine=Fine(what="upstream connections are reused", verdict=Verdict.REFUTED),
     )
 
 
@@ -58,7 +63,7 @@ def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy
         why="half of the connections saved is the least that somebody would change a configuration for",
         way=way,
         figure="upstream_connects",
-        remedy=change,
+        remedy=replace(change, gains=_CONNECTIONS, place=way.shown),
     )
 
 
@@ -90,14 +95,14 @@ def holds_less(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> Ow
         why="half of the memory for each slow reader doubles the number of them that a machine survives",
         way=way,
         figure="grown_bytes",
-        remedy=change,
+        remedy=replace(change, gains="memory per slow client", place=way.shown),
     )
 
 
 def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
     """Return the claim that large responses make iterations of an event loop long."""
     return _claim(
-        f"{name}_bulk_stalls_the_loop",
+        f"{name}{_BUSY}",
         f"Large responses of {way.shown} keep an event loop busy: one iteration reads more than 1 MiB before anyone "
         "else has theirs",
         (arm,),
@@ -105,6 +110,7 @@ def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
         effect_name="bytes that a loop iteration reads ÷ 1 MiB",
         threshold=1.0,
         why="1 MiB read in one go keeps a worker for milliseconds, in which nobody else is served",
+        fine=Fine(what="large responses leave the event loop to others", verdict=Verdict.REFUTED),
         way=way,
     )
 
@@ -121,7 +127,7 @@ def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -
         why="half of what an iteration reads halves what everybody else waits for",
         way=way,
         figure="turn_bytes",
-        remedy=change,
+        remedy=replace(change, gains="bytes that a loop iteration reads", place=way.shown, only_if=f"{name}{_BUSY}"),
     )
 
 
@@ -138,6 +144,7 @@ def streams(name: str, way: Way, arm: str) -> OwnClaim:
         way=way,
         scale=Scale.SHARE,
         moderator=lambda arms: _held(arms[arm]),
+        fine=Fine(what="events of a stream arrive as they are sent", verdict=Verdict.HOLDS),
     )
 
 
@@ -154,7 +161,7 @@ def delivers_events(name: str, way: Way, arms: tuple[str, str], change: Remedy) 
         why="where half of the events wait for the next ones, a reader sees the stream stop and go",
         way=way,
         figure="arrived_events",
-        remedy=change,
+        remedy=replace(change, gains=f"events that arrive as they are sent, of {EVENTS}", place=way.shown),
     )
 
 
@@ -171,7 +178,7 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
     )
 
 
-def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
+def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that a larger backlog takes a burst that the configured one does not."""
     before, after = arms
     return _claim(
@@ -183,7 +190,7 @@ def queues_more(port: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
         threshold=_LARGER_QUEUE,
         why="room for half as many connects again is the least that a longer burst would notice",
         figure="queued",
-        remedy=change,
+        remedy=replace(change, gains=f"of {connects} simultaneous connects, queued"),
     )
 
 

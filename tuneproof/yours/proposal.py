@@ -9,7 +9,7 @@ from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.facts import Facts
 from tuneproof.audit.modules import Used, unpackaged, used_modules
-from tuneproof.audit.patches import Edit, apply, diff, setting
+from tuneproof.audit.patches import Edit, apply, diff, place_of, setting
 from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.sources import Source, open_source
 from tuneproof.audit.tree import Configuration
@@ -50,6 +50,10 @@ _FOR_NGINX_TO_SAY: Final = ("unknown directive", "invalid number of arguments", 
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a loop iteration",
     patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
+    at=f"{_TCP_RMEM} {_SMALL_RMEM}",
+    cost="affects every socket of the machine; slows distant backends. First separate large downloads: "
+    "docs/reuseport-stall.md",
+    reaches_others=True,
 )
 _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -63,13 +67,24 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
 )
 # The engine switches it off where its network has none.
 _IPV6: Final = {"net.ipv6.conf.all.disable_ipv6": "0"}
-_PROVEN: Final[Mapping[str, str]] = MappingProxyType(
+# What is measured of the audit's advice: what it does, and what it costs.
+_PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "upstream_keepalive": "keep connections to the upstream",
-        "proxy_buffering": "bound what slow readers hold",
-        "listen_queue": "queue longer bursts of connects",
+        "upstream_keepalive": (
+            "keep connections to the upstream",
+            "idle connections at the upstream; a POST fails if it closes one first (docs/dying-connections.md)",
+        ),
+        "proxy_buffering": (
+            "bound what slow readers hold",
+            "response headers over 32k fail (502); more temporary files",
+        ),
+        "listen_queue": (
+            "queue longer bursts of connects",
+            "needs net.core.somaxconn >= 4096; helps only bursts over 511 connects",
+        ),
     }
 )
+_COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connection, and its worker of the backend"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +107,15 @@ class Proposal:
     """What will be proven."""
 
     scenario: Scenario[CountedObservation]
-    told: tuple[str, ...]  # what is made or changed around the configuration, and what is left out, in words
+    chosen: tuple[str, ...]  # what was chosen for the user, in words
+    around: tuple[str, ...]  # what is made or changed around the configuration
+    left_out: tuple[str, ...]  # what is not tested of it, each with the reason
     packages: tuple[str, ...] = ()  # of modules that the lab's nginx gets besides
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All of that."""
+        return (*self.chosen, *self.around, *self.left_out)
 
 
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
@@ -182,8 +204,8 @@ class _Proposer:
         self._no_ways = [way for way in all_ways if isinstance(way, NoWay)]
         self._yours = self._subject("yours")
         self._patches = {
-            name: self._patched(name, what, [edit for one in self._advice(name) for edit in one.edits])
-            for name, what in _PROVEN.items()
+            name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
+            for name, (what, cost) in _PROVEN.items()
         }
 
     def proposal(self) -> Proposal:
@@ -205,10 +227,15 @@ class _Proposer:
             beside=(CLIENT,),
             many_clients=True,
         )
-        left_out = [f"{_place(one)} was not tested: {one.why}" for one in self._no_ways]
-        left_out += [f"{_place(way)} was not tested in this run: --location {way.path}" for way in self._further]
-        told = (*self._choices(), *self._around(), *left_out)
-        return Proposal(scenario=scenario, told=told, packages=self._packages())
+        left_out = [f"{_place(one)}: {one.why}" for one in self._no_ways]
+        left_out += [f"{_place(way)}: like others that are; alone: --location {way.path}" for way in self._further]
+        return Proposal(
+            scenario=scenario,
+            chosen=tuple(self._choices()),
+            around=self._around(),
+            left_out=tuple(left_out),
+            packages=self._packages(),
+        )
 
     def prepared(self) -> Prepared:
         return Prepared(
@@ -249,7 +276,7 @@ class _Proposer:
         if choice is not None:
             because = choice.because
             knows = f" that knows {because.what} ({because.said.file}:{because.said.line})" if because else ""
-            yield f"nginx {choice.version}: the oldest of {', '.join(LAB_VERSIONS)}{knows}; yours: --nginx VERSION"
+            yield f"the oldest of {', '.join(LAB_VERSIONS)}{knows}; yours: --nginx VERSION"
         if wanted.location:
             for way in self._ways:
                 yield f"--location {wanted.location}: nginx takes location {way.proxied.target.location} for it"
@@ -293,7 +320,7 @@ class _Proposer:
         port, listens_on = ports[0]
         before = _arm(arms, "burst", self._yours, trials.burst(port, listens_on, _BURST))
         after = _arm(arms, "burst-longer-queue", subject, trials.burst(port, listens_on, _BURST))
-        yield claims.queues_more(listens_on, (before, after), change)
+        yield claims.queues_more(listens_on, _BURST, (before, after), change)
 
     def _of_workers(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         connections = self._audit.facts.worker_connections
@@ -314,15 +341,16 @@ class _Proposer:
         edits = [
             setting(one.block.around("location") or one.block, text.replace("{kind}", one.kind)) for one in targets
         ]
-        return self._patched("streams", "pass events of a stream on as they come", edits)
+        return self._patched("streams", "pass events of a stream on as they come", _COST_OF_STREAMS, edits)
 
-    def _patched(self, name: str, what: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
+    def _patched(self, name: str, what: str, cost: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
         """Return what a change of some places comes to, and a subject with it; None for none."""
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch:
             return None
-        return Remedy(what=what, patch=patch), self._subject(f"patched-{name.replace('_', '-')}", edits)
+        remedy = Remedy(what=what, patch=patch, at=place_of(edits), cost=cost)
+        return remedy, self._subject(f"patched-{name.replace('_', '-')}", edits)
 
     def _subject(
         self, name: str, edits: Sequence[Edit] = (), *, sysctls: Mapping[str, str] = MappingProxyType({})

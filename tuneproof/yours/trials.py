@@ -15,8 +15,10 @@ from tuneproof.yours.ways import Way
 Script = Callable[[Rig], Figures]
 
 MIB: Final = 1 << 20
-_CONNECTIONS: Final = 4
+CLIENTS: Final = 4
 _REQUESTS: Final = 8
+ASKED: Final = CLIENTS * _REQUESTS
+"""Requests of a trial, by so many clients."""
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
@@ -50,14 +52,14 @@ def requests(way: Way) -> Script:
     def script(rig: Rig) -> Figures:
         # No connection is left from an earlier trial.
         rig.fresh_workers()
-        flow = _flow(way, connections=_CONNECTIONS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
+        flow = _flow(way, connections=CLIENTS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=way.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
         # A connection that fails leaves the rest of its requests unasked.
-        unasked = _CONNECTIONS * _REQUESTS - len(answers)
+        unasked = ASKED - len(answers)
         others = [answer.status for answer in answers if not answer.numbered] + [0] * unasked
         return {
-            "asked": _CONNECTIONS * _REQUESTS,
+            "asked": ASKED,
             "answered": len(numbers),
             "upstream_connects": sum(number.endswith(".1") for number in set(numbers)),
             "from_cache": len(numbers) - len(set(numbers)),

@@ -102,7 +102,7 @@ def test_turns_are_long_or_short_by_what_they_read(way: Way) -> None:
 
 
 def test_queues_are_compared_by_what_they_take() -> None:
-    claim = claims.queues_more(80, ARMS, CHANGE)
+    claim = claims.queues_more(80, 1500, ARMS, CHANGE)
     assert float(claim.effect({"before": seen(queued=512), "after": seen(queued=1500)})) == 1500 / 512
 
 

@@ -84,7 +84,7 @@ def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}\n" for name in range(8))
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}}}"))
     assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == 6
-    assert [line.partition("in this run: ")[2] for line in found.told if "in this run" in line] == [
+    assert [line.partition("alone: ")[2] for line in found.left_out] == [
         "--location /6/tuneproof",
         "--location /7/tuneproof",
     ]

@@ -1,49 +1,132 @@
-"""What to change in the user's own nginx, from the cells that were decided on it."""
+"""What to change in the user's own nginx, from the cells that were decided on it: no verdict's name, no claim's."""
 
+import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from tuneproof.report.results.cells import Cell, Remedy
 from tuneproof.report.words import before_and_after, measured
-from tuneproof.wording import one_line
+from tuneproof.wording import count, one_line
 
 _DECIDED: Final = ("holds", "refuted")
+_SHOWN_OF_THE_LAB: Final = 3
+_MINUTE_S: Final = 60
 
 
-def render_gains(cells: Sequence[Cell], *, told: Sequence[str]) -> str:
-    """Return what to change, the largest gain first, what would gain nothing, and what was made around it.
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """A change, with the cells that show what it gains, the largest gain first."""
 
-    ``told``: what is made or changed around the configuration, and what is left out, in words.
-    """
-    gains = [cell for cell in cells if cell.remedy and cell.verdict == "holds" and cell.effect]
-    gains.sort(key=lambda cell: cell.effect.value if cell.effect else 0.0, reverse=True)
-    nothing = [cell for cell in cells if cell.remedy and cell.verdict == "refuted"]
-    parts = ["\n".join(_gains(gains)) if gains else "Nothing that is proven here would gain anything."]
-    if nothing:
-        parts.append("\n".join(["Of no use here:", *(f"  {_line(cell)}" for cell in nothing)]))
-    if remarks := [
-        f"  {cell.name}: {one_line(cell.reason)}" for cell in cells if cell.reason and cell.verdict in _DECIDED
-    ]:
-        parts.append("\n".join(["Mind:", *remarks]))
-    if told:
-        parts.append("\n".join(["Around your files:", *(f"  {one_line(line)}" for line in told)]))
-    return "\n\n".join(parts)
+    number: int
+    remedy: Remedy
+    cells: Sequence[Cell]
+
+    @property
+    def file(self) -> str:
+        """Name of the file that the change is written to."""
+        return f"{self.number}.sysctl.conf" if self.remedy.reaches_others else f"{self.number}.patch"
 
 
-def _gains(cells: Sequence[Cell]) -> Iterator[str]:
-    yield "What to change, the largest gain first:"
-    patches: dict[str, Remedy] = {}
+def gains_of(cells: Sequence[Cell]) -> list[Gain]:
+    """Return the changes that gain something, those that reach more than this nginx last; equal patches are one."""
+    held = {cell.name for cell in cells if cell.verdict == "holds"}
+    found: dict[tuple[bool, str], list[Cell]] = {}
     for cell in cells:
-        yield f"  {_line(cell)}"
-        if cell.remedy is not None:
-            patches.setdefault(cell.remedy.patch, cell.remedy)
-    for remedy in patches.values():
-        yield ""
-        yield f"To {remedy.what}:"
-        yield remedy.patch.rstrip()
+        remedy = cell.remedy
+        if remedy and cell.name in held and cell.effect and (not remedy.only_if or remedy.only_if in held):
+            found.setdefault((remedy.reaches_others, remedy.patch), []).append(cell)
+    gains = []
+    for number, key in enumerate(sorted(found, key=lambda key: key[0]), start=1):
+        group = sorted(found[key], key=lambda cell: -(cell.effect.value if cell.effect else 0.0))
+        gains += [Gain(number=number, remedy=cell.remedy, cells=group) for cell in group[:1] if cell.remedy]
+    return gains
 
 
-def _line(cell: Cell) -> str:
-    """Return what a change does to its figure, in the figure's own unit."""
-    effect = f" ({measured(cell)})" if cell.effect else ""
-    return f"{one_line(cell.claim)}: {before_and_after(cell)}{effect}"
+def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
+    """Return what to change, what to consider, what is fine, and what was not tested, each with its reason.
+
+    ``left_out``: what of the configuration has no cell, in words.
+    """
+    gains = gains_of(cells)
+    changes = [gain for gain in gains if not gain.remedy.reaches_others]
+    sections = {
+        "CHANGE": chain.from_iterable(map(_gain, changes)) if changes else ["  nothing that was measured here"],
+        "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if gain.remedy.reaches_others),
+        "ALREADY FINE": _fine(cells),
+        "MIND": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
+        "NOT DECIDED": _undecided(cells),
+        "NOT TESTED": (f"  {one_line(line)}" for line in left_out),
+    }
+    blocks = [[title, *lines] for title, lines in sections.items()]
+    return "\n\n".join("\n".join(block) for block in blocks if len(block) > 1)
+
+
+def render_head(name: str, chosen: Sequence[str], cells: Sequence[Cell], *, seconds: float) -> str:
+    """Return what was tested, on what, how long that took, and how noisy the machine was."""
+    versions = ", ".join(dict.fromkeys(cell.nginx for cell in cells))
+    because = f" ({'; '.join(chosen)})" if chosen else ""
+    minutes, rest = divmod(round(seconds), _MINUTE_S)
+    lines = [f"{name}, tested on nginx {versions}{because}", f"{count(len(cells), 'check')} in {minutes}:{rest:02d}"]
+    if noises := [cell.host_noise for cell in cells if cell.host_noise]:
+        usual, most = (
+            choose(noise[name] for noise in noises)
+            for choose, name in ((statistics.median, "lost_p50_pct"), (max, "lost_max_pct"))
+        )
+        lines[-1] += f"; CPU lost to neighbours: {usual:.0f} % median, {most:.0f} % max"
+    return "\n".join(lines)
+
+
+def render_lab(around: Sequence[str]) -> str:
+    """Return what was made or changed around the files, in one line: the report has all of it."""
+    if not around:
+        return "Added for the lab: nothing"
+    more = len(around) - _SHOWN_OF_THE_LAB
+    shown = "; ".join(map(one_line, around[:_SHOWN_OF_THE_LAB]))
+    return f"Added for the lab: {shown}{f'; {more} more in the report' if more > 0 else ''}"
+
+
+def _gain(gain: Gain) -> Iterator[str]:
+    remedy, first = gain.remedy, gain.cells[0]
+    yield f"{gain.number} {remedy.at}  {_figures(first)}"
+    for cell in gain.cells:
+        place = cell.remedy.place if cell.remedy else ""
+        if place:
+            yield f"    at {place}" if cell is first else f"    at {place}: {before_and_after(cell)}"
+    if remedy.cost:
+        yield f"    cost: {remedy.cost}"
+    yield f"    to apply: {gain.file}"
+
+
+def _figures(cell: Cell) -> str:
+    gains = (cell.remedy.gains if cell.remedy else "") or cell.claim
+    return f"{one_line(gains)}: {before_and_after(cell) or measured(cell)}"
+
+
+def _fine(cells: Sequence[Cell]) -> Iterator[str]:
+    asked = [(cell.fine, cell.verdict) for cell in cells if cell.fine]
+    for what in dict.fromkeys(fine.what for fine, _ in asked):
+        verdicts = [fine.verdict == verdict for fine, verdict in asked if fine.what == what]
+        if any(verdicts):
+            yield f"  {what} ({sum(verdicts)} of {count(len(verdicts), 'place')})"
+    for cell in cells:
+        if cell.remedy and cell.verdict == "refuted" and not cell.remedy.reaches_others:
+            at = f" at {cell.remedy.place}" if cell.remedy.place else ""
+            yield f"  no gain in: {cell.remedy.what}{at}; {_figures(cell)}"
+
+
+def _undecided(cells: Sequence[Cell]) -> Iterator[str]:
+    undecided = [cell for cell in cells if cell.verdict not in _DECIDED]
+    for reason in _reasons(undecided, decided=False):
+        alike = [cell for cell in undecided if cell.reason == reason]
+        what = one_line(alike[0].claim) if len(alike) == 1 else count(len(alike), "check")
+        yield f"  {what}{f': {one_line(reason)}' if reason else ''}"
+    if again := [cell.name for cell in undecided if cell.verdict == "inconclusive"]:
+        yield f"  Rerun with --depth full -k '{' or '.join(again)}'"
+
+
+def _reasons(cells: Sequence[Cell], *, decided: bool) -> list[str]:
+    """Return the reasons of cells, each once; of decided ones those that have any."""
+    reasons = (cell.reason for cell in cells if (cell.verdict in _DECIDED) == decided)
+    return [reason for reason in dict.fromkeys(reasons) if reason or not decided]

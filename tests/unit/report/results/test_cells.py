@@ -31,7 +31,17 @@ CELL: dict[str, Any] = a_cell().to_json() | {
     "line": "keepalive 32;",
     "figure": "connects",
     "why": "the article's figure",
-    "remedy": {"what": "keep them", "patch": "+ it"},
+    "remedy": {
+        "what": "keep them",
+        "patch": "+ it",
+        "at": "a.conf:3",
+        "gains": "connections",
+        "place": "/a",
+        "cost": "memory",
+        "reaches_others": False,
+        "only_if": "",
+    },
+    "fine": {"what": "they are kept", "verdict": "refuted"},
     "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
 }

@@ -4,43 +4,99 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.canned_results import cell
-from tuneproof.report.results.cells import Cell, Effect, Remedy
-from tuneproof.report.terminal.own_nginx import render_gains
+from tuneproof.report.results.cells import Cell, Effect, Fine, Remedy
+from tuneproof.report.terminal.own_nginx import gains_of, render_head, render_lab, render_own
 
 
-def own(claim: str, times: float, verdict: str = "holds", *, what: str = "keep connections", **figures: Any) -> Cell:
-    remedy = Remedy(what=what, patch=f"+ {what}\n")
+def own(
+    name: str, times: float, verdict: str = "holds", *, patch: str = "+ a\n", after: int = 4, **remedy: Any
+) -> Cell:
     effect = Effect(name="e", unit="ratio", value=times, ci_low=times, ci_high=times)
-    arms = {"yours": {"upstream_connects": 32}, "patched": {"upstream_connects": figures.get("after", 4)}}
     return replace(
         Cell.from_json(cell("own")),
-        claim=claim,
+        name=name,
+        claim=f"claim {name}",
         verdict=verdict,
         expected=None,
         effect=effect,
-        arms=arms,
-        remedy=remedy,
+        arms={"yours": {"upstream_connects": 32}, "patched": {"upstream_connects": after}},
+        remedy=Remedy(what="keep connections", patch=patch, at="a.conf:7", gains="connects", **remedy),
         figure="upstream_connects",
     )
 
 
-def test_the_largest_gain_comes_first_with_its_figures_and_its_patch() -> None:
-    text = render_gains([own("a", 2.0), own("b", 8.0), own("c", 4.0, what="else")], told=["made"])
-    lines = text.splitlines()
-    assert lines[0] == "What to change, the largest gain first:"
-    assert [line.split(":")[0].strip() for line in lines[1:4]] == ["b", "c", "a"]
-    assert "b: 32 \u2192 4 (8" in lines[1]
-    assert text.count("+ keep connections") == 1
-    assert text.endswith("Around your files:\n  made")
+def judged(name: str, verdict: str, **more: Any) -> Cell:
+    """A cell without a change."""
+    return replace(own(name, 1.0, verdict), remedy=None, **more)
 
 
-def test_what_spoils_a_figure_is_told_beside_it() -> None:
-    """Such as a limit of the configuration's own."""
-    text = render_gains([replace(own("a", 8.0), reason="22 of 32 requests were refused")], told=[])
-    assert "Mind:\n  own: 22 of 32 requests were refused" in text
+def test_a_change_stands_once_with_its_place_its_figures_and_its_cost() -> None:
+    """The largest gain first, and by which file it is applied."""
+    cells = [
+        own("a", 2.0, place="/a", after=16, cost="memory"),
+        own("b", 8.0, place="/b", cost="memory"),
+        own("c", 4.0, patch="+ c\n"),
+    ]
+    assert render_own(cells).splitlines() == [
+        "CHANGE",
+        "1 a.conf:7  connects: 32 \u2192 4",
+        "    at /b",
+        "    at /a: 32 \u2192 16",
+        "    cost: memory",
+        "    to apply: 1.patch",
+        "2 a.conf:7  connects: 32 \u2192 4",
+        "    to apply: 2.patch",
+    ]
 
 
-def test_what_gains_nothing_is_told_as_well() -> None:
-    text = render_gains([own("a", 1.0, "refuted", after=32)], told=[])
-    assert text.startswith("Nothing that is proven here would gain anything.")
-    assert "Of no use here:\n  a: 32 \u2192 32" in text
+def test_what_reaches_more_than_nginx_is_to_be_considered_and_only_where_it_matters() -> None:
+    """A setting of the machine is advised only if what it cures was seen."""
+    wider = own("w", 9.0, patch="x = 1\n", reaches_others=True, only_if="stalls")
+    assert render_own([judged("stalls", "inconclusive"), wider]).startswith("CHANGE\n  nothing that was measured here")
+    assert gains_of([judged("stalls", "refuted"), wider]) == []
+    cells = [wider, judged("stalls", "holds"), own("a", 2.0)]
+    assert [(gain.number, gain.file) for gain in gains_of(cells)] == [(1, "1.patch"), (2, "2.sysctl.conf")]
+    assert "\n\nCONSIDER\n2 a.conf:7" in render_own(cells)
+
+
+def test_what_is_fine_and_what_gains_nothing_is_told() -> None:
+    """Counted over the places that were asked."""
+    fine = Fine(what="connections are reused", verdict="refuted")
+    cells = [
+        judged("a", "refuted", fine=fine),
+        judged("b", "holds", fine=fine),
+        judged("c", "holds", fine=Fine(what="never shown", verdict="refuted")),
+        own("d", 1.0, "refuted", after=32, place="/d"),
+    ]
+    assert render_own(cells).partition("ALREADY FINE\n")[2].splitlines() == [
+        "  connections are reused (1 of 2 places)",
+        "  no gain in: keep connections at /d; connects: 32 \u2192 32",
+    ]
+
+
+def test_what_was_not_decided_and_not_tested_has_its_reason_once() -> None:
+    """However many claims it concerns; and what spoils a figure is told beside it."""
+    cells = [
+        judged("a", "unsupported", reason="no path"),
+        judged("b", "unsupported", reason="no path"),
+        judged("c", "inconclusive", reason=""),
+        judged("d", "holds", reason="22 of 32 requests were refused"),
+    ]
+    assert render_own(cells, left_out=["a.conf:9: gRPC"]).split("\n\n")[1:] == [
+        "MIND\n  22 of 32 requests were refused",
+        "NOT DECIDED\n  2 checks: no path\n  claim c\n  Rerun with --depth full -k 'c'",
+        "NOT TESTED\n  a.conf:9: gRPC",
+    ]
+
+
+def test_the_head_says_what_was_tested_on_what_and_how_noisy_it_was() -> None:
+    """In two lines; of the lab, the first of what was made, and how much more there is."""
+    noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
+    head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)
+    version = Cell.from_json(cell("own")).nginx
+    assert head.splitlines() == [
+        f"n.conf, tested on nginx {version} (the oldest)",
+        "1 check in 1:15; CPU lost to neighbours: 1 % median, 20 % max",
+    ]
+    assert render_lab(["a", "b", "c", "d"]) == "Added for the lab: a; b; c; 1 more in the report"
+    assert render_lab([]) == "Added for the lab: nothing"
