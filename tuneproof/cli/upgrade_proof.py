@@ -14,7 +14,7 @@ import docker
 from tuneproof.audit.sources import Source
 from tuneproof.audit.upgrade import Upgrade, upgrade
 from tuneproof.cli.output import say
-from tuneproof.errors import BadInputError, LabError
+from tuneproof.errors import BadInputError
 from tuneproof.lab.engine.daemon import ensure_engine
 from tuneproof.lab.engine.own_image import OwnImage, look_at
 from tuneproof.lab.engine.reach import connect
@@ -90,7 +90,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
                 progress.close()
             writer.finish(time.monotonic() - began_s)
     if all(found.refused):
-        raise LabError(
+        raise BadInputError(
             "neither version starts with these files in the lab",
             remedy="see what nginx says; --from-image and --to-image for what the lab's own lack, such as a module",
             tail=found.refused[1],

@@ -1,12 +1,24 @@
 """``./lab upgrade --prove``, as far as nothing is started."""
 
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.command_line import Lab
 from tuneproof.cli import upgrade_proof
 from tuneproof.errors import EngineUnavailableError
+from tuneproof.lab.engine.labels import Session
+from tuneproof.proof.scenario.containers import BenchImages
+from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.report.results.run_file import load
+from tuneproof.yours.compared import compared
+from tuneproof.yours.grounds import Grounds
+from tuneproof.yours.two_versions import Compared
 
 CONF = "events { }\nhttp { server { listen 80; location / { return 200; } } }\n"
 
@@ -39,3 +51,82 @@ def test_a_dead_engine_is_one_error(lab: Lab, conf: Path, monkeypatch: pytest.Mo
     ended = lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", conf)
     assert (ended.status, ended.out) == (3, "")
     assert ended.err == "lab: No Docker engine answers: gone.\n"
+
+
+class Engine:
+    """Stands for an engine's client."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
+    """What the next comparison comes to, without an engine."""
+    results: list[Compared] = []
+
+    @contextmanager
+    def grounds(_client: object, *, packages: dict[str, Any], report: object) -> Iterator[Grounds]:
+        assert report is not None
+        yield Grounds(
+            session=Session(),
+            images=BenchImages(subject="", backend="b", client="c", netadmin="n"),
+            subjects={version: f"subject:{version}" for version in packages},
+            placement=CpuPlacement(subject="0", others="1"),
+            host={},
+        )
+
+    monkeypatch.setattr(upgrade_proof, "ensure_engine", lambda **_options: None)
+    monkeypatch.setattr(upgrade_proof, "connect", lambda **_options: Engine())
+    monkeypatch.setattr(upgrade_proof, "grounds", grounds)
+    monkeypatch.setattr(upgrade_proof, "compare", lambda *_sides, **_more: results[0])
+    monkeypatch.setattr(signal, "signal", lambda *_handler: None)
+    return results
+
+
+def test_differences_stand_below_what_files_tell(lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]) -> None:
+    """With how many comparisons there were, the seed, and what could not be compared."""
+    comparisons = compared("http://a/", [{"status: 200": 3.0}] * 5, [{"status: 400": 3.0}] * 5)
+    found.append(Compared(comparisons=tuple(comparisons), void={"http://b/": "no answer"}))
+    words = ("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, "--seed", 7, conf)
+    ended = lab(*words)
+    assert ended.status == 0
+    assert ended.out.startswith("From nginx 1.22 to 1.30: 1 difference in these files.")
+    assert (
+        "nginx 1.22 and 1.30 side by side on these files: 1 comparison in 5 rounds, --seed 7\n\n"
+        "status: 200 -> 400\n  at http://a/\n\nsomething at http://b/ was not compared: no answer\n"
+    ) in ended.out
+    results = load(tmp_path / "latest")
+    assert (results.seed, results.finished) == (7, True)
+    told = json.loads(lab(*words, "--json").out)
+    assert told["starts"] is True
+    assert told["proof"]["differences"] == [
+        {"at": "http://a/", "what": "status", "before": "200", "after": "400"},
+    ]
+
+
+def test_no_difference_is_said_with_the_number_of_comparisons(
+    lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
+) -> None:
+    """It would be nothing to say that nothing was seen."""
+    found.append(Compared(comparisons=tuple(compared("a", [{"status: 200": 3.0}] * 5, [{"status: 200": 3.0}] * 5))))
+    ended = lab("upgrade", "--from", "1.26", "--to", "1.26", "--prove", "--results", tmp_path, conf)
+    assert (ended.status, "no difference found in 1 comparison" in ended.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("refused", "status", "words"),
+    [
+        (("", "unknown directive"), 1, "starts: yes -> no\n  1.30: unknown directive"),
+        (("unknown directive", ""), 0, "starts: no -> yes\n  1.22: unknown directive"),
+        (("a", "b"), 2, "neither version starts with these files in the lab"),
+    ],
+)
+def test_a_version_that_does_not_start_is_all_that_differs(
+    lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], refused: tuple[str, str], status: int, words: str
+) -> None:
+    """In nginx's own words; only the new one's refusal fails, and that of both is an error."""
+    found.append(Compared(refused=refused))
+    ended = lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, conf)
+    assert ended.status == status
+    assert words in ended.out + ended.err
