@@ -14,6 +14,7 @@ GROUND: Final = (
     "tuneproof.errors",
     "tuneproof.lines",
     "tuneproof.nginx_changes",
+    "tuneproof.nginx_lua",
     "tuneproof.nginx_modules",
     "tuneproof.wording",
 )
@@ -22,6 +23,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
     "tuneproof.lines": ("tuneproof.nginx_changes",),
     "tuneproof.nginx_changes": ("tuneproof.wording",),
+    "tuneproof.nginx_lua": (),
     "tuneproof.nginx_modules": (),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,

@@ -12,7 +12,7 @@ from typing import Final
 from crossplane.analyzer import analyze, enter_block_ctx
 from crossplane.errors import NgxParserDirectiveArgumentsError
 
-from tuneproof.audit.lua import without_lua
+from tuneproof.nginx_lua import without_lua
 
 # crossplane's table of arguments is older than these: since nginx 1.29.7 keepalive takes "local" as well.
 _NEWER_SYNTAX: Final = ("keepalive",)

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from tuneproof.audit.file_text import lines_of
-from tuneproof.audit.lua import without_lua
 from tuneproof.errors import BadInputError
+from tuneproof.nginx_lua import without_lua
 
 # Jinja, Helm, Go, Mustache, Ansible; ERB and EJS; envsubst and the shell, whose variables are written in capitals.
 _MARKS: Final = (

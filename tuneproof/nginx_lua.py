@@ -4,14 +4,10 @@ import re
 from typing import Final
 
 _OPENING: Final = re.compile(r"\b\w+_by_lua_block\b[^{};#]*\{")
-# What may hold a brace that closes nothing, by Lua's manual (3.1): long brackets, comments, strings.
-_OPAQUE: Final = re.compile(
-    r"--\[(?P<comment>=*)\[.*?(?:\](?P=comment)\]|\Z)"
-    r"|--[^\n]*"
-    r"|\[(?P<long>=*)\[.*?(?:\](?P=long)\]|\Z)"
-    r'|"(?:\\.|[^"\\\n])*"?'
-    r"|'(?:\\.|[^'\\\n])*'?",
-    re.DOTALL,
+# What may hold a brace that closes nothing: long brackets, comments and strings.
+# https://www.lua.org/manual/5.1/manual.html#2.1
+_LUA: Final = re.compile(
+    r"(?:--)?\[(?P<level>=*+)\[|--[^\n]*+|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|(?P<brace>[{}])", re.DOTALL
 )
 
 
@@ -22,7 +18,7 @@ def without_lua(text: str) -> str:
     for opening in _OPENING.finditer(text):
         if opening.start() < done or _in_comment(text, opening.start()):
             continue
-        end = _end_of_block(text, opening.end())
+        end = end_of_block(text, opening.end()) or len(text)
         parts += [text[done : opening.end()], _blank(text[opening.end() : end])]
         done = end
     return "".join([*parts, text[done:]])
@@ -33,18 +29,21 @@ def _in_comment(text: str, at: int) -> bool:
     return text[begins:at].lstrip().startswith("#")
 
 
-def _end_of_block(text: str, at: int) -> int:
-    """Return where the brace stands that closes a block of Lua; the end of the text if none does."""
+def end_of_block(text: str, at: int) -> int | None:
+    """Return where the brace stands that closes a block of Lua whose content begins at a place; None if none does."""
     depth = 1
-    while at < len(text):
-        if opaque := _OPAQUE.match(text, at):
-            at = opaque.end()
-            continue
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
+    while found := _LUA.search(text, at):
+        at = found.end()
+        if found["level"] is not None:
+            closing = f"]{found['level']}]"
+            at = text.find(closing, at) + len(closing)
+            if at < len(closing):
+                return None
+        elif found["brace"]:
+            depth += 1 if found["brace"] == "{" else -1
         if not depth:
-            return at
-        at += 1
-    return at
+            return found.start()
+    return None
 
 
 def _blank(text: str) -> str:
