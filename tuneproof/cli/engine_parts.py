@@ -51,7 +51,7 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
     cells = [word for cell in plan.cells for word in ("--cell", cell)]
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
     words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "--no-header", "--no-summary")
-    child = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "pytest", *words],
         env=dict(plan.environments[engine]),
         stdin=subprocess.DEVNULL,
@@ -60,14 +60,13 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
         text=True,
         errors="replace",
         preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
-    )
-    if child.stdout is not None:
-        for line in child.stdout:
+    ) as child:
+        for line in child.stdout or ():
             if is_news(line):
                 with lock:
                     sys.stdout.write(f"[{engine}] {line}")
                     sys.stdout.flush()
-    return child.wait()
+        return child.wait()
 
 
 def is_news(line: str) -> bool:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from tuneproof.proof.matrix.pool import Part
 SHARD = Part(shard="2/8")
 
 
-class Started:
+class Started(AbstractContextManager["Started"]):
     """A pytest that says two lines, and what it was started with."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.environment: dict[str, str] = {}
+        self.is_closed = False
         self.stdout = ["collected 5 items\n", "one, nginx 1.22: block 3 done\n"]
 
     def __call__(self, words: Sequence[str], *, env: dict[str, str], **_others: Any) -> "Started":
@@ -28,6 +30,9 @@ class Started:
 
     def wait(self) -> int:
         return 1
+
+    def __exit__(self, *_error: object) -> None:
+        self.is_closed = True
 
     def cells(self) -> list[str]:
         return [word for before, word in zip(self.words, self.words[1:], strict=False) if before == "--cell"]
@@ -53,7 +58,7 @@ def plan(*cells: str) -> Plan:
 
 def test_a_part_is_run_by_a_pytest_of_its_own(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_part(plan(), "a", SHARD, threading.Lock()) == 1
-    assert started.environment == {"ENGINE": "a"}
+    assert (started.environment, started.is_closed) == ({"ENGINE": "a"}, True)
     told = " ".join(started.words)
     assert "-k stall --shard 2/8 --seed 7 --results parts/a-part-2-of-8 " in told
     assert started.cells() == []
