@@ -14,6 +14,8 @@ PARAMETERS: Final = "dhparam.pem"
 TICKET_KEY: Final = "ticket.key"
 PLACES: Final = "geoip2.mmdb"
 """A database that knows no address: :mod:`tuneproof.yours.no_places`."""
+JAVASCRIPT: Final = "module.js"
+"""A module of JavaScript without a function: what calls one answers with 500."""
 EMPTY: Final = ""
 
 # What is made in the place of the file that a directive names, by the names of the stand-in image's /etc/tuneproof.
@@ -58,6 +60,9 @@ def needs_of(configuration: Configuration, *, folder: str, there: Collection[str
     named = [*_made(said, folder), *((posixpath.normpath(path), PLACES) for path in databases)]
     # A file that is named as a certificate and as its key is the key's, which has both.
     named.sort(key=lambda one: one[1] == KEY)
+    named += [
+        (posixpath.join(folder, one.args[-1]), JAVASCRIPT) for one in said if one.name == "js_import" and one.args
+    ]
     made = {path: material for path, material in named if path not in there}
     made |= {
         posixpath.join(folder, name): EMPTY

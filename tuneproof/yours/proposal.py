@@ -31,7 +31,7 @@ from tuneproof.yours import claims, trials
 from tuneproof.yours.absent import absent_of
 from tuneproof.yours.claims import OwnClaim
 from tuneproof.yours.installed import Installed, installed
-from tuneproof.yours.needs import EMPTY, PLACES, Needs, needs_of
+from tuneproof.yours.needs import EMPTY, JAVASCRIPT, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
@@ -358,6 +358,7 @@ class _Proposer:
         texts = self._audit.facts.configuration.texts
         changed = apply([*self._changes.edits, *edits], texts)
         places = self._places
+        ours = {PLACES: no_places(), JAVASCRIPT: b"export default {};\n"}
         served = [] if self._wanted.image else list(files_wanted(self._ways))
         files = {
             **places.files({**texts, **changed}),
@@ -368,7 +369,7 @@ class _Proposer:
                 sockets=self._peers.sockets,
                 modules=[used.module.file for used in self._modules if not used.is_loaded],
             ).encode(),
-            **{path: no_places() for path, name in self._needs.made.items() if name == PLACES},
+            **{path: ours[name] for path, name in self._needs.made.items() if name in ours},
         }
         peers = self._peers
         return Subject(
@@ -379,7 +380,7 @@ class _Proposer:
             cpus=CpuShare.ASKED,
             own=OwnNginx(
                 files=files,
-                materials={path: name for path, name in self._needs.made.items() if name not in {EMPTY, PLACES}},
+                materials={path: name for path, name in self._needs.made.items() if name != EMPTY and name not in ours},
                 script=SCRIPT,
                 image=self._wanted.image,
                 sockets=len(peers.sockets),

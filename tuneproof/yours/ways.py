@@ -30,6 +30,14 @@ _GUESSES: Final = (
     "/graphql",
 )
 _REGEX: Final = ("~", "~*")
+# Parts of regular expressions, each with what it matches; names of groups go first, and escapes last.
+_SAMPLES: Final = (
+    (r"\(\?(?:P?<\w+>|:)", "("),
+    (r"(?:\\[dw]|\[[^]]*\])(?:[+*?]|\{[^}]*\})?", "1"),
+    (r"(?<!\\)\.[+*]\??", "tuneproof"),
+    (r"\\(.)", r"\1"),
+)
+_GROUP: Final = re.compile(r"\(([^()|]*)(?:\|[^()]*)?\)[?*+]?")
 _FIRST_ENTRY_PORT: Final = 28080
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
@@ -261,7 +269,7 @@ def _path_to(location: Block, server: Block) -> str:
 def _candidates(location: Block) -> Iterator[str]:
     *modifier, written = location.args or ("/",)
     if modifier and modifier[0] in _REGEX:
-        plain = re.sub(r"\\(.)", r"\1", written.lstrip("^").rstrip("$"))
+        plain = _sample(written)
         yield from (*_GUESSES, f"/{plain.lstrip('/')}")
         yield from (f"/{_LAST}{match}" for match in re.findall(r"\.\w+", plain))
         return
@@ -275,6 +283,15 @@ def _candidates(location: Block) -> Iterator[str]:
     yield f"{written.rstrip('/')}/{_LAST}"
     yield f"{written.rstrip('/')}/{_LAST}/"
     yield written
+
+
+def _sample(regex: str) -> str:
+    """Return a text that a usual regular expression matches: of each group the first alternative."""
+    for pattern, sample in _SAMPLES:
+        regex = re.sub(pattern, sample, regex)
+    while (shorter := _GROUP.sub(r"\1", regex)) != regex:
+        regex = shorter
+    return regex.strip("^$")
 
 
 def _fallbacks(location: Block, server: Block) -> Iterator[str]:
@@ -317,7 +334,8 @@ def _chosen(path: str, block: Block) -> Block | None:
 def _matches(location: Block, path: str) -> bool:
     flags = re.IGNORECASE if location.args[0] == "~*" else 0
     try:
-        return re.search(location.args[-1], path, flags) is not None
+        # Python writes the names of groups otherwise.
+        return re.search(re.sub(r"\(\?<(?=\w)", "(?P<", location.args[-1]), path, flags) is not None
     except re.error:
         # Of PCRE, and none of ours.
         return False

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.unit.yours.own import http, opened
-from tuneproof.yours.needs import CERTIFICATE, EMPTY, KEY, PARAMETERS, PLACES, Needs, needs_of
+from tuneproof.yours.needs import CERTIFICATE, EMPTY, JAVASCRIPT, KEY, PARAMETERS, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 
 
@@ -43,6 +43,13 @@ def test_a_database_of_places_is_made_where_one_is_named(tmp_path: Path) -> None
     # A tree of one node that leads nowhere, then what says so.
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
+
+
+def test_a_script_is_made_where_one_is_imported(tmp_path: Path) -> None:
+    """By its path alone, or behind the name that it gets."""
+    text = "js_import a/one.js; js_import two from /opt/two.js; js_import there.js;"
+    found = needs(tmp_path, text, there=("/etc/nginx/there.js",))
+    assert found.made == {"/etc/nginx/a/one.js": JAVASCRIPT, "/opt/two.js": JAVASCRIPT}
 
 
 def test_folders_of_what_nginx_writes_are_made(tmp_path: Path) -> None:
