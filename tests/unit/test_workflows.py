@@ -16,6 +16,7 @@ from tuneproof.lab.subject.versions import SUITES
 from tuneproof.proof.depths import LOOKS
 
 WORKFLOWS = sorted((CHECKOUT / ".github" / "workflows").glob("*.yml"))
+STOCK_JOB = CHECKOUT / "tools" / "stock" / "job.sh"
 ACTIONS = sorted((CHECKOUT / ".github" / "actions").glob("*/action.yml"))
 PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
@@ -56,7 +57,7 @@ def uses_of(path: Path) -> list[str]:
 def commands_of(path: Path) -> Iterator[str]:
     """Yield the command lines of ``./lab`` in a file, comments left out."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.strip().startswith("#")]
-    yield from re.findall(r"(?<![\w.])\./lab ([^|;>]*)", "\n".join(lines))
+    yield from re.findall(r"(?<![\w.])\./lab ([^|;>\n]*)", "\n".join(lines))
 
 
 ALL_JOBS = [job for path in WORKFLOWS for job in jobs_of(path)]
@@ -141,9 +142,9 @@ def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> N
 
 def test_every_command_that_ci_calls_exists() -> None:
     """A command that was renamed would be found out by the next push only."""
-    lines = [line for path in [*WORKFLOWS, *ACTIONS] for line in commands_of(path)]
+    lines = [line for path in [*WORKFLOWS, *ACTIONS, STOCK_JOB] for line in commands_of(path)]
     used = {line.split()[0] for line in lines}
-    assert used == {"compare", "doctor", "matrix", "report", "run", "test"}
+    assert used == {"clean", "compare", "doctor", "matrix", "report", "run", "test"}
     assert used <= set(COMMANDS)
 
 

@@ -67,9 +67,9 @@ CHECKOUT: Final = "/root/tuneproof"
 KERNEL_ARGUMENTS: Final = "root=/dev/vda rw console=ttyS0 quiet panic=-1 systemd.show_status=0 systemd.getty_auto=0"
 BRINGS_RESULTS: Final = f"""\
 mkdir -p {CHECKOUT}/results
-# Through a pipe: nobody is at this terminal.
+# Through a pipe: nobody is at this terminal. Interrupted, a run keeps what it has decided.
 {{
-    sh /root/task
+    timeout --signal INT "$LIMIT_S" sh /root/task
     echo $? >{CHECKOUT}/results/status
 }} 2>&1 | cat
 tar -c -f /dev/vdc -C {CHECKOUT}/results .
@@ -78,6 +78,8 @@ CPUS: Final = 2
 MEMORY_MIB: Final = 6144
 DISK_GIB: Final = 16
 OUTPUT_GIB: Final = 4
+BOOT_S: Final = 600
+"""More than it takes to boot, to end a run and to bring its results, on emulated CPUs beside other work."""
 KVM_TRIAL_S: Final = 20
 """A kernel without a root file system panics within two seconds; where a guest hangs in its firmware, never."""
 
@@ -90,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--package", action="append", default=[], metavar="NAME", help="on the disk besides")
     parser.add_argument("--append", default="", metavar="ARGUMENTS", help="to the kernel's own, such as apparmor=0")
     parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="a shell script to run there instead")
-    parser.add_argument("--minutes", type=float, default=180, help="after which it is ended (default: 180)")
+    parser.add_argument("--minutes", type=float, default=25, help="for what is run there (default: 25)")
     parser.add_argument("--beside", type=Path, metavar="RESULTS", help="to compare with (default: results/latest)")
     parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="of `./lab run` there, after --")
     options = parser.parse_args(arguments)
@@ -105,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
         arguments = shlex.join([*versions, *options.run])
         job = f"cd {CHECKOUT}\nset -- {arguments}\n{options.job.read_text(encoding='utf-8')}"
         folder = ROOT / "results" / f"stock-{options.suite}"
-        status = run_in(machine, job, folder, append=options.append, limit_s=60 * options.minutes)
+        status = run_in(machine, job, folder, append=options.append, limit_s=round(60 * options.minutes))
         if (folder / "latest").exists():
             compare.main([str(beside.resolve()), str(folder / "latest")])
     except TuneproofError as error:
@@ -187,25 +189,26 @@ def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) ->
 
 
 def run_in(
-    machine: Path, task: str, folder: Path, *, append: str = "", limit_s: float = 3600, loads: Path | None = None
+    machine: Path, task: str, folder: Path, *, append: str = "", limit_s: int = 3600, loads: Path | None = None
 ) -> int:
     """Run a shell script in the machine; put what is then in its results/ into a folder, emptied before.
 
     loads: A fourth disk. Then the first one keeps what is written to it, and gets no checkout.
-    Returns the script's status.
-    Raises CannotRunHereError: The machine did not end within the limit, in seconds, or without results.
+    limit_s: After so many seconds the script is interrupted.
+    Returns the script's status; 124 where it was interrupted.
+    Raises CannotRunHereError: The machine did not end, or without results.
     """
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as temporary:
         given, brought = Path(temporary) / "given.tar", Path(temporary) / "brought.tar"
         with tarfile.open(given, "w") as archive:
             add_text(archive, "task", task)
-            add_text(archive, "job", BRINGS_RESULTS)
+            add_text(archive, "job", f"LIMIT_S={limit_s}\n{BRINGS_RESULTS}")
             for path in [] if loads else checkout():
                 archive.add(path, f"tuneproof/{path.relative_to(ROOT)}")
         with brought.open("wb") as file:
             file.truncate(OUTPUT_GIB << 30)
         drives = [drive(machine / "disk", "" if loads else ",snapshot=on"), drive(given), drive(brought)]
-        boot(machine, [*drives, *([drive(loads)] if loads else [])], append=append, limit_s=limit_s)
+        boot(machine, [*drives, *([drive(loads)] if loads else [])], append=append, ends_within_s=limit_s + BOOT_S)
         shutil.rmtree(folder, ignore_errors=True)
         try:
             with tarfile.open(brought) as archive:
@@ -233,7 +236,7 @@ def drive(path: Path, more: str = "") -> str:
     return f"file={path},if=virtio,format=raw,cache=unsafe{more}"
 
 
-def boot(machine: Path, drives: Sequence[str], *, append: str, limit_s: float) -> None:
+def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: float) -> None:
     """Let the machine do the job that is on its second disk, until it powers itself off; its console is our output."""
     accelerator = "kvm" if kvm_works(machine) else "tcg,thread=multi,tb-size=512"
     say(f"booting {machine.name} with {accelerator}")
@@ -243,9 +246,11 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, limit_s: float) -
         *(word for each in drives for word in ("-drive", each)),
     ]
     try:
-        subprocess.run(command, stdin=subprocess.DEVNULL, check=True, timeout=limit_s)
+        subprocess.run(command, stdin=subprocess.DEVNULL, check=True, timeout=ends_within_s)
     except subprocess.TimeoutExpired as error:
-        raise CannotRunHereError(f"the machine did not end within {limit_s:.0f} s", remedy="--minutes") from error
+        raise CannotRunHereError(
+            f"the machine did not end within {ends_within_s:.0f} s", remedy="see what it wrote above"
+        ) from error
 
 
 def kvm_works(machine: Path) -> bool:
