@@ -82,6 +82,7 @@ class FakeStage:
         self.failing: dict[str, LabError] = {}
         self.asked: list[Call[Any]] = []
         self.lasts_s: list[float] = []
+        self.patience = 1.0
         self.bursts: list[tuple[str, str, int, int]] = []
         self.steered: list[tuple[str, tuple[int, ...]]] = []
 
@@ -97,7 +98,9 @@ class FakeStage:
                 steer_receive=lambda cpus: self._steer_receive(role, cpus),
             ),
         )
-        container = types.SimpleNamespace(run=self._run, log_tail=lambda: "the subject's last words")
+        container = types.SimpleNamespace(
+            run=self._run, log_tail=lambda: "the subject's last words", patience=self.patience
+        )
         return Stage(
             lab=cast("Lab", {"subject": cast("LabContainer", container)}),
             programs=cast("Programs", programs),

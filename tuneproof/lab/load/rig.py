@@ -18,7 +18,7 @@ from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError, wait_until
+from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Call, call
@@ -213,7 +213,9 @@ class Rig:
             same = same + 1 if now == before and all(worker.is_asleep for worker in self.workers()) else 0
             return same >= _SAME_READINGS
 
-        wait_until(stays, f"subject {self._stage.subject_name} did not come to rest", pause_s=_BETWEEN_READINGS_S)
+        self._stage.wait_until(
+            stays, f"subject {self._stage.subject_name} did not come to rest", pause_s=_BETWEEN_READINGS_S
+        )
         return now
 
     def fresh_port(self, ports: Sequence[int]) -> int:
@@ -377,10 +379,12 @@ class Rig:
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until something is so; ``what`` says what the subject did not do if it never is.
 
-        Raises VoidTrialError: it is not within a minute; with the end of nginx's error log.
+        Raises VoidTrialError: it is not in time; with the end of nginx's error log.
         """
         try:
-            wait_until(done, f"subject {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S)
+            self._stage.wait_until(
+                done, f"subject {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S
+            )
         except VoidTrialError as error:
             raise VoidTrialError(error.what, tail=self.error_log()) from error
 

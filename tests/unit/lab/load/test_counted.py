@@ -16,7 +16,7 @@ from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import CallCounts, Rig, Told
 from tuneproof.lab.load.stage import Stage
-from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.load.waiting import VoidTrialError, wait_until
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Answer, Arrived, Connection, Flow, Streams, TlsConnection
@@ -134,6 +134,7 @@ class Around:
             ),
             addresses={"backend": "172.18.0.5"},
             subject_name="subject",
+            wait_until=wait_until,
             address="172.18.0.4",
             port=8000,
             timed=self._timed,

@@ -10,7 +10,7 @@ from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgrou
 from tuneproof.lab.load import slow_readers, waiting
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
-from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.protocol.loadgen import Loadgen, SlowReadersSeen, SlowReading
 from tuneproof.lab.protocol.messages import call
 
@@ -141,6 +141,13 @@ def test_memory_that_never_stops_growing_makes_the_trial_void(fake: FakeStage) -
     """Any reading of it would be one of many."""
     with pytest.raises(VoidTrialError, match="nginx did not take all that it will for slow readers within 60 s"):
         grow(fake, [place * MIB for place in range(2000)])
+
+
+def test_a_slow_machine_is_waited_for_longer(fake: FakeStage) -> None:
+    """Where a container takes four seconds to start, a gigabyte may take minutes: what still grows is no failure."""
+    grows = [place * MIB for place in range(2000)]
+    fake.patience = 4.0
+    assert grow(fake, grows) > PATIENCE_S
 
 
 NOT_YET = sockets()
