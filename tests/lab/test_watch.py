@@ -23,6 +23,7 @@ import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
 from images.netadmin.netadmin import recorder
+from tests.lab import slow_files
 from tests.lab.children import wait_until
 from tests.lab.test_turns import started
 from tests.support.places import CHECKOUT
@@ -32,6 +33,7 @@ from tuneproof.explain.diagnosis.signs.event_loops import LoopSign, signs
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond
 from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, summarise
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.load.stage import CLIENT, Stage
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
@@ -78,9 +80,9 @@ class Watched:
 
 
 def watched(
-    of: Stage, lasts_s: float, during: Callable[[], object] = lambda: None, *, plan: Plan | None = None
+    of: Stage, lasts_s: float | None, during: Callable[[], object] = lambda: None, *, plan: Plan | None = None
 ) -> Watched:
-    """Watch the subject while something is done; it begins when the program runs."""
+    """Watch the subject while something is done; it begins when the program runs. None: until it is done."""
     watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, plan=plan or Plan())
     seconds: list[LoopSecond] = []
     with ThreadPoolExecutor(1) as pool:
@@ -88,6 +90,8 @@ def watched(
         for made in watching.run():
             doing = doing or pool.submit(during)
             seconds += made
+            if lasts_s is None and doing.done():
+                watching.stop()
         if doing is not None:
             doing.result()
     loops = summarise(LoopRecording(began="", seconds=tuple(seconds)))
@@ -193,14 +197,16 @@ def bytes_agree(of: Stage) -> None:
             pass
         after.update(recorded(of))
 
-    seen = watched(of, 6, load, plan=Plan(most_share=1.0))
+    seen = watched(of, None, load, plan=Plan(most_share=1.0))
     grown = [record.since(old) for record, old in zip(after.values(), before.values(), strict=True)]
     loops = {loop.worker: loop for loop in seen.loops}
     loop, counters = loops[pids(of)[0]], grown[0].counters
-    assert loop.read_per_iteration_bytes == pytest.approx(counters["read_bytes"] / counters["turns"], rel=0.02)
-    assert loop.written_per_iteration_bytes == pytest.approx(
-        (counters["write_bytes"] + counters["file_write_bytes"]) / counters["turns"], rel=0.02
+    told = loop.read_per_iteration_bytes, loop.written_per_iteration_bytes
+    counted = (
+        counters["read_bytes"] / counters["turns"],
+        (counters["write_bytes"] + counters["file_write_bytes"]) / counters["turns"],
     )
+    assert told == pytest.approx(counted, rel=0.02), f"{told}, and the recorder {counted}"
 
 
 @pytest.mark.slow
@@ -231,6 +237,82 @@ def test_a_stopped_worker_is_told_as_not_running(stage: Stage, stopped_ms: int) 
     stopped_s = sum(each.stopped_s for each in loop.long)
     # The worker may get the signal late; and after SIGCONT it waits for a CPU, which counts as its stop.
     assert 0.8 * really[0] - 0.002 <= stopped_s <= really[0] + 0.2
+
+
+FILES: Final = "/var/lib/subject/files"
+OTHER_PORT: Final = 8100
+OTHER: Final = f"""\
+worker_processes 1;
+pid /var/lib/subject/other.pid;
+error_log stderr;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path /var/lib/subject/other; proxy_temp_path /var/lib/subject/other;
+    fastcgi_temp_path /var/lib/subject/other; uwsgi_temp_path /var/lib/subject/other;
+    scgi_temp_path /var/lib/subject/other;
+    output_buffers 1 4m;
+    gzip_comp_level 9;
+    gzip_types *;
+    server {{ listen {OTHER_PORT}; gzip on; location / {{ alias {FILES}/; }} }}
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def other(stage: Stage) -> Iterator[int]:
+    """The worker of a second nginx beside the subject's, which serves a small file, and a large one compressed."""
+    words = f"head -c 24M /dev/urandom | base64 -w0 >{FILES}/large.txt; echo small >{FILES}/small.bin"
+    known = set(pids(stage))
+    stage.subject.run(["sh", "-c", f"mkdir -p {FILES}; {words}; echo '{OTHER}' >/var/lib/subject/other.conf"])
+    stage.subject.run(["nginx", "-c", "/var/lib/subject/other.conf"])
+    wait_until(lambda: len(find(stage.subject.id)) > len(known), within_s=10)
+    (pid,) = {each.pid for each in find(stage.subject.id)} - known
+    yield pid
+    stage.subject.run(["sh", "-c", "kill $(cat /var/lib/subject/other.pid)"])
+
+
+def asked(of: Stage, name: str) -> None:
+    """Ask the second nginx for a file by two clients for four seconds."""
+    url = f"http://{of.address}:{OTHER_PORT}/{name}"
+    of.lab[CLIENT].run(["wrk", "-t1", "-c2", "-d4", "-H", "Accept-Encoding: gzip", url])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("at", "call"), [(slow_files.OPEN, "openat"), (slow_files.READ, "pread64")])
+def test_a_file_on_a_slow_disk_blocks(stage: Stage, other: int, at: int, call: str) -> None:
+    """Told with the call and the file."""
+    file = Path(f"/proc/{other}/root{FILES}/small.bin")
+    with slow_files.slow(file, at=at, delay_s=0.03):
+        seen = watched(stage, 5, partial(asked, stage, "small.bin"))
+    assert Reason.BLOCKED in seen.found.get(other, set()), seen.text
+    assert seen.found[other] <= {Reason.BLOCKED, Reason.STARVED}, seen.text
+    (sign,) = (sign for sign in seen.signs if sign.worker == other and sign.reason is Reason.BLOCKED)
+    assert f"in {call}" in sign.text, seen.text
+    assert f"{call} on {FILES}/small.bin" in seen.text, seen.text
+
+
+@pytest.mark.slow
+def test_compressing_a_large_file_is_user_space(stage: Stage, other: int) -> None:
+    """Gzip at level 9, of 4 MiB in one go."""
+    seen = watched(stage, 5, partial(asked, stage, "large.txt"))
+    assert Reason.COMPUTING in seen.found.get(other, set()), seen.text
+    assert seen.found[other] <= {Reason.COMPUTING, Reason.STARVED}, seen.text
+
+
+@pytest.mark.slow
+def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
+    """Its cgroup has a tenth of a CPU; what it cannot do meanwhile is no stall."""
+    own = pids(stage)[:2]
+    client = connect()
+    container = client.containers.get(stage.subject.id)
+    container.update(cpu_period=100_000, cpu_quota=10_000)
+    try:
+        seen = watched(stage, 5, partial(wrk, stage, connections=50, lasts_s=4))
+    finally:
+        container.update(cpu_period=100_000, cpu_quota=-1)
+        client.close()
+    assert seen.found == dict.fromkeys(own, {Reason.STARVED}), seen.text
 
 
 def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:

@@ -195,15 +195,16 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
     $$start = @start[tid].0;
     if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
     $$ret = args->ret;
-    $$moved = (uint64)$$ret;
+    $$moved = (uint64)0;
     $$reads = $reads;
     $$writes = $writes;
-    if ($$ret <= 0) {
-        $$moved = (uint64)0;
-    } else if ($$reads) {
-        @read[tid] = sum($$moved);
-    } else if ($$writes) {
-        @written[tid] = sum($$moved);
+    if ($$ret > 0 && ($$reads || $$writes)) {
+        $$moved = (uint64)$$ret;
+        if ($$reads) {
+            @read[tid] = sum($$moved);
+        } else {
+            @written[tid] = sum($$moved);
+        }
     }
     $$now = nsecs;
     if ($$now - $$start >= $young) {
@@ -219,7 +220,7 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
             @on[tid] = $$on;
         }
         if ($paths) {
-            if ($$took >= $late_path) { printf("path %d %d %llu %s", tid, $$id, $$took, str($$on)); }
+            if ($$took >= $late_path) { printf("path %d %d %llu %s", tid, $$id, $$took, str(uptr($$on))); }
             $$on = (uint64)0;
         }
         if ($$reads) { @read_late[tid] += $$moved; }
