@@ -312,7 +312,7 @@ def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
     finally:
         container.update(cpu_period=100_000, cpu_quota=-1)
         client.close()
-    assert seen.found == dict.fromkeys(own, {Reason.STARVED}), seen.text
+    assert seen.found == {pid: {Reason.STARVED} for pid in own}, seen.text
 
 
 def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:
