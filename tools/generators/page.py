@@ -15,6 +15,7 @@ from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.sources import Dump
 from tuneproof.report.results.run_file import load
 from tuneproof.report.terminal.markdown import head, row
+from tuneproof.report.words import measured
 from tuneproof.wording import count
 
 _LONGEST: Final = 100
@@ -49,11 +50,15 @@ def page(generator: Generator) -> str:
 
 def _measured(generator: Generator) -> Iterator[str]:
     run = f"`./lab run --nginx-conf docs/generators/{generator.file.name} --nginx {generator.nginx}`"
-    if generator.results.exists():
-        yield f"Measured on this very configuration, by {run}:"
-        yield gains_of(load(generator.results))
-    else:
+    if not generator.results.exists():
         yield f"Not measured yet; {run} does it."
+        return
+    own = load(generator.results)
+    yield f"Measured on this very configuration, by {run}:"
+    yield gains_of(own)
+    if others := [cell for cell in own.cells if cell.remedy is None]:
+        yield "What it does as it stands:"
+        yield "\n".join(f"- *{plain(cell.claim)}* {cell.verdict}: {plain(measured(cell))}" for cell in others)
 
 
 def _about(generator: Generator) -> Iterator[str]:
