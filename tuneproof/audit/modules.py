@@ -1,14 +1,21 @@
 """Which modules a configuration needs beside what nginx's own binary has."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from tuneproof.audit.spelling import KNOWN, TABLES
 from tuneproof.audit.statements import Statement
 from tuneproof.audit.tree import Block, Configuration
 from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
 
-_LOADING = "load_module"
+_LOADING: Final = "load_module"
+# Of nginx's commercial subscription alone (https://nginx.org/en/docs/): no module that is packaged has them.
+_COMMERCIAL: Final = re.compile(
+    r"(f4f|health_check|hls|keyval|mp4_limit_rate|session_log|status|zone_sync)(_\w+)?"
+    r"|api|least_time|ntlm|queue|state|sticky_cookie_insert|upstream_conf"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +50,8 @@ def unpackaged(configuration: Configuration) -> Iterator[str]:
     """Yield what of a configuration neither nginx nor a packaged module knows, with the place, in words."""
     for said, block in _said(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
-        is_known = said.name in KNOWN or module_of(said.name, in_stream="stream" in block.path) is not None
+        is_known = said.name in KNOWN and not _COMMERCIAL.fullmatch(said.name)
+        is_known = is_known or module_of(said.name, in_stream="stream" in block.path) is not None
         if module is None and (_loads(said) or not is_known):
             yield f"{_shown(said)} ({said.file}:{said.line})"
 

@@ -144,7 +144,8 @@ def _way(
 ) -> Way | NoWay:
     if proxied.target.kind in _UNSPOKEN or not listens:
         return NoWay(proxied=proxied, why=_unreached(proxied.target.kind))
-    listen = min(listens, key=lambda one: ("ssl" in one.options, bool(one.address)))
+    # HTTP/2 without TLS is all that such a port speaks before nginx 1.25.1.
+    listen = min(listens, key=lambda one: ("ssl" in one.options, "http2" in one.options, bool(one.address)))
     block = proxied.target.block.around("location")
     path = location or (_path_to(block, server) if block is not None else f"/{_LAST}")
     if not path or (location and block is not None and _chosen(path, server) is not block):

@@ -50,15 +50,16 @@ def test_what_the_files_load_is_not_loaded_again() -> None:
 
 
 def test_what_nobody_packages_is_told_with_its_place() -> None:
-    """A module, and a directive of one; not what stands in a packaged module's own blocks."""
+    """A module, a directive of one, and what is sold only; not what stands in a packaged module's own blocks."""
     configuration = read(
-        "server { no_such_directive on; echo a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }",
+        "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }",
         main="load_module modules/ngx_http_nobodys_module.so;",
     )
     found = list(unpackaged(configuration))
     assert [one.rpartition(" (")[0] for one in found] == [
         "load_module modules/ngx_http_nobodys_module.so",
         "no_such_directive",
+        "status_zone",
     ]
 
 

@@ -33,6 +33,7 @@ def ways(folder: Path, text: str, **options: str) -> list[Way | NoWay]:
         ("server { listen 80; location / { try_files $uri @app; } location @app { PASS } }", "http://lab/tuneproof"),
         ("server { listen 80; location /a/ { location /a/b/ { PASS } } }", "http://lab/a/b/"),
         (r"server { listen 80; location / { PASS } location ~ ^/tune { return 403; } }", "http://lab/"),
+        (r"server { listen 81 http2; listen 82; location / { PASS } }", "http://lab:82/tuneproof"),
         (r"server { listen 80; location ~ ^/app\.php(/|$) { PASS } }", "http://lab/app.php/"),
         (r"server { listen 80; location ~ ^/(?:files|media)/(?<id>\d+)/[^/]+\.zip$ { PASS } }", "http://lab/files/1/1.zip"),
         (r"server { listen 80; location ~* ^/u/(.*)/(edit|new)?$ { PASS } }", "http://lab/u/tuneproof/edit"),
