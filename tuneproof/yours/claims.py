@@ -13,7 +13,7 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Fine, Remedy
 from tuneproof.wording import size
 from tuneproof.yours.refusers import refusers
-from tuneproof.yours.trials import ASKED, CLIENTS, EVENTS, MIB
+from tuneproof.yours.trials import ARRIVED_OVER, ASKED, CLIENTS, EVENTS, MIB
 from tuneproof.yours.ways import Way
 
 OwnClaim = Claim[CountedObservation]
@@ -243,8 +243,10 @@ def _arrived_events(seen: CountedObservation, way: Way) -> float:
 
 
 def _held(metrics: Mapping[str, Metric]) -> str:
-    arrived = metrics.get("arrived_events") or 0
-    return f"{arrived:g} of {EVENTS} events arrive" if arrived < EVENTS else ""
+    arrived = {protocol: metrics.get(name) for name, protocol in ARRIVED_OVER.items()}
+    told = [f"{events:g} over {protocol}" for protocol, events in arrived.items() if events is not None]
+    is_whole = all(events in {None, EVENTS} for events in arrived.values())
+    return "" if is_whole else f"of {EVENTS} events arrive {', '.join(told)}"
 
 
 def _turn_bytes(seen: CountedObservation, way: Way) -> float:

@@ -1,7 +1,7 @@
 """What a trial does with the user's nginx, and what it counts. All requests take a way that the configuration has."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures
@@ -37,6 +37,8 @@ AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _OK: Final = 200
 EVENTS: Final = 20
 """How many a stream has."""
+ARRIVED_OVER: Final[Mapping[str, str]] = {"arrived_over_http1": "HTTP/1.1", "arrived_over_http2": "HTTP/2"}
+"""Figures of a stream, and the protocols that they are about; the second where the server speaks it."""
 _STREAM_HEADERS: Final = {"User-Agent": AGENT, "X-Tuneproof-Events": str(EVENTS)}
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
 """What a request may be answered with that no stand-in has answered."""
@@ -116,8 +118,9 @@ def bulk(way: Way) -> Script:
 def stream(way: Way) -> Script:
     """Return the trial of an event stream that stays open, over each protocol that browsers speak to the server.
 
-    Counted are: streams ``asked`` for, those ``answered`` by a stand-in, ``arrived_events`` of :data:`EVENTS`, once all
-    are written and nothing moves, on the stream with the fewest, and ``status_<number>`` as of requests.
+    Counted are: streams ``asked`` for, those ``answered`` by a stand-in, how many of their :data:`EVENTS` events have
+    arrived once all are written and nothing moves (:data:`ARRIVED_OVER`; ``arrived_events`` where these are fewest),
+    and ``status_<number>`` as of requests.
     """
     asked = [
         Streams(
@@ -148,10 +151,12 @@ def stream(way: Way) -> Script:
         arrived, answered = rig.arrived(), _written(rig) - before
         rig.leave_streams()
         others = [] if answered == len(asked) else [one.status for one in arrived]
+        events = [one.body_bytes // len(EVENT) for one in arrived]
         return {
             "asked": len(asked),
             "answered": answered,
-            "arrived_events": min(one.body_bytes for one in arrived) // len(EVENT),
+            "arrived_events": min(events),
+            **dict(zip(ARRIVED_OVER, events, strict=False)),
             **_by_status(others),
         }
 

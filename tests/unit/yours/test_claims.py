@@ -75,8 +75,11 @@ def test_a_stream_is_delivered_if_each_event_arrives(way: Way) -> None:
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0
     assert claim.moderator is not None
-    assert claim.moderator({"yours": streamed(10).figures}) == "10 of 20 events arrive"
-    assert claim.moderator({"yours": streamed(20).figures}) == ""
+    over = {"arrived_over_http1": 10, "arrived_over_http2": 20}
+    assert claim.moderator({"yours": streamed(10, **over).figures}) == (
+        "of 20 events arrive 10 over HTTP/1.1, 20 over HTTP/2"
+    )
+    assert claim.moderator({"yours": streamed(20, arrived_over_http1=20).figures}) == ""
     patch = claims.delivers_events("root", way, ARMS, CHANGE)
     assert float(patch.effect({"before": streamed(0), "after": streamed(20)})) == 20
     assert float(patch.effect({"before": streamed(20), "after": streamed(20)})) == 1
