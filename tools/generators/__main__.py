@@ -8,9 +8,8 @@ from typing import Final
 
 from tools.docs.__main__ import without_paths, write_json
 from tools.generators.described import FOLDER, Generator, every_generator
-from tools.generators.page import page
+from tools.generators.page import write
 from tuneproof.cli.output import say
-from tuneproof.report.results.files import write_atomically
 from tuneproof.report.results.run_file import load
 
 ROOT: Final = FOLDER.parents[1]
@@ -28,10 +27,10 @@ def main(arguments: Sequence[str]) -> int:
     for generator in every_generator():
         if options.names and generator.slug not in options.names:
             continue
-        write_atomically(generator.file, generator.nginx_conf())
+        write(generator)
         if options.measure:
             _measure(generator)
-        write_atomically(FOLDER / f"{generator.slug}.md", page(generator))
+            write(generator)
         say(f"written: docs/generators/{generator.slug}.md")
     return 0
 

@@ -13,6 +13,7 @@ from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.sources import Dump
+from tuneproof.report.results.files import write_atomically
 from tuneproof.report.results.run_file import load
 from tuneproof.report.terminal.markdown import head, row
 from tuneproof.report.words import measured
@@ -27,6 +28,12 @@ def audited(generator: Generator) -> Audit:
     """Return the audit of what a generator writes, for the version that it is judged on."""
     source = Dump({generator.file.name: generator.nginx_conf()}, is_complete=True)
     return audit_source(source, version=generator.nginx)
+
+
+def write(generator: Generator) -> None:
+    """Write what a generator writes, and its page."""
+    write_atomically(generator.file, generator.nginx_conf())
+    write_atomically(generator.file.with_suffix(".md"), page(generator))
 
 
 def page(generator: Generator) -> str:
@@ -109,14 +116,10 @@ def _advice(advised: Advised, version: str, *, why: bool = True) -> str:
 
 
 def _verdict(scenario: str, claim: str, version: str) -> str:
-    """Return what was measured of a claim, and on which version.
-
-    Raises:
-        LookupError: Nothing was.
-    """
+    """Return what was measured of a claim, and on which version."""
     recorded = recorded_of(scenario, claim, version)
     if recorded is None:
-        raise LookupError(f"{scenario}/{claim} is not in recorded.json")
+        return f"`{claim}` is not measured yet"
     effect = f": {recorded.effect}" if recorded.effect else ""
     where = recorded.page.removeprefix("docs/")
     return (
