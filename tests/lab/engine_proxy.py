@@ -39,7 +39,6 @@ class EngineProxy:
         self.stop()
 
     def start(self) -> None:
-        """Listen, and forward in threads."""
         if self._path is None:
             self._listener = socket.create_server(("127.0.0.1", 0))
         else:
@@ -49,7 +48,6 @@ class EngineProxy:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def stop(self) -> None:
-        """Stop listening and cut every connection."""
         if self._listener is None:
             return
         self._listener.shutdown(socket.SHUT_RDWR)

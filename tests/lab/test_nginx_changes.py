@@ -126,7 +126,6 @@ print(json.dumps({
 def container(
     engine: docker.DockerClient, image: str, files: Mapping[str, str], session: Session, **more: Any
 ) -> Iterator[Any]:
-    """A container with some files, which is removed afterwards."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for path, text in files.items():

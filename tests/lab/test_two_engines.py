@@ -44,6 +44,8 @@ def second_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
     finally:
         engine.terminate()
         engine.wait(GONE_WITHIN_S)
+        # Its images are a gigabyte, and pytest keeps the folders of its last three runs.
+        shutil.rmtree(tmp_path / "data", ignore_errors=True)
 
 
 def _client(socket: Path) -> docker.DockerClient:

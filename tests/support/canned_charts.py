@@ -21,7 +21,6 @@ def cell(
     form: str = "more",
     doses: Mapping[str, tuple[Dose, ...]] | None = None,
 ) -> Cell:
-    """Return a decided cell with these figures."""
     effect = Effect(name="lag, a ÷ b", unit=unit, value=value, ci_low=interval[0], ci_high=interval[1], form=form)
     return a_cell("claim", threshold=threshold, effect=effect, arms=arms or {}, doses=doses or {})
 
@@ -40,7 +39,6 @@ def trial(arm: str, block: int, record: Mapping[str, Any], *void_reasons: str) -
 
 
 def files(*trials: Json, effects: Sequence[Any] | None = None) -> dict[str, str]:
-    """Return the evidence folder's files."""
     samples = "".join(f"{json.dumps(item)}\n" for item in trials)
     of_effects = {} if effects is None else {"effects.json": json.dumps({"effect_per_block": list(effects)})}
     return {"samples.jsonl": samples, **of_effects}
@@ -90,7 +88,6 @@ def names(of: Cell, evidence: Mapping[str, str]) -> list[str]:
 
 
 def traces(chart: Chart, **wanted: Any) -> list[Json]:
-    """Return the traces of a figure with these attributes."""
     return [trace for trace in chart.figure["data"] if all(trace.get(key) == value for key, value in wanted.items())]
 
 

@@ -205,7 +205,6 @@ def softnet(*dropped: int) -> tuple[CounterSnapshot, ...]:
 
 
 def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
-    """Return readings of a worker's memory."""
     return tuple(
         ProcessStatus(
             name="nginx",
@@ -238,7 +237,6 @@ def pidstat(column: str, *values: float) -> tuple[PidstatSample, ...]:
 
 
 def load_run(**values: Any) -> LoadRun:
-    """Return a run of ab without errors."""
     healthy: dict[str, Any] = {
         "tool": "ab",
         "requests": 1000,

@@ -195,5 +195,4 @@ def arrived(*shares: float) -> Block:
 
 
 def counted(*values: float) -> Block:
-    """Return trials that count: each has counted the same of everything."""
     return [CountedObservation(**_ANY, figures=defaultdict(lambda value=value: value)) for value in values]  # type: ignore[misc]  # mypy does not know what a lambda's default makes of it

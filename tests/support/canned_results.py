@@ -57,7 +57,6 @@ def cell(name: str, *, nginx: str = "1.22", network: str = "bare", **changes: An
 
 
 def effect(value: float, low: float, high: float, unit: str = "ratio") -> dict[str, Any]:
-    """Return an effect as results.json holds it."""
     return {"name": "median loop lag, default ÷ small", "unit": unit, "value": value, "ci_low": low, "ci_high": high}
 
 
@@ -85,7 +84,6 @@ def write(folder: Path, content: Mapping[str, Any]) -> Results:
 
 
 def with_evidence(folder: Path, of: dict[str, Any], contents: Mapping[str, str]) -> dict[str, Any]:
-    """Write a cell's evidence, and return the cell with its paths."""
     place = f"evidence/{slug(of['id'])}"
     for name, text in contents.items():
         (folder / place / name).parent.mkdir(parents=True, exist_ok=True)

@@ -74,10 +74,8 @@ def window_of(record: StallRecord) -> Window:
 
 
 def outcome(record: StallRecord, *, files: Mapping[str, bytes] = _NO_FILES) -> Outcome[StallRecord]:
-    """Return what the trial left behind."""
     return Outcome(record=record, measuring_s=record.measuring_s, steal_pct=record.machine.steal_pct, files=files)
 
 
 def observed(record: StallRecord) -> StallObservation:
-    """Return what a trial's record says."""
     return StallObservation.of(outcome(record))

@@ -33,7 +33,6 @@ def pcap(
 
 
 def record(seconds: int, fraction: int, captured_bytes: int, wire_bytes: int, *, order: str = "<") -> bytes:
-    """Return a record's header in pcap."""
     return struct.pack(order + "IIII", seconds, fraction, captured_bytes, wire_bytes)
 
 

@@ -28,7 +28,6 @@ def whole(http: str, **values: Any) -> Case:
 
 
 def place(location: str, keepalive: str, *, buffering: bool = True, held: int | None = DEFAULT_BYTES) -> Any:
-    """Return what is expected of a place that passes requests on."""
     return (location, keepalive, buffering, held)
 
 

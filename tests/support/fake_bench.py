@@ -92,7 +92,6 @@ class FakeLinks:
         self._default = default
 
     def records(self, networks: Sequence[NetworkProfile | None]) -> tuple[dict[str, Any], ...]:
-        """Return a record of each direction of each network's client link."""
         names = dict.fromkeys((network or self._default).name for network in networks)
         return tuple(
             {

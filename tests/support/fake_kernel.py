@@ -78,7 +78,6 @@ class Proc:
         (self.folder / "net" / name).write_text("\n".join([head, *lines, ""]), encoding="ascii")
 
     def add_nginx(self) -> None:
-        """Add a master and two workers."""
         self.add(1, MASTER_LINE)
         self.add(12, f"{WORKER}\0\0")
         self.add(9, f"{WORKER}\0\0")
@@ -134,7 +133,6 @@ def served(observer: Observer, *lines: str) -> list[dict[str, Any]]:
 
 
 def asked(observer: Observer, question: Call[A]) -> A:
-    """Return the answer to one question, as the lab gets it."""
     answered = _told(observer, question)
     assert not isinstance(answered, str), answered
     return answered.answer

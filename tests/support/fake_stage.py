@@ -33,8 +33,6 @@ _T = TypeVar("_T")
 
 
 class FakeClock:
-    """Stands in for the module ``time``."""
-
     def __init__(self) -> None:
         self.now_s = 100.0
 

@@ -7,7 +7,6 @@ from tuneproof.report.results.run_file import Results
 
 
 def first_page(results: Results, fragment: str = "") -> str:
-    """Return the address of a report's first page."""
     return f"{(results.path.parent / 'index.html').as_uri()}{fragment}"
 
 

@@ -84,7 +84,6 @@ class Conversation:
         self.send(self.client, after_s=back_s)
 
     def close(self) -> None:
-        """Close the connection, the server first."""
         self.send(self.server, flags=FIN | ACK)
         self.send(self.client, flags=FIN | ACK)
         self.send(self.server)

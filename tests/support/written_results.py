@@ -69,7 +69,6 @@ def a_cell(claim: str = "stalls", *, scenario: str = "stall", nginx: str = "1.22
 
 
 def unsupported(claim: str = "stalls", **changes: Any) -> Cell:
-    """Return a cell that could not be measured on its host."""
     values: dict[str, Any] = {
         "verdict": "unsupported",
         "effect": None,

@@ -33,7 +33,6 @@ class _ParsedError(Exception):
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield the page and the text of each command."""
     for page in pages():
         for block, span in _CODE.findall(page.read_text(encoding="utf-8")):
             for found in _COMMAND.finditer((block or span).replace("\\\n", " ")):

@@ -45,12 +45,10 @@ def jobs_of(path: Path) -> list[Job]:
 
 
 def names_of(path: Path) -> str:
-    """Return a readable id for a file."""
     return str(path.relative_to(CHECKOUT / ".github"))
 
 
 def uses_of(path: Path) -> list[str]:
-    """Return what a file uses, with the comments behind it."""
     return re.findall(r"\buses: (.+)", path.read_text(encoding="utf-8"))
 
 

@@ -31,7 +31,6 @@ BY_NAME = pytest.mark.parametrize(
 
 
 def said_of(line: Line, concern: Concern, example: str, *, version: str = NEWEST) -> list[Advised]:
-    """Return what the audit of an example says by a row."""
     text = example if "events {" in example else f"events {{ }}\nhttp {{ {example} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version)
     words = concern.why.partition("{")[0]

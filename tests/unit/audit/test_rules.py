@@ -25,7 +25,6 @@ def of(http: str, *, version: str = "1.22", main: str = "", events: str = "", co
 
 
 def states(found: Audit, name: str) -> list[str]:
-    """Return the states of a piece of advice, place by place."""
     return [one.state.value for one in found.advice if one.name == name]
 
 

@@ -62,7 +62,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def audited(lab: Lab, *options: str) -> tuple[int, str]:
-    """Return the exit status, and what was printed."""
     return lab("audit", "my deploy", "--nginx", "1.22", *options)[:2]
 
 

@@ -11,7 +11,6 @@ from tests.support.written_results import a_cell, write
 
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path]:
-    """Return two runs that differ in one verdict."""
     old = write(tmp_path / "old", a_cell("same"), a_cell("other"))
     return old, write(tmp_path / "new", a_cell("same"), a_cell("other", verdict="refuted"))
 

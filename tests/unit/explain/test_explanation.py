@@ -38,7 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def explained(*names: str, log_formats: tuple[str, ...] = (), configurations: tuple[str, ...] = ()) -> Explanation:
-    """Explain files of the working folder."""
     return explain(sources(names), log_formats=log_formats, configurations=[Path(name) for name in configurations])
 
 

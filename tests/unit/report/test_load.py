@@ -21,7 +21,6 @@ CELL: dict[str, Any] = {
 
 
 def a_document(**changes: Any) -> dict[str, Any]:
-    """Return a valid document with one cell, and with ``changes`` to the cell."""
     return {
         "schema": 1,
         "started": "2026-11-20T09:36:16Z",

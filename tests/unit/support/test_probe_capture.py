@@ -18,7 +18,6 @@ FRAME_BYTES = 42 + PAYLOAD_BYTES
 
 
 def probe(number: int, *, wrong_byte: int | None = None) -> bytes:
-    """Return a probe, with one bit of one byte the other way."""
     payload = number.to_bytes(8, "big") + b"\x07" * 16
     packet = (
         Ether(src="02:74:70:01:01:01", dst="02:74:70:02:02:02")

@@ -46,7 +46,6 @@ def mapped(name: str, **entries: object) -> str:
 
 
 def second(of: Collector, number: int, *lines: str) -> tuple[LoopSecond, ...]:
-    """Feed what is printed in one second, and its end."""
     for line in lines:
         assert of.feed(line) == ()
     return of.feed(printed(f"second {START_NS + number * 1_000_000_000}"))
@@ -58,7 +57,6 @@ def histogram(**counts: int) -> str:
 
 
 def begun(**options: object) -> Collector:
-    """A collector whose program runs."""
     made = collector(**options)  # type: ignore[arg-type]  # passed on as they are
     assert made.feed(printed(f"began 99 {START_NS}")) == ()
     assert made.began_as == 99

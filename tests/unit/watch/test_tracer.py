@@ -30,7 +30,6 @@ def becomes(program: Path, commands: str) -> None:
 
 
 def why(commands: str, program: Path) -> CannotRunHereError:
-    """Run a program that ends at once; return what is said."""
     becomes(program, commands)
     running = Tracer("BEGIN {}")
     try:

@@ -14,7 +14,6 @@ MAIN = "/etc/nginx/nginx.conf"
 
 
 def places(folder: Path, files: dict[str, str]) -> Installed:
-    """Return where these files stand."""
     found, source = opened(folder, files)
     return installed(found.facts.configuration, source, main=MAIN)
 

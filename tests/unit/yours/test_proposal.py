@@ -14,7 +14,6 @@ UPGRADE = "map $http_upgrade $connection_upgrade { default upgrade; '' close; }\
 def proposed(
     folder: Path, files: dict[str, str], *, version: str = "1.22", location: str = "", image: str = ""
 ) -> Proposal:
-    """Return what will be proven on these files."""
     path = written(folder, files)
     return propose(Wanted(configuration=str(path), version=version, location=location, image=image))
 

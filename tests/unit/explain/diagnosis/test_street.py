@@ -37,7 +37,6 @@ from tuneproof.explain.parse.sockets.table import SocketAddress
 
 
 def other(port: int, **values: Any) -> ServiceSummary:
-    """Return another service of the same machine."""
     return service(Endpoint(address="10.0.0.2", port=port), **{"requests": 0, "response_s": None, **values})
 
 

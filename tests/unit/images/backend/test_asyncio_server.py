@@ -21,7 +21,6 @@ class FakeTransport:
         self.closed = False
 
     def write(self, data: bytes) -> None:
-        """Take bytes, as long as it is open."""
         assert not self.closed
         self.written += data
 

@@ -21,8 +21,6 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
 
 
 def talked(talk: Talk) -> bytes:
-    """Return what a conversation with the stand-in heard."""
-
     async def both() -> bytes:
         ours, theirs = socket.socketpair()
         serving = asyncio.create_task(converse(theirs, NO_TLS))

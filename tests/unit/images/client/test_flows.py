@@ -47,8 +47,6 @@ def server(handler: Handler) -> Iterator[int]:
 
 
 def answering(*answers: bytes, then_close: bool = True) -> Handler:
-    """Return a handler that answers each request with the next of these."""
-
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for answer in answers:
             await reader.readuntil(b"\r\n\r\n")

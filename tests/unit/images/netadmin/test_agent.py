@@ -42,7 +42,6 @@ class FakeWire:
 
     @property
     def wire(self) -> "Wire":
-        """This object, where a wire is wanted."""
         return cast("Wire", self)
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +59,6 @@ class FakeWire:
         self.done.append("through" if through else "past")
 
     def raise_(self) -> float:
-        """Come up again."""
         self.alive = True
         return 0.5
 

@@ -34,7 +34,6 @@ class FakeLink:
 
     @property
     def socket(self) -> socket.socket:
-        """This object, where a socket is wanted."""
         return cast("socket.socket", self)
 
     def send(self, frame: bytes) -> int:

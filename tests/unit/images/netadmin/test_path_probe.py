@@ -23,7 +23,6 @@ RATE_BYTES_PER_S = 10e6
 
 
 def plan(port: int, **changes: Any) -> ProbePath:
-    """Return a plan over the loopback interface."""
     fields: dict[str, Any] = {"packets": 50, "interval_s": 0.001, "payload_bytes": 64, "linger_s": 0.5, "loads": {}}
     return ProbePath(address="127.0.0.1", port=port, own_port=port + 2, **{**fields, **changes})
 

@@ -29,7 +29,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def tag(root: Path, suite: str = "bookworm") -> str:
-    """The image's tag as it is now."""
     return ImageSpec(name="client", suite=suite, root=root).tag
 
 

@@ -20,7 +20,6 @@ ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", p
 
 
 def refusal(status: int) -> APIError:
-    """Return an answer of the engine's."""
     return APIError("refused", response=SimpleNamespace(status_code=status), explanation="refused")  # type: ignore[arg-type] # all that is asked of it
 
 
@@ -84,7 +83,6 @@ class Engine:
         self.held = None
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         self.now_s += seconds
 
     def monotonic(self) -> float:
@@ -92,7 +90,6 @@ class Engine:
 
 
 def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch, *, wait_s: float = 60.0) -> Any:
-    """Return the context in which the lock is ours."""
     monkeypatch.setattr(lock, "time", engine)
     return locked(engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=wait_s)
 

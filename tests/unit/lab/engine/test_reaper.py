@@ -105,7 +105,6 @@ class Engine:
         self.closed += 1
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         self.now_s += seconds
 
 

@@ -16,8 +16,6 @@ from tuneproof.lab.protocol.messages import Answered
 
 @dataclass(frozen=True, kw_only=True)
 class Storm(Observation):
-    """The observation of a kind of load that is not there."""
-
     refused: int
     first_ms: float | None = None
     closed: bool = False

@@ -11,7 +11,6 @@ from tuneproof.lab.protocol.messages import call
 
 
 def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
-    """Return a storm of which these connects stood."""
     return StormSeen(started_in_ms=12.5, connect_ms=connect_ms, unfinished=unfinished, failed={"ECONNRESET": 3})
 
 

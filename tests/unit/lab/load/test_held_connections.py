@@ -23,7 +23,6 @@ def held(count: int, **failed: int) -> Held:
 
 
 def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
-    """Return workers with so much memory of their own."""
     return tuple(worker(31 + place, rss_anon_bytes=size) for place, size in enumerate(anon_bytes))
 
 

@@ -78,7 +78,6 @@ class StandInLab:
         )
 
     def stage(self) -> Stage:
-        """Return the stage of the second of two subjects."""
         return Stage(
             lab=self.lab,
             programs=self.programs(),

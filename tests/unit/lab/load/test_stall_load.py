@@ -82,7 +82,6 @@ class Program:
         return cast("Channel", self)
 
     def timed(self, asked: Call[Any]) -> Answered[float]:
-        """Prepare a trial as the program would."""
         self._together()
         assert asked.function == "prepare"
         self.specs.append(over_the_wire(Trial, asked.arguments["trial"]))
@@ -107,7 +106,6 @@ class Program:
 
 
 def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
-    """Run a trial with one program, or two."""
     return run_trial(
         client.channel,
         plan or StallLoad(),
@@ -394,7 +392,6 @@ class Process:
         self._process = process
 
     def timed(self, question: Call[A]) -> Answered[A]:
-        """Send a line, return the answer in the line that comes back."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{question.line(1)}\n")

@@ -17,7 +17,6 @@ PLAIN = HttpLoad(tool=WRK, concurrency=100)
 
 
 def softnet(*processed: int, squeezed: int = 0) -> Counters:
-    """Return a reading of the counters, with the packets of each CPU."""
     cpus = tuple(SoftnetFigures(processed=count, dropped=0, squeezed=squeezed) for count in processed)
     return replace(counters(), softnet=cpus)
 

@@ -9,7 +9,6 @@ from tuneproof.lab.load.waiting import VoidTrialError, wait_until, wait_until_no
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """A clock that only moves in sleep."""
     clock = FakeClock()
     clock.replace_in(monkeypatch, waiting)
     return clock

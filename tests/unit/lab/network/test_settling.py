@@ -27,7 +27,6 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -> LinkFigures:
-    """Return the figures of a link that does what it should, but for its rates."""
     link = LinkProfile(**{name: Impairment(delay_ms=way.delay_ms) for name, way in profile.directions.items()})
     figures = LinkFigures.from_probes(
         measured(link, np.random.default_rng(7450), packets=200), payload_bytes=PAYLOAD_BYTES

@@ -19,8 +19,6 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A dataclass within another one."""
-
     size: int = 1
     near: Point | None = None
 

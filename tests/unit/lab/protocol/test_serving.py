@@ -52,7 +52,6 @@ FORGET = call(Adder.forget)
 
 @pytest.fixture
 def able() -> Answers:
-    """What can add and forget."""
     return Answers(Adder, Program(), tells=(DataError,))
 
 

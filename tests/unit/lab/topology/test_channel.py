@@ -36,7 +36,6 @@ class Talk:
         )
 
     def say(self, *messages: object) -> None:
-        """Print lines of JSON."""
         self.print("".join(f"{json.dumps(message)}\n" for message in messages).encode())
 
     def print(self, said: bytes, *, stream: int = STDOUT) -> None:

@@ -27,7 +27,6 @@ class StandIn:
         self.keywords: dict[str, Any] = {}
 
     def with_kwargs(self, **keywords: Any) -> Self:
-        """Replace all keywords, as the library does."""
         self.keywords = keywords
         return self
 

@@ -91,7 +91,6 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    """Time passes at once."""
     fake = FakeClock()
     fake.now_s = 0.0
     fake.replace_in(monkeypatch, module)

@@ -25,7 +25,6 @@ def taking(parts: Iterator[Part]) -> tuple[threading.Thread, list[Part]]:
 
 
 def wait_for(taken: list[Part], count: int) -> None:
-    """Wait until so many parts were taken."""
     deadline_s = time.monotonic() + 10
     while len(taken) < count and time.monotonic() < deadline_s:
         time.sleep(0.001)

@@ -49,7 +49,6 @@ class Deciding:
 
 
 def together(shown: Shown, jobs: int = 2) -> SideBySide:
-    """Return what measures side by side, and tells the claims' names."""
     return SideBySide(
         jobs, view=shown, tell=lambda told, _cell: shown.line(f"decided {told.name}"), status=lambda: "so far"
     )

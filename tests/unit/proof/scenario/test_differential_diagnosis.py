@@ -74,7 +74,6 @@ def test_every_arm_is_diagnosed() -> None:
 
 
 def changed(**values: Any) -> RecordedObservation:
-    """Return a trial with these signatures."""
     return replace(QUIET, **values)
 
 

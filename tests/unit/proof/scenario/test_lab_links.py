@@ -26,7 +26,6 @@ FAST = NetworkProfile(name="fast", summary="As fast as it may be.", backend=Link
 
 
 def lab_links(lab: FakeLab, *, default: NetworkProfile = BARE) -> LabLinks:
-    """Return what a bench knows of a lab's links."""
     roles = tuple(name for name in lab.programs if name != "subject")
     return LabLinks(ShapedLinks(lab.lab, shaper="wire", roles=roles), default=default)
 

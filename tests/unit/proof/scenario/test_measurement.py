@@ -38,7 +38,6 @@ def lagging(*lags_ms: float) -> Canned:
 
 
 def written(decide: Deciding) -> list[dict[str, Any]]:
-    """Return the cells of results.json."""
     cells: list[dict[str, Any]] = json.loads(decide.writer.path.read_text(encoding="utf-8"))["cells"]
     return cells
 

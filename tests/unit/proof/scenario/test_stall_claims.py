@@ -28,7 +28,6 @@ DEFAULT = (4096, 131072, 6291456)
 
 
 def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
-    """Return a scenario's arms by name, each name once."""
     arms = {arm.name: arm for arm in scenario.arms()}
     assert len(arms) == len(scenario.arms())
     return arms

@@ -28,7 +28,6 @@ def browser_fixture() -> Iterator[Browser]:
 
 @pytest.fixture(name="small", scope="module")
 def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Write a small run with its pages."""
     results = write_small_run(tmp_path_factory.mktemp("small") / "run")
     write_report(results, results.path.parent)
     return results

@@ -39,7 +39,6 @@ def escaped(text: str, escape: Escape) -> str:
 
 
 def shown_times(times: list[float | None]) -> str:
-    """Write the times of several servers."""
     return ", ".join("-" if item is None else f"{item:.3f}" for item in times)
 
 

@@ -13,7 +13,6 @@ BACKEND = end("10.0.0.3", 8000)
 
 
 def front(number: int = 0, *, nginx: str = NGINX) -> Conversation:
-    """Return a client's connection to nginx."""
     talk = Conversation(client=end("10.0.0.1", 40_000 + number), server=end(nginx, 80))
     talk.handshake(there_s=0.0001, back_s=0.0001)
     return talk
