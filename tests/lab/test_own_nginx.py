@@ -251,7 +251,9 @@ def test_a_stream_is_delivered_or_held_by_the_users_own_files(nginx: str, tmp_pa
         "limited_delivers_events": Verdict.UNSUPPORTED,
     }
     assert "2 times 403" in cells["limited_delivers_events"].reason
-    assert "location /held/ { proxy_buffering off; proxy_pass" in out
+    remedy = cells["held_patch_delivers_events"].remedy
+    assert remedy is not None
+    assert "+location /held/ { proxy_buffering off; proxy_pass" in remedy.patch
 
 
 def test_an_image_that_does_not_exist_is_told_as_that(tmp_path: Path) -> None:
