@@ -8,19 +8,25 @@ from tuneproof.watch.program import PROGRAM_OF_SWITCHES, PROGRAMS_OF_CALLS
 from tuneproof.watch.workers import Worker
 
 MOST_COST_SHARE: Final = 0.01
-"""Of a CPU, for each worker."""
+"""Of a CPU, for each worker; twice that of one that iterates seldom."""
 # What the kernel takes for an iteration, for a program that is entered at a call, and for one that times it besides
-# (bpf_stats at 2.5 GHz: 250 to 300, 45 to 60, about 250 ns). A first guess, which the account corrects.
+# (bpf_stats at 2.5 GHz: 250 to 350, 43 to 60, about 250 ns). A first guess, which the account corrects.
 _ITERATION_NS: Final = 300
-_ENTERED_NS: Final = 60
+_ENTERED_NS: Final = 50
 _TIMED_NS: Final = 250
 _NS_PER_S: Final = 1e9
 # Of an iteration besides those that the kernel counts for a process: epoll_wait, recvfrom, accept4, close.
 _OTHER_CALLS: Final = 3
-_SAMPLES: Final = (1, 4, 16, 64, 256)
+# The rarest that still meets long iterations: a worker that stands still has few of them in a second.
+_RARELY_TIMED: Final = 4
+_RARELY_COUNTED: Final = 16
+_RAREST_COUNTED: Final = 256
+# A worker with few iterations pays by its calls: what they do is what is looked for, and may cost twice as much.
+_FEW_ITERATIONS_PER_S: Final = 3_000
+_FOR_FEW: Final = 2
 _MANY_ITERATIONS_PER_S: Final = 10_000
 # More is looked at only where that leaves as much of the limit: else it would come and go.
-_WIDENS_BELOW: Final = 0.5
+_WIDENS_BELOW: Final = 0.8
 _LEAST_TO_COMPARE: Final = 0.001
 
 
@@ -65,7 +71,7 @@ class Plan:
 
     def begin(self, rates: Mapping[int, Rate]) -> None:
         """Choose the first program by what the workers were seen to do before it."""
-        self._choose(rates, _WIDENS_BELOW * self.most_share)
+        self._choose(rates, _WIDENS_BELOW)
 
     def adapt(self, rates: Mapping[int, Rate], cost_share: float | None) -> bool:
         """Take in a second, and tell whether another program is needed.
@@ -76,14 +82,18 @@ class Plan:
         """
         self.detailed &= {each.pid for each in self.workers}
         before = self.detailed, self.timed, self.every
-        guess = max((self._cost_share(pid, rate) for pid, rate in rates.items()), default=0.0)
+        shares = {pid: self._cost_share(pid, rate) for pid, rate in rates.items()}
+        dearest = max(shares, key=lambda pid: shares[pid], default=None)
+        if dearest is None:
+            return False
+        guess = shares[dearest]
         if cost_share is not None and guess >= _LEAST_TO_COMPARE:
             self._dearer *= cost_share / guess
             guess = cost_share
-        if guess > self.most_share:
-            self._choose(rates, self.most_share)
+        if guess > self._most(rates[dearest]):
+            self._choose(rates, 1)
         elif cost_share is not None:
-            self._choose(rates, _WIDENS_BELOW * self.most_share)
+            self._choose(rates, _WIDENS_BELOW)
             if (-len(self.detailed), self.timed, self.every) > (-len(before[0]), *before[1:]):
                 self.detailed, self.timed, self.every = before
         return (self.detailed, self.timed, self.every) != before
@@ -91,17 +101,33 @@ class Plan:
     def _cost_share(self, pid: int, rate: Rate) -> float:
         return self._dearer * rate.cost_share(self.timed if pid in self.detailed else None)
 
-    def _choose(self, rates: Mapping[int, Rate], most: float) -> None:
-        """Time as many calls of as many workers as cost no more, and count short iterations where there are few."""
+    def _most(self, rate: Rate) -> float:
+        """Return what watching a worker may cost, of a CPU."""
+        return self.most_share * (_FOR_FEW if rate.iterations < _FEW_ITERATIONS_PER_S else 1)
+
+    def _choose(self, rates: Mapping[int, Rate], part: float) -> None:
+        """Time as many calls of as many workers as cost no more than a part of what they may.
+
+        Of short iterations all are counted where there are few.
+        """
         fits = {
-            pid: next((timed for timed in _SAMPLES if self._dearer * rate.cost_share(timed) <= most), None)
+            pid: next(
+                (
+                    timed
+                    for timed in (1, _RARELY_TIMED)
+                    if self._dearer * rate.cost_share(timed) <= part * self._most(rate)
+                ),
+                None,
+            )
             for pid, rate in rates.items()
         }
         self.detailed = frozenset(pid for pid, timed in fits.items() if timed is not None)
         self.timed = max((timed for timed in fits.values() if timed is not None), default=1)
-        least = max((self._dearer * rate.cost_share(None) for rate in rates.values()), default=0.0)
-        many = any(rate.iterations >= _MANY_ITERATIONS_PER_S for rate in rates.values())
-        self.every = _SAMPLES[-1] if least > self.most_share else _SAMPLES[2] if many else 1
+        if any(self._dearer * rate.cost_share(None) > self._most(rate) for rate in rates.values()):
+            self.every = _RAREST_COUNTED
+        else:
+            many = any(rate.iterations >= _MANY_ITERATIONS_PER_S for rate in rates.values())
+            self.every = _RARELY_COUNTED if many else 1
 
 
 def costs(

@@ -9,7 +9,7 @@ from tuneproof.watch.workers import Worker
 ONE, TWO = Worker(pid=1, name="nginx"), Worker(pid=2, name="nginx")
 IDLE = Rate(iterations=1, reads_and_writes=1)
 FULL = Rate(iterations=30_000, reads_and_writes=30_000)
-BULK = Rate(iterations=100, reads_and_writes=20_000)
+BULK = Rate(iterations=100, reads_and_writes=40_000)
 
 
 def begun(one: Rate, two: Rate) -> Plan:
@@ -55,12 +55,11 @@ def test_where_it_costs_more_than_guessed_less_is_watched() -> None:
     """The account decides; without it the guess stands."""
     of = begun(BULK, IDLE)
     assert not of.adapt({1: BULK, 2: IDLE}, None)
-    timed = of.timed
-    assert of.adapt({1: BULK, 2: IDLE}, MOST_COST_SHARE * 1.2)
-    assert of.timed > timed or of.detailed == {2}
+    assert of.adapt({1: BULK, 2: IDLE}, MOST_COST_SHARE * 2.5)
+    assert of.detailed == {2}
 
 
-def test_more_is_watched_only_where_that_leaves_half() -> None:
+def test_more_is_watched_only_where_that_leaves_a_fifth() -> None:
     """Else it would come and go with each account."""
     of = begun(FULL, FULL)
     assert not of.adapt({1: FULL, 2: FULL}, MOST_COST_SHARE * 0.9)

@@ -101,7 +101,8 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
     # Where the calls of some iterations were timed, these speak for all.
     main = max(times, key=lambda why: (why is not Reason.UNTIMED, times[why]))
     long = loop.of(*reasons)
-    spent = "" if main is Reason.STARVED else f" Its own time: {loop.spent(long)}."
+    told = "" if main is Reason.STARVED else loop.spent(long)
+    spent = f" Its own time: {told}." if told else ""
     yield LoopSign(
         worker=loop.worker,
         reason=main,
