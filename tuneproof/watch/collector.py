@@ -225,21 +225,27 @@ class Collector:
                 left = start if stopped or sleeps else 0
         if not start or now_ns - start < LONG_NS:
             return None
-        gap = now_ns - left if left else 0
+        took = now_ns - start
+        gap = max(0, now_ns - left) if left else 0
         waited, blocked, ended_stops = (
             self._maps[name].get((pid,), 0) if self._maps["@gaps_of"].get((pid,)) == start else 0
             for name in ("@waited", "@blocked", "@stopped")
         )
+        # A program that ends prints its maps a moment later, with what has been added by then.
+        stopped_ns = min(took, ended_stops + (gap if stopped else 0))
+        waited_ns = min(took - stopped_ns, waited + (0 if stopped or sleeps else gap))
+        own_ns = took - stopped_ns - waited_ns
+        blocked_ns = min(own_ns, blocked + (gap if sleeps else 0))
+        called_ns = min(own_ns, self._maps["@called"].get((pid,), 0) + (gap if sleeps else 0))
         call = now.call if left and sleeps else None
-        called = self._maps["@called"].get((pid,), 0)
         return LongIteration(
             at_s=(start - self.origin_ns) / _NS_PER_S,
-            took_s=(now_ns - start) / _NS_PER_S,
+            took_s=took / _NS_PER_S,
             events=events if events < 1 << 31 else 0,
-            waited_s=(waited + (0 if stopped or sleeps else gap)) / _NS_PER_S,
-            blocked_s=(blocked + (gap if sleeps else 0)) / _NS_PER_S,
-            stopped_s=(ended_stops + (gap if stopped else 0)) / _NS_PER_S,
-            called_s=(called + (gap if sleeps else 0)) / _NS_PER_S if self._is_timed(pid, start) else None,
+            waited_s=waited_ns / _NS_PER_S,
+            blocked_s=blocked_ns / _NS_PER_S,
+            stopped_s=stopped_ns / _NS_PER_S,
+            called_s=called_ns / _NS_PER_S if self._is_timed(pid, start) else None,
             read_bytes=0,
             written_bytes=0,
             longest_call="" if call is None else self._call(call),

@@ -192,3 +192,17 @@ def test_the_last_part_of_a_second_is_told_where_it_has_something_to_tell() -> N
     (last,) = of.end(START_NS + 1_050_000_000)
     assert len(last.long) == 1
     assert of.end(START_NS + 1_060_000_000) == ()
+
+
+def test_what_an_ending_program_adds_after_the_end_is_no_more_than_the_iteration() -> None:
+    """Its maps are printed a moment later: more waiting than time would make the worker's own time negative."""
+    of = begun()
+    second(of, 1)
+    of.feed(mapped("start", _4711=[START_NS + 1_000_000_000, 1]))
+    of.feed(mapped("off", _4711=[START_NS + 1_300_000_000, 0]))
+    of.feed(mapped("gaps_of", _4711=START_NS + 1_000_000_000))
+    of.feed(mapped("waited", _4711=150_000_000))
+    of.feed(mapped("called", _4711=90_000_000))
+    (last,) = of.end(START_NS + 1_100_000_000)
+    assert last.unfinished is not None
+    assert (last.unfinished.took_s, last.unfinished.waited_s, last.unfinished.called_s) == (0.1, 0.1, 0.0)
