@@ -19,6 +19,8 @@ _LONGEST_SHOWN: Final = 3
 _TOLD_SHARE: Final = 0.05
 _NS_PER_S: Final = 1e9
 _DELETED: Final = " (deleted)"
+# Two programs see the same start at two moments.
+_SAME_S: Final = 0.001
 
 
 class Reason(StrEnum):
@@ -135,9 +137,12 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
     iterations = sum(each.iterations for each in of)
     long = [each for second in of for each in second.long]
     busy_s = sum(each.busy_s for each in of)
-    if (unfinished := of[-1].unfinished) is not None:
-        long.append(unfinished)
-        busy_s += unfinished.took_s
+    # One that ended later is listed with its end, but for one that began before anybody looked.
+    unfinished = {round(each.unfinished.at_s, 3): each.unfinished for each in of if each.unfinished is not None}
+    for each in unfinished.values():
+        if not any(abs(each.at_s - other.at_s) < _SAME_S for other in long):
+            long.append(each)
+            busy_s += each.took_s
     timed = [each for each in of if each.read_bytes is not None]
     timed_iterations = sum(each.iterations for each in timed)
     wanted_s = sum((each.run_s or 0.0) + (each.wait_s or 0.0) for each in of)

@@ -95,6 +95,10 @@ def test_an_iteration_that_has_not_ended_counts_once_and_by_the_last_second_alon
     assert [each.took_s for each in loop.long] == [2.5]
     assert loop.busy_share == 1.0
     assert told_of(loop.long[0]).startswith("2.5 s so far, ")
+    ended = replace(later, at_s=3.0, unfinished=None, long=(replace(STALL, took_s=2.7),))
+    for more, took_s in ((IDLE, 2.5), (ended, 2.7)):
+        (loop,) = summarise(LoopRecording(began="", seconds=(away, later, replace(more, worker=4712))))
+        assert [each.took_s for each in loop.long] == [took_s]
     assert event_loop.parse(TEXT.replace(',"unfinished":null', "")) == event_loop.parse(TEXT)
     with pytest.raises(MalformedEvidenceError, match="ended: 1"):
         event_loop.parse(text.replace('"ended":false', '"ended":1'))
