@@ -30,6 +30,7 @@ _TLS: Final = ("1.2", "1.3")
 _WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?(?!\*|\d+#)(.+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
 # They name the moment in which the lab has made a file.
+_WEAK: Final = re.compile("W/")
 _OF_STANDIN: Final = "x-tuneproof-answer"
 _OF_FILES: Final = frozenset({"etag", "last-modified"})
 
@@ -126,7 +127,7 @@ def seen_in(became: Sequence[Sequence[Connection]]) -> Figures:
             if name == _OF_STANDIN:
                 continue
             seen[f"{HEADER}{SEPARATOR}{name}"] += 1
-            seen[f"{HEADER} {name}{SEPARATOR}{value[:2] if name in _OF_FILES else value}"] += 1
+            seen[f"{HEADER} {name}{SEPARATOR}{_WEAK.match(value) is not None if name in _OF_FILES else value}"] += 1
     return {name: float(number) for name, number in seen.items()}
 
 

@@ -38,7 +38,7 @@ def test_statuses_and_header_lines_are_counted() -> None:
         "header: server": 1,
         "header server: nginx/VERSION": 1,
         "header: etag": 1,
-        'header etag: "5': 1,
+        "header etag: False": 1,
         "header: vary": 2,
         "header vary: a": 1,
         "header vary: b": 1,
