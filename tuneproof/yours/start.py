@@ -47,7 +47,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
         edits.append(Replace(old=needs.starts_in_background, text="daemon off;"))
         told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
     told += [f"{path}: made, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
-    told += [f"account and group {name}: made where missing" for name in needs.accounts]
+    told += [f"account and group {name}: created if missing" for name in needs.accounts]
     return Changes(edits=tuple(edits), told=tuple(told))
 
 

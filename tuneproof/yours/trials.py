@@ -82,7 +82,10 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
     def script(rig: Rig) -> Figures:
         # Their memory holds nothing yet, but for what a first request leaves behind in each.
         rig.fresh_workers()
-        rig.flow(_flow(way, connections=_WARM_UPS, timeout_s=_ANSWERED_WITHIN_S), port=way.port)
+        warmed = rig.flow(_flow(way, connections=_WARM_UPS, timeout_s=_ANSWERED_WITHIN_S), port=way.port)
+        # Whoever is refused reads nothing slowly: little memory would say nothing of the buffers.
+        refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
+        rig.must(not refused, f"requests are answered by {', '.join(map(str, refused))}, and by no stand-in")
         before = _held_bytes(rig)
         flow = _flow(
             way,
