@@ -30,7 +30,7 @@ def render(audit: Audit, *, width: int, details: bool = False, patches: bool = T
             _group(list(group), audit, width)
             for _, group in groupby(told, key=lambda one: (one.state, one.name, one.why))
         ),
-        *_rest(audit, details=details),
+        *_rest(audit, width=width, details=details),
         *(_patches(told, audit) if patches else ()),
     ]
     return "\n\n".join(parts)
@@ -86,7 +86,7 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
     return "\n".join(lines)
 
 
-def _rest(audit: Audit, *, details: bool) -> Iterator[str]:
+def _rest(audit: Audit, *, width: int, details: bool) -> Iterator[str]:
     if not audit.advice:
         yield "No advice of the catalogue concerns anything here."
     elif not details and (quiet := Counter(one.state.value for one in audit.advice if one.state in _QUIET)):
@@ -94,7 +94,7 @@ def _rest(audit: Audit, *, details: bool) -> Iterator[str]:
         yield f"Besides, {said}; --details says which."
     recorded = [recorded_of(advised.name, advised.claim, audit.facts.version) for advised in audit.advice]
     if machines := dict.fromkeys(found.machine for found in recorded if found):
-        yield f"Measured on: {'; '.join(machines)}"
+        yield _wrapped(f"Measured on: {'; '.join(machines)}", width)
 
 
 def _patches(told: Sequence[Advised], audit: Audit) -> Iterator[str]:
