@@ -32,10 +32,8 @@ from tuneproof.lab.engine.reaper import Reaper
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.subject.versions import DEFAULT_VERSION
-from tuneproof.lab.topology.lab import Lab
-from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.arms import Subject
-from tuneproof.proof.scenario.bench import read_snapshot
+from tuneproof.proof.scenario.hosts import host_snapshot
 from tuneproof.proof.scenario.placement import CpuPlacement
 
 _IDLE_S: Final = 3600.0
@@ -54,9 +52,7 @@ def a_stage() -> Iterator[Stage]:
     )
     session = Session()
     with Reaper(session):
-        with Lab(session) as lab:
-            lab.start([RoleSpec(name="host", role=Role.NETADMIN, image=images.roles["netadmin"])])
-            placement = CpuPlacement.on(read_snapshot(lab["host"]).cpus)
+        placement = CpuPlacement.on(host_snapshot(session, images.roles["netadmin"]).cpus)
         own = Subject(name="subject", config=CONFIG, records_turns=True)
         with started(placement, session, images, DEFAULT_VERSION, own) as (_, stage):
             yield stage

@@ -195,8 +195,7 @@ class Collector:
         return LongIteration(
             at_s=(start - self.origin_ns) / _NS_PER_S,
             took_s=took / _NS_PER_S,
-            # epoll_wait that a signal ends returns a negative number.
-            events=events if events < 1 << 31 else 0,
+            events=_events(events),
             waited_s=waited / _NS_PER_S,
             blocked_s=blocked / _NS_PER_S,
             stopped_s=stopped / _NS_PER_S,
@@ -241,7 +240,7 @@ class Collector:
         return LongIteration(
             at_s=(start - self.origin_ns) / _NS_PER_S,
             took_s=took / _NS_PER_S,
-            events=events if events < 1 << 31 else 0,
+            events=_events(events),
             waited_s=waited_ns / _NS_PER_S,
             blocked_s=blocked_ns / _NS_PER_S,
             stopped_s=stopped_ns / _NS_PER_S,
@@ -268,3 +267,8 @@ class Collector:
 
 def _key(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
+
+
+def _events(returned: int) -> int:
+    """Return how many events epoll_wait has told of; where a signal ends it, it returns a negative number."""
+    return returned if returned < 1 << 31 else 0

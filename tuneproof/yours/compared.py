@@ -12,7 +12,8 @@ from tuneproof.proof.inference.verdicts import Assessment, Block, Verdict, asses
 from tuneproof.wording import format_number
 from tuneproof.yours.looks import FIGURES, HEADER, SEPARATOR, WARNS
 
-_USUALLY: Final = 0.5
+USUALLY: Final = 0.5
+"""Share of the rounds beyond which a difference is one."""
 _NONE: Final = "none"
 # A number that is compared as a ratio is at least this.
 _LEAST: Final = 1e-9
@@ -98,7 +99,7 @@ def _assessed(name: str, before: Sequence[float], after: Sequence[float]) -> Ass
         return value > margin * max(before) if is_more else value * margin < min(before)
 
     blocks = [Block(effect=Tally.yes(when=beyond(value))) for value in after]
-    found = assess(blocks, scale=Scale.SHARE, threshold=_USUALLY, looks=(len(blocks),))
+    found = assess(blocks, scale=Scale.SHARE, threshold=USUALLY, looks=(len(blocks),))
     if found is None:
         raise ValueError(f"{len(blocks)} rounds are no look")
     return found

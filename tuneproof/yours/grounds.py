@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import docker
@@ -16,11 +16,9 @@ from tuneproof.lab.engine.lock import locked
 from tuneproof.lab.engine.reaper import Reaper
 from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
 from tuneproof.lab.subject.images import role_images, subject_images
-from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.placed import Engine
-from tuneproof.lab.topology.roles import Role, RoleSpec
-from tuneproof.proof.scenario.bench import read_snapshot
 from tuneproof.proof.scenario.containers import BenchImages
+from tuneproof.proof.scenario.hosts import host_record, host_snapshot
 from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
 
 
@@ -67,18 +65,11 @@ def grounds(
 def _measured(
     client: docker.DockerClient, session: Session, roles: Mapping[str, str], subjects: Mapping[str, Any]
 ) -> Grounds:
-    with Lab(session) as lab:
-        lab.start([RoleSpec(name="host", role=Role.NETADMIN, image=roles["netadmin"])])
-        snapshot = read_snapshot(lab["host"])
+    snapshot = host_snapshot(session, roles["netadmin"])
     return Grounds(
         session=session,
         images=BenchImages(subject="", **roles),
         subjects={version: spec.tag for version, spec in subjects.items()},
         placement=CpuPlacement.on(snapshot.cpus, shares=(CpuShare.ASKED,)),
-        host={
-            **engine_facts(client),
-            "cpu_model": snapshot.cpu_model,
-            "cpus": asdict(snapshot.cpus),
-            "sysctls": dict(snapshot.sysctls),
-        },
+        host=host_record(engine_facts(client), snapshot),
     )

@@ -11,7 +11,7 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import wait_until
-from tuneproof.lab.protocol.exchanges import Connection, Flow, Streams
+from tuneproof.lab.protocol.exchanges import Connection, Streams
 from tuneproof.wording import format_number, size
 from tuneproof.yours import trials
 from tuneproof.yours.ways import Probe, Way
@@ -21,7 +21,6 @@ SEPARATOR: Final = ": "
 WARNS: Final = "nginx warns"
 HEADER: Final = "header"
 _ASKED: Final = 3
-_ANSWERED_WITHIN_S: Final = 10.0
 _CONNECTIONS: Final = 4
 # One more than the most that any version allows by default.
 _MOST_REQUESTS: Final = 1001
@@ -109,7 +108,8 @@ def asked(probe: Probe) -> trials.Script:
     """Return the trial of some requests: which statuses and header lines their answers have."""
 
     def script(rig: Rig) -> Figures:
-        return seen_in([rig.flow(_flow(probe, keeps_heads=True), port=probe.port) for _ in range(_ASKED)])
+        flow = trials.flow_to(probe, keeps_heads=True, timeout_s=trials.ANSWERED_WITHIN_S)
+        return seen_in([rig.flow(flow, port=probe.port) for _ in range(_ASKED)])
 
     return script
 
@@ -135,7 +135,7 @@ def lasting(probe: Probe) -> trials.Script:
     """Return the trial of one connection that asks until nginx closes it: ``client_requests``."""
 
     def script(rig: Rig) -> Figures:
-        flow = _flow(probe, requests=_MOST_REQUESTS, timeout_s=60.0)
+        flow = trials.flow_to(probe, requests=_MOST_REQUESTS, timeout_s=60.0)
         return {"client_requests": sum(answer.status > 0 for answer in answers_of(rig.flow(flow, port=probe.port)))}
 
     return script
@@ -145,7 +145,9 @@ def reloaded(probe: Probe) -> trials.Script:
     """Return the trial of a reload beside idle connections, which then ask again: ``closed`` and ``answered``."""
 
     def script(rig: Rig) -> Figures:
-        flow = _flow(probe, connections=_CONNECTIONS, stays=True, goes_on=True)
+        flow = trials.flow_to(
+            probe, connections=_CONNECTIONS, stays=True, goes_on=True, timeout_s=trials.ANSWERED_WITHIN_S
+        )
         with rig.standing(flow, port=probe.port) as became:
             rig.fresh_workers()
         found = became[0]
@@ -214,10 +216,3 @@ def connections(way: Way) -> trials.Script:
 def warnings_in(log: str) -> Figures:
     """Return what nginx warned of at its start, from what its container has printed; of requests it tells by "*1"."""
     return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in _WARNING.findall(log)), 1.0)
-
-
-def _flow(probe: Probe, **fields: float) -> Flow:
-    headers = {"Host": probe.host, "User-Agent": trials.AGENT}
-    place = {"path": probe.path, "tls": probe.tls, "proxy_protocol": probe.proxy_protocol}
-    fields.setdefault("timeout_s", _ANSWERED_WITHIN_S)
-    return Flow(headers=headers, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked

@@ -10,7 +10,7 @@ from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.standin import EVENT, Standin, Streaming
-from tuneproof.yours.ways import Way
+from tuneproof.yours.ways import Probe, Way
 
 Script = Callable[[Rig], Figures]
 
@@ -23,7 +23,7 @@ _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
 # What is not answered by then never will be.
-_ANSWERED_WITHIN_S: Final = 10.0
+ANSWERED_WITHIN_S: Final = 10.0
 # Enough beyond the bound for the buffers of a socket whose client hardly reads.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
@@ -54,7 +54,7 @@ def requests(way: Way) -> Script:
     def script(rig: Rig) -> Figures:
         # No connection is left from an earlier trial.
         rig.fresh_workers()
-        flow = _flow(way, connections=CLIENTS, requests=_REQUESTS, timeout_s=_ANSWERED_WITHIN_S)
+        flow = flow_to(way, connections=CLIENTS, requests=_REQUESTS, timeout_s=ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=way.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
         # A connection that fails leaves the rest of its requests unasked.
@@ -82,12 +82,12 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
     def script(rig: Rig) -> Figures:
         # Their memory holds nothing yet, but for what a first request leaves behind in each.
         rig.fresh_workers()
-        warmed = rig.flow(_flow(way, connections=_WARM_UPS, timeout_s=_ANSWERED_WITHIN_S), port=way.port)
+        warmed = rig.flow(flow_to(way, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=way.port)
         # Whoever is refused reads nothing slowly: little memory would say nothing of the buffers.
         refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
         rig.must(not refused, f"requests are answered by {', '.join(map(str, refused))}, and by no stand-in")
         before = _held_bytes(rig)
-        flow = _flow(
+        flow = flow_to(
             way,
             connections=readers,
             body_bytes=size,
@@ -109,7 +109,7 @@ def bulk(way: Way) -> Script:
     """
 
     def script(rig: Rig) -> Figures:
-        flow = _flow(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
+        flow = flow_to(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
         turns = rig.during(flow, lambda: rig.turns(_TURNS_S), port=way.port)[0]
         found = [worker.turn_bytes_p50 for worker in turns.workers if worker.turn_bytes_p50]
         rig.must(bool(found), "no worker has read anything while its loop iterations were recorded")
@@ -199,11 +199,12 @@ def fresh_workers(rig: Rig) -> Figures:
     return {"workers": len(workers), "worker_bytes": _held_bytes(rig) / len(workers)}
 
 
-def _flow(way: Way, *, body_bytes: int = 0, **fields: float) -> Flow:
-    headers = {"Host": way.host, "User-Agent": AGENT}
+def flow_to(probe: Probe, *, body_bytes: int = 0, **fields: float) -> Flow:
+    """Return a flow of requests to a place, each for so many bytes of a stand-in's if any."""
+    headers = {"Host": probe.host, "User-Agent": AGENT}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
-    place = {"path": way.path, "tls": way.tls, "proxy_protocol": way.proxy_protocol}
+    place = {"path": probe.path, "tls": probe.tls, "proxy_protocol": probe.proxy_protocol}
     return Flow(headers=headers, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked
 
 

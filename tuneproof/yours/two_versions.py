@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.evidence import Evidence
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Cell, Effect, lab_name
 from tuneproof.report.results.run_file import ResultsWriter
-from tuneproof.yours.compared import Comparison, compared
+from tuneproof.yours.compared import USUALLY, Comparison, compared
 from tuneproof.yours.grounds import Grounds
 from tuneproof.yours.looks import Look, looks_of, warnings_in
 from tuneproof.yours.proposal import Prepared
@@ -230,7 +230,7 @@ def _cells(found: Sequence[Comparison], old: Side, new: Side) -> Iterator[Cell]:
             network="bare",
             verdict=one.assessment.verdict.value,
             expected=None,
-            threshold=0.5,
+            threshold=USUALLY,
             effect=effect,
             arms={"old": one.figures[0], "new": one.figures[1]},
             blocks=ROUNDS,

@@ -2,25 +2,16 @@
 
 from pathlib import Path
 
+from tests.support.exchanged import answered
 from tests.unit.yours.own import http, opened
-from tuneproof.lab.protocol.exchanges import Answer, Connection
+from tuneproof.lab.protocol.exchanges import Connection
 from tuneproof.yours.looks import looks_of, seen_in, warnings_in
 from tuneproof.yours.ways import Way, probes_of, ways_of
 
 
 def connection(status: int, *head: str, error: str = "") -> Connection:
     """Return one with an answer."""
-    answer = Answer(
-        status=status,
-        worker=0,
-        numbered="",
-        body_bytes=0,
-        complete=True,
-        says_close=False,
-        first_byte_s=0.0,
-        total_s=0.0,
-        head=head,
-    )
+    answer = answered(status, head=head)
     return Connection(answers=(answer,), error=error, closed_by_server=bool(error), open_s=0.0)
 
 

@@ -6,10 +6,11 @@ from unittest.mock import create_autospec
 
 import pytest
 
+from tests.support.exchanged import answered
 from tests.unit.yours.own import http, opened
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import VoidTrialError
-from tuneproof.lab.protocol.exchanges import Answer, Connection
+from tuneproof.lab.protocol.exchanges import Connection
 from tuneproof.yours import trials
 from tuneproof.yours.ways import Way, ways_of
 
@@ -18,16 +19,7 @@ def test_readers_that_are_refused_say_nothing_of_buffers(tmp_path: Path) -> None
     found, _ = opened(tmp_path, http("server { listen 80; location / { proxy_pass http://b; } }"))
     (way,) = ways_of(found.facts)
     assert isinstance(way, Way)
-    missing = Answer(
-        status=404,
-        worker=0,
-        numbered="",
-        body_bytes=153,
-        complete=True,
-        says_close=False,
-        first_byte_s=0.001,
-        total_s=0.001,
-    )
+    missing = answered(404, body_bytes=153, first_byte_s=0.001, total_s=0.001)
     rig = create_autospec(Rig, instance=True)
     rig.must.side_effect = partial(Rig.must, rig)
     rig.flow.return_value = [Connection(answers=(missing,), error="", closed_by_server=False, open_s=0.001)]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
+from tests.support.exchanged import answered
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
 from tuneproof.lab.load.counted import Counted, CountedRecord
@@ -19,7 +20,7 @@ from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import VoidTrialError, wait_until
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.exchanges import Answer, Arrived, Connection, Flow, Streams, TlsConnection
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls, ListenerFigures
@@ -31,26 +32,8 @@ A = TypeVar("A")
 
 CONNECTION = Connection(
     answers=(
-        Answer(
-            status=200,
-            worker=7,
-            numbered="1.1",
-            body_bytes=5,
-            complete=True,
-            says_close=False,
-            first_byte_s=0.1,
-            total_s=0.2,
-        ),
-        Answer(
-            status=0,
-            worker=0,
-            numbered="",
-            body_bytes=0,
-            complete=False,
-            says_close=False,
-            first_byte_s=0.0,
-            total_s=0.1,
-        ),
+        answered(200, worker=7, numbered="1.1", body_bytes=5, first_byte_s=0.1, total_s=0.2),
+        answered(0, complete=False, total_s=0.1),
     ),
     error="",
     closed_by_server=True,
@@ -271,9 +254,7 @@ def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
 
 
 def test_what_must_be_answered_is_a_precondition() -> None:
-    whole = Answer(
-        status=200, worker=7, numbered="", body_bytes=5, complete=True, says_close=False, first_byte_s=0.1, total_s=0.2
-    )
+    whole = answered(200, worker=7, body_bytes=5, first_byte_s=0.1, total_s=0.2)
     half, failed = replace(whole, complete=False), replace(whole, status=503)
     assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
     for answers in ((whole,), (whole, half), (whole, failed)):

@@ -1,21 +1,15 @@
 """Clients of which some leave: what the client is asked for, and what became of them."""
 
+from tests.support.exchanged import answered
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.impatient_clients import DepartureObservation, Exchanged, ImpatientClients
-from tuneproof.lab.protocol.exchanges import Answer, Connection
+from tuneproof.lab.protocol.exchanges import Connection
 
 
 def connection(*, complete: bool) -> Connection:
-    answer = Answer(
-        status=200 if complete else 0,
-        worker=7,
-        numbered="",
-        body_bytes=612,
-        says_close=False,
-        complete=complete,
-        first_byte_s=0.04,
-        total_s=0.04,
+    answer = answered(
+        200 if complete else 0, worker=7, body_bytes=612, complete=complete, first_byte_s=0.04, total_s=0.04
     )
     return Connection(answers=(answer,), error="" if complete else "TIMEOUT", closed_by_server=False, open_s=0.04)
 

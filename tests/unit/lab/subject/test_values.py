@@ -15,7 +15,7 @@ from tuneproof.lab.protocol.links import Greeting
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import choose_versions
-from tuneproof.proof.scenario.bench import read_snapshot
+from tuneproof.proof.scenario.hosts import read_snapshot
 from tuneproof.wording import as_numbers
 
 if TYPE_CHECKING:
