@@ -12,9 +12,7 @@ from tests.unit.explain.parse import test_error_log as of_errors
 from tests.unit.explain.parse import test_event_loop as of_loops
 from tests.unit.explain.parse.access_log import test_access_log as of_logs
 from tests.unit.explain.parse.access_log import test_guess as of_guess
-from tests.unit.explain.parse.load_tools import test_ab as of_ab
-from tests.unit.explain.parse.load_tools import test_h2load as of_h2load
-from tests.unit.explain.parse.load_tools import test_wrk as of_wrk
+from tests.unit.explain.parse.load_tools import test_reports as of_loads
 from tests.unit.explain.parse.processes import test_pidstat as of_pidstat
 from tests.unit.explain.parse.processes import test_proc as of_proc
 from tests.unit.explain.parse.sockets import test_ss_text as of_ss
@@ -71,10 +69,13 @@ _PROCESSES: Final = (of_proc.STATUS, of_proc.STATUS + of_proc.KERNEL_THREAD)
 _SCHEDSTATS: Final = (of_proc.SCHEDSTAT, f"{of_proc.SCHEDSTAT}date\n48261109 7899127 99\n")
 _PIDSTATS: Final = (of_pidstat.CPU, of_pidstat.ONE_LINE, of_pidstat.THREADS)
 _SOCKETS: Final = (of_ss.FULL_QUEUE, of_ss.SLOW_READERS, of_ss.FULL_QUEUE + of_ss.SLOW_READERS)
-_ABS: Final = (of_ab.REPORT, of_ab.BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n")
-_WRKS: Final = (of_wrk.WRK,)
-_WRK2S: Final = (of_wrk.WRK2, of_wrk.WRK2 + of_wrk.UNCORRECTED)
-_H2LOADS: Final = (of_h2load.OLD, of_h2load.NEW)
+_ABS: Final = (
+    of_loads.REPORT,
+    of_loads.BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n",
+)
+_WRKS: Final = (of_loads.WRK,)
+_WRK2S: Final = (of_loads.WRK2, of_loads.WRK2 + of_loads.UNCORRECTED)
+_H2LOADS: Final = (of_loads.OLD, of_loads.NEW)
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "access-log": _LOGS,
     "error-log": (of_errors.LOG, of_errors.CONTAINER),

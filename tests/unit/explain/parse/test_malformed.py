@@ -5,9 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.unit.explain.parse.load_tools.test_ab import BANNER
-from tests.unit.explain.parse.load_tools.test_h2load import OLD
-from tests.unit.explain.parse.load_tools.test_wrk import WRK
+from tests.unit.explain.parse.load_tools.test_reports import BANNER, OLD, WRK
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.problems import MalformedEvidenceError

@@ -1,0 +1,291 @@
+"""Reports of ab, wrk, wrk2 and h2load become runs: rates, latencies and errors, also where a tool gave up."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+import pytest
+
+from tuneproof.explain.parse.load_tools import ab, h2load, wrk
+from tuneproof.explain.parse.load_tools.run import LoadRun, figures
+from tuneproof.explain.parse.problems import MalformedEvidenceError
+
+BANNER = """\
+This is ApacheBench, Version 2.3 <$Revision: 1903618 $>
+Copyright 1996 Adam Twiss, Zeus Technology Ltd, http://www.zeustech.net/
+Licensed to The Apache Software Foundation, http://www.apache.org/
+
+Benchmarking 10.0.0.1 (be patient)
+"""
+REPORT = (
+    BANNER
+    + """\
+Completed 5000 requests
+Completed 10000 requests
+Finished 10000 requests
+
+
+Server Software:        nginx/1.27.0
+Server Hostname:        10.0.0.1
+Server Port:            80
+
+Document Path:          /
+Document Length:        615 bytes
+
+Concurrency Level:      100
+Time taken for tests:   2.500 seconds
+Complete requests:      10000
+Failed requests:        40
+   (Connect: 0, Receive: 10, Length: 30, Exceptions: 0)
+Non-2xx responses:      90
+Total transferred:      8480000 bytes
+HTML transferred:       6150000 bytes
+Requests per second:    4000.00 [#/sec] (mean)
+Time per request:       25.000 [ms] (mean)
+Time per request:       0.250 [ms] (mean, across all concurrent requests)
+Transfer rate:          3312.50 [Kbytes/sec] received
+
+Connection Times (ms)
+              min  mean[+/-sd] median   max
+Connect:        0    3  57.2      0    1021
+Processing:     1   21   9.1     20     212
+Waiting:        1   20   9.0     19     210
+Total:          2   24  58.0     20    1043
+
+Percentage of the requests served within a certain time (ms)
+  50%     20
+  66%     22
+  75%     24
+  80%     25
+  90%     31
+  95%     38
+  98%     55
+  99%     81
+ 100%   1043 (longest request)
+"""
+)
+WRK = """\
+Running 30s test @ http://10.0.0.1:80/
+  2 threads and 100 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   635.91us    0.89ms   1.02s    93.69%
+    Req/Sec    28.10k     4.50k   40.12k    70.25%
+  Latency Distribution
+     50%  500.00us
+     75%    1.20ms
+     90%    2.50ms
+     99%    1.02s
+  1677100 requests in 30.02s, 1.33GB read
+  Socket errors: connect 10, read 20, write 0, timeout 5
+  Non-2xx or 3xx responses: 16771
+Requests/sec:  55866.09
+Transfer/sec:     45.35MB
+"""
+# The example of wrk2's README, shortened.
+WRK2 = """\
+Running 30s test @ http://127.0.0.1:80/index.html
+  2 threads and 100 connections
+  Thread calibration: mean lat.: 10087 usec, rate sampling interval: 22 msec
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency     6.60ms    1.92ms  12.50ms   68.46%
+    Req/Sec     1.04k     1.08k    2.50k    72.79%
+  Latency Distribution (HdrHistogram - Recorded Latency)
+ 50.000%    6.67ms
+ 75.000%    7.78ms
+ 90.000%    9.14ms
+ 99.000%   11.18ms
+ 99.900%   12.30ms
+ 99.990%   12.45ms
+ 99.999%   12.50ms
+100.000%   12.50ms
+
+  Detailed Percentile spectrum:
+       Value   Percentile   TotalCount 1/(1-Percentile)
+
+       0.921     0.000000            1         1.00
+       6.671     0.500000        19783         2.00
+      12.503     1.000000        39500          inf
+#[Mean    =        6.602, StdDeviation   =        1.919]
+#[Max     =       12.496, Total count    =        39500]
+#[Buckets =           27, SubBuckets     =         2048]
+----------------------------------------------------------
+  60018 requests in 30.00s, 19.81MB read
+Requests/sec:   2000.28
+Transfer/sec:    676.18KB
+"""
+UNCORRECTED = """\
+
+  Latency Distribution (HdrHistogram - Uncorrected Latency (measured without taking delayed starts into account))
+ 50.000%    1.11ms
+ 99.000%    2.22ms
+100.000%    3.33ms
+
+  Detailed Percentile spectrum:
+       Value   Percentile   TotalCount 1/(1-Percentile)
+
+       0.111     0.000000            1         1.00
+#[Mean    =        1.234, StdDeviation   =        0.919]
+#[Max     =        3.328, Total count    =        39500]
+----------------------------------------------------------
+"""
+OLD = """\
+starting benchmark...
+spawning thread #0: 10 total client(s). 10000 total requests
+Application protocol: h2
+progress: 10% done
+progress: 100% done
+
+finished in 771.26ms, 12965.79 req/s, 10.05MB/s
+requests: 10000 total, 10000 started, 10000 done, 9940 succeeded, 60 failed, 20 errored, 5 timeout
+status codes: 9900 2xx, 40 3xx, 10 4xx, 30 5xx
+traffic: 7.75MB (8127020) total, 1.12MB (1177020) headers (space savings 38.05%), 6.15MB (6450000) data
+                     min         max         mean         sd        +/- sd
+time for request:      121us     12.05ms      1.25ms       892us    78.33%
+time for connect:      1.01ms     3.02ms      2.00ms       301us    60.00%
+time to 1st byte:      2.31ms     6.10ms      4.02ms       850us    60.00%
+req/s           :    1297.12     1401.33     1340.10       33.21    70.00%
+"""
+NEW = """\
+finished in 5.00s, 2000.00 req/s, 1.55MB/s
+requests: 10000 total, 10000 started, 10000 done, 10000 succeeded, 0 failed, 0 errored, 0 timeout
+status codes: 10000 2xx, 0 3xx, 0 4xx, 0 5xx
+                 min         max         median      p95         p99         mean        sd         +/- sd
+request     :      121us     12.05ms      1.10ms      3.50ms      9.25ms      1.25ms       892us    78.33%
+connect     :     1.01ms      3.02ms      2.00ms      2.90ms      3.01ms      2.00ms       301us    60.00%
+TTFB        :     2.31ms      6.10ms      4.00ms      5.90ms      6.01ms      4.02ms       850us    60.00%
+req/s       :     200.00      210.00      205.00      209.00      210.00      205.00        3.21    70.00%
+"""
+
+Parse = Callable[[str], LoadRun]
+
+
+NOTHING_ANSWERS = """\
+Running 5s test @ http://10.0.0.1/
+    Latency     0.00us    0.00us   0.00us    -nan%
+  0 requests in 5.00s, 0.00B read
+  Socket errors: connect 100, read 0, write 0, timeout 0
+Requests/sec:      0.00
+"""
+# A report and what it tells; a time is in milliseconds but for the run's, and what is not told is None.
+CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
+    # A page of an error is mostly of another length too, so that of both counts the larger.
+    "ab": (
+        ab.parse,
+        REPORT,
+        {"tool": "ab", "requests": 10_000, "duration_s": 2.5, "requests_per_s": 4000, "interrupted": False}
+        | {"p50": 20, "p99": 81, "max": 1043, "mean": 24, "connect_max": 1021, "non_2xx": 90, "good_per_s": 9900 / 2.5}
+        | {"errors": {"receive": 10, "length": 30}, "failed_share": 0.01, "failed requests": 1},
+    ),
+    "ab tells kinds of failures": (
+        ab.parse,
+        REPORT.replace("0, Receive: 10, Length: 30, Exceptions: 0", "1, Receive: 8, Length: 13, Exceptions: 5"),
+        {"errors": {"connect": 1, "receive": 8, "length": 13, "exception": 5}},
+    ),
+    "ab without failures has one rate": (
+        ab.parse,
+        "\n".join(line for line in REPORT.splitlines() if not line.startswith(("   (Connect", "Non-2xx", "Failed"))),
+        {"failed_share": 0, "good_per_s": 4000, "good responses per second": None},
+    ),
+    "4000 error pages per second are no rate": (
+        ab.parse,
+        REPORT.replace("Non-2xx responses:      90", "Non-2xx responses:      10000"),
+        {"requests_per_s": None, "good_per_s": None, "failed_share": 1},
+    ),
+    "ab gave up half way": (
+        ab.parse,
+        f"{BANNER}apr_socket_recv: Connection reset by peer (104)\nTotal of 123 requests completed\n",
+        {"requests": 123, "requests_per_s": None, "interrupted": True, "errors": {"read": 1}}
+        | {"notes": ("apr_socket_recv: Connection reset by peer (104)",)},
+    ),
+    "ab gave up waiting": (
+        ab.parse,
+        f"{BANNER}apr_pollset_poll: The timeout specified has expired (70007)\n",
+        {"errors": {"timeout": 1}, "requests": None, "failed_share": None},
+    ),
+    "ab was refused": (
+        ab.parse,
+        f"{BANNER}apr_socket_connect(): Connection refused (111)\n",
+        {"errors": {"connect": 1}, "requests": None, "failed_share": None},
+    ),
+    "ab without deviations": (
+        ab.parse,
+        "Complete requests:      10\nConnect:        0      3    1021\nTotal:          2     24    1043\n",
+        {"mean": 24, "max": 1043, "connect_max": 1021},
+    ),
+    # Kinds that did not occur are left out, and late responses are no failed ones.
+    "wrk": (
+        wrk.parse,
+        WRK,
+        {"requests": 1_677_100, "duration_s": 30.02, "requests_per_s": 55_866.09, "non_2xx": 16_771, "mean": 0.63591}
+        | {"p50": 0.5, "p90": 2.5, "p99": 1020, "errors": {"connect": 10, "read": 20, "timeout": 5}}
+        | {"failed_share": (16_771 + 30) / (1_677_100 + 30), "good_per_s": (1_677_100 - 16_771) / 30.02},
+    ),
+    "wrk could not write": (wrk.parse, WRK.replace("write 0", "write 300"), {"errors, write": 300}),
+    "wrk for minutes": (wrk.parse, WRK.replace("30.02s", "1.50m"), {"duration_s": 90}),
+    "wrk for hours": (wrk.parse, WRK.replace("30.02s", "2.00h"), {"duration_s": 7200}),
+    "wrk for a moment": (wrk.parse, WRK.replace("30.02s", "900.00ms"), {"duration_s": 0.9}),
+    "wrk without any response has no latency": (
+        wrk.parse,
+        NOTHING_ANSWERS,
+        {"requests": 0, "requests_per_s": None, "latency_ms": {}, "failed_share": 1},
+    ),
+    "wrk was killed": (
+        wrk.parse,
+        "".join(WRK.splitlines(keepends=True)[:2]),
+        {"interrupted": True, "requests": None, "requests_per_s": None, "the run": "ended early"},
+    ),
+    # The precise maximum is that of the spectrum's summary.
+    "wrk2": (
+        wrk.parse_wrk2,
+        WRK2,
+        {"tool": "wrk2", "requests": 60_018, "requests_per_s": 2000.28, "p99.9": 12.30, "p99.999": 12.50}
+        | {"mean": 6.602, "max": 12.496},
+    ),
+    "wrk2's uncorrected latencies": (
+        wrk.parse_wrk2,
+        WRK2.replace("  60018 requests", f"{UNCORRECTED}  60018 requests"),
+        {"p50": 6.67, "uncorrected_p50": 1.11, "max": 12.496, "uncorrected_max": 3.328},
+    ),
+    # 40 of 60 failed ones were answered by 4xx and 5xx; 5 of the 20 others ran out of time.
+    "h2load": (
+        h2load.parse,
+        OLD,
+        {"duration_s": 0.77126, "requests_per_s": 12_965.79, "min": 0.121, "max": 12.05, "mean": 1.25}
+        | {"connect_max": 3.02, "first_byte_mean": 4.02, "requests": 9980, "non_2xx": 40, "failed_share": 60 / 10_000}
+        | {"errors": {"errored": 15, "timeout": 5, "status_4xx": 10, "status_5xx": 30}, "good_per_s": 9940 / 0.77126},
+    ),
+    "h2load tells percentiles": (
+        h2load.parse,
+        NEW,
+        {"p50": 1.10, "p95": 3.50, "p99": 9.25, "mean": 1.25, "deviation": 0.892, "first_byte_p99": 6.01}
+        | {"failed_share": 0, "good_per_s": 2000},
+    ),
+    "h2load without success has no throughput": (
+        h2load.parse,
+        "".join(NEW.splitlines(keepends=True)[:2]).replace(
+            "10000 succeeded, 0 failed, 0", "0 succeeded, 10 failed, 10"
+        ),
+        {"requests_per_s": None, "failed_share": 1, "errors": {"errored": 10}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("parse", "text", "told"), CASES.values(), ids=CASES)
+def test_a_report_is_read(parse: Parse, text: str, told: dict[str, Any]) -> None:
+    run = parse(text)
+    found = {**asdict(run), **run.latency_ms, **{figure.name: figure.value for figure in figures(run)}}
+    for key, value in told.items():
+        assert found.get(key) == (pytest.approx(value) if isinstance(value, float) else value), key
+
+
+@pytest.mark.parametrize(
+    ("parse", "report"), [(ab.parse, REPORT), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, OLD)]
+)
+def test_report_cut_off_anywhere_gives_an_answer_or_the_one_error(parse: Parse, report: str) -> None:
+    """The error only where nothing of the tool's is there yet."""
+    lines = report.splitlines(keepends=True)
+    with pytest.raises(MalformedEvidenceError):
+        parse("")
+    for kept in range(1, len(lines)):
+        run = parse("".join(lines[:kept]))
+        assert run.requests is None or run.interrupted or run.requests == parse(report).requests
