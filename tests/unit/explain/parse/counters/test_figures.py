@@ -1,30 +1,32 @@
 """The counters that matter become figures, and each of them has a meaning that can be looked up."""
 
-import pytest
-
+from tests.support.canned_counters import OLD_SOFTNET
 from tuneproof.explain.parse.counters import figures as module
+from tuneproof.explain.parse.counters import softnet
 from tuneproof.explain.parse.counters.figures import figures, retransmitted_percent
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta
 
+FULL = "dropped for a full accept queue (TcpExt.ListenOverflows)"
+
 
 def a_snapshot(**counters: int) -> CounterSnapshot:
-    named = {
-        f"Tcp.{name.removeprefix('Tcp_')}" if name.startswith("Tcp_") else f"TcpExt.{name}": value
-        for name, value in counters.items()
-    }
-    return CounterSnapshot(source="proc", counters=named)
+    """Return a reading; names of TcpExt stand alone."""
+    return CounterSnapshot(
+        source="proc",
+        counters={name.replace("_", ".") if "_" in name else f"TcpExt.{name}": n for name, n in counters.items()},
+    )
 
 
 def test_what_people_need_first_comes_first() -> None:
     told = figures(a_snapshot(Tcp_OutSegs=1000, Tcp_RetransSegs=5, ListenDrops=4, ListenOverflows=3))
     assert [(figure.value, figure.unit) for figure in told] == [(3, ""), (4, ""), (5, ""), (0.5, "%"), (1000, "")]
-    assert told[0].name == "dropped for a full accept queue (TcpExt.ListenOverflows)"
 
 
 def test_zeros_are_told_only_where_they_are_news() -> None:
-    """No drop is good news; no pruning is no news."""
-    told = figures(a_snapshot(ListenOverflows=0, PruneCalled=0))
-    assert [figure.name for figure in told] == ["dropped for a full accept queue (TcpExt.ListenOverflows)"]
+    """No drop is good news; no pruning is no news; an empty table would look like a fault."""
+    assert [(each.name, each.value) for each in figures(a_snapshot(ListenOverflows=0, PruneCalled=0))] == [(FULL, 0)]
+    (told,) = figures(a_snapshot(Ip_InReceives=1))
+    assert (told.name, told.value) == ("counters, none of those that matter here", 1)
 
 
 def test_at_most_25_lines_are_told() -> None:
@@ -32,28 +34,22 @@ def test_at_most_25_lines_are_told() -> None:
     assert len(figures(CounterSnapshot(source="proc", counters=dict.fromkeys(module._WORDS, 7)))) == 25
 
 
-def test_a_snapshot_without_such_counters_says_so() -> None:
-    """An empty table would look like a fault."""
-    (told,) = figures(CounterSnapshot(source="proc", counters={"Ip.InReceives": 1}))
-    assert (told.name, told.value) == ("counters, none of those that matter here", 1)
-
-
 def test_a_restart_between_two_snapshots_is_told_first() -> None:
-    told = figures(
-        delta(
-            a_snapshot(ListenDrops=9, TW=8, PruneCalled=7, OfoPruned=6),
-            a_snapshot(**dict.fromkeys(("ListenDrops", "TW", "PruneCalled", "OfoPruned"), 1)),
-        )
-    )
+    names = ("ListenDrops", "TW", "PruneCalled", "OfoPruned")
+    told = figures(delta(a_snapshot(**dict.fromkeys(names, 9)), a_snapshot(**dict.fromkeys(names, 1))))
     assert told[0].name == "counters went backwards, so only since a restart"
     assert told[0].value == "TcpExt.ListenDrops, TcpExt.TW, TcpExt.PruneCalled and 1 more"
 
 
-@pytest.mark.parametrize(
-    ("values", "percent"),
-    [({"Tcp.RetransSegs": 3, "Tcp.OutSegs": 0}, None), ({"Tcp.OutSegs": 9}, None), ({"Tcp.RetransSegs": 3}, None)],
-    ids=["nothing sent", "no count", "no base"],
-)
-def test_the_share_sent_again_may_be_unknown(values: dict[str, int], percent: float | None) -> None:
+def test_the_share_sent_again_may_be_unknown() -> None:
     """It is no zero then."""
-    assert retransmitted_percent(values) is percent
+    for values in ({"Tcp.RetransSegs": 3, "Tcp.OutSegs": 0}, {"Tcp.OutSegs": 9}, {"Tcp.RetransSegs": 3}):
+        assert retransmitted_percent(values) is None
+
+
+def test_softnets_figures_are_sums_and_the_worst_cpus() -> None:
+    told = {figure.name: figure.value for figure in softnet.figures(softnet.snapshots(OLD_SOFTNET)[0].counters)}
+    assert told["packets dropped, a CPU's backlog was full"] == 2
+    assert told["times a CPU stopped with packets left"] == 3
+    assert told["packets dropped by CPU 1"] == 2
+    assert "packets dropped by CPU 0" not in told
