@@ -21,6 +21,8 @@ def test_every_file_of_the_evidence_is_written_and_listed(decide: Deciding) -> N
     assert folder.parent == decide.writer.folder / "evidence"
     assert sorted(decide.texts(cell)) == sorted([*FILES, "subject.access.json", "subject.access.log"])
     assert [decide.writer.folder / path for path in cell.evidence] == sorted(folder.iterdir())
+    figures = json.loads(decide.texts(cell)["subject.access.json"])
+    assert (figures["requests"], figures["short_200"]) == (5, 0), "bulk downloads are cut short by their trial's end"
 
 
 def test_the_evidence_is_what_was_measured(decide: Deciding) -> None:
@@ -63,12 +65,6 @@ def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
     measurement = decide.measuring(FakeBench(canned), first, second)
     sizes = [decide.texts(measurement.decide(each))["subject.access.log"].count("\n") for each in (first, second)]
     assert sizes == [2 * 5, 2 * 9]
-
-
-def test_the_logs_figures_leave_bulk_downloads_out(decide: Deciding) -> None:
-    """Each of them is cut short by its trial's end, which is no sign of a stall."""
-    figures = json.loads(decide.texts(decide(stalled))["subject.access.json"])
-    assert (figures["requests"], figures["short_200"]) == (5, 0)
 
 
 def test_a_subject_that_logs_nothing_leaves_no_log(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
