@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopSecond
 from tuneproof.watch.program import LONG_NS, Architecture
-from tuneproof.watch.workers import Doing
+from tuneproof.watch.workers import Doing, peer
 
 _NS_PER_S: Final = 1e9
-Targets = Callable[[int, set[int]], Mapping[int, str]]
-"""What descriptors of a process are: files and peers."""
+Targets = Callable[[int, set[int] | None], Mapping[int, str]]
+"""What descriptors of a process are: files and peers; None: all of them."""
 RunTimes = Callable[[int], tuple[float, float] | None]
 """Seconds that a process ran and waited for a CPU since its start; None where that is not known."""
 # Two programs see the start of an iteration one after the other; those that are listed last longer than this.
@@ -59,6 +59,7 @@ class Collector:
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
     began_ns: int = 0  # since when its program or one before it saw the workers
+    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # what descriptors were, by process id
     _away: set[int] = field(default_factory=set)  # workers that no program saw, and that were not in epoll_wait
     told: set[_Same] = field(default_factory=set)  # in the last seconds
     _told_before: set[_Same] = field(default_factory=set)  # by the program before this one
@@ -121,7 +122,10 @@ class Collector:
             self.began_ns = self._last_ns
             for pid in self.names:
                 self._since[pid].times = self.run_times(pid)
-        elif word == "long":
+            return ()
+        if not self._at_first:
+            self._at_first = {pid: self.targets(pid, None) for pid in self.detailed}
+        if word == "long":
             worker, *numbers = map(int, rest.split())
             self.told.add((worker, numbers[0] // _SAME_NS))
             if not self._is_known(worker, numbers):
@@ -158,11 +162,9 @@ class Collector:
             None if times is None or since.times is None else (times[0] - since.times[0], times[1] - since.times[1])
         )
         is_detailed = pid in self.detailed
-        calls = [
-            (call, on, took_ns) for (of, call, on), took_ns in self._maps["@calls_ns"].items() if of == pid and took_ns
-        ]
+        calls = [(*key, took_ns) for (of, *key), took_ns in self._maps["@calls_ns"].items() if of == pid and took_ns]
         long = self._long[pid]
-        known = self.targets(pid, {on for _, on, _ in calls} | {each[10] for each in long}) if calls or long else {}
+        known = self.targets(pid, {on for _, on, _, _ in calls} | {each[10] for each in long}) if calls or long else {}
         second = LoopSecond(
             at_s=(now_ns - self.origin_ns) / _NS_PER_S,
             lasted_s=lasted_s,
@@ -178,11 +180,11 @@ class Collector:
             calls=tuple(
                 Call(
                     name=self._call(call),
-                    on=self._on(pid, call, on, known),
+                    on=self._on(pid, call, self._was(pid, on, sockaddr, known)),
                     took_s=took_ns / _NS_PER_S,
-                    moved_bytes=self._maps["@calls_bytes"].get((pid, call, on), 0),
+                    moved_bytes=self._maps["@calls_bytes"].get((pid, call, on, sockaddr), 0),
                 )
-                for call, on, took_ns in calls
+                for call, on, sockaddr, took_ns in calls
             ),
             long=tuple(self._iteration(pid, each, known) for each in long),
             unfinished=self._unfinished(pid, now_ns),
@@ -191,7 +193,7 @@ class Collector:
         return second
 
     def _iteration(self, pid: int, numbers: list[int], known: Mapping[int, str]) -> LongIteration:
-        start, took, events, waited, blocked, stopped, called, read, written, longest, which, on = numbers
+        start, took, events, waited, blocked, stopped, called, read, written, longest, which, on, sockaddr = numbers
         return LongIteration(
             at_s=(start - self.origin_ns) / _NS_PER_S,
             took_s=took / _NS_PER_S,
@@ -203,7 +205,7 @@ class Collector:
             read_bytes=read,
             written_bytes=written,
             longest_call=self._call(which) if longest else "",
-            longest_on=self._on(pid, which, on, known) if longest else "",
+            longest_on=self._on(pid, which, self._was(pid, on, sockaddr, known)) if longest else "",
             longest_s=longest / _NS_PER_S,
         )
 
@@ -248,7 +250,7 @@ class Collector:
             read_bytes=0,
             written_bytes=0,
             longest_call="" if call is None else self._call(call),
-            longest_on="" if call is None else self._on(pid, call, now.on, self.targets(pid, {now.on})),
+            longest_on="" if call is None else self._on(pid, call, self.targets(pid, {now.on}).get(now.on, "")),
             longest_s=0.0 if call is None else gap / _NS_PER_S,
             ended=False,
         )
@@ -259,10 +261,15 @@ class Collector:
     def _call(self, number: int) -> str:
         return self.here.names.get(number, f"system call {number}")
 
-    def _on(self, pid: int, call: int, on: int, known: Mapping[int, str]) -> str:
+    def _was(self, pid: int, on: int, sockaddr: int, known: Mapping[int, str]) -> str:
+        """Return what a descriptor was when it was used; by now it may be another one's."""
+        now = known.get(on, "")
+        return peer(sockaddr, now) if sockaddr else self._at_first.get(pid, {}).get(on) or now
+
+    def _on(self, pid: int, call: int, target: str) -> str:
         if call in self.here.path_calls:
             return self._paths.get((pid, call), (0, ""))[1]
-        return known.get(on, "") if call in self.here.file_calls else ""
+        return target if call in self.here.file_calls else ""
 
 
 def _key(text: str) -> tuple[int, ...]:

@@ -93,8 +93,10 @@ BEGIN {
     @made[0] = count();
     @read[0] = sum((uint64)0);
     @written[0] = sum((uint64)0);
-    @calls_ns[0, (int64)0, (uint64)0] = sum((uint64)0);
-    @calls_bytes[0, (int64)0, (uint64)0] = sum((uint64)0);
+    @sockaddr[0, (uint64)0] = (uint64)0;
+    @of[0] = (uint64)0;
+    @calls_ns[0, (int64)0, (uint64)0, (uint64)0] = sum((uint64)0);
+    @calls_bytes[0, (int64)0, (uint64)0, (uint64)0] = sum((uint64)0);
     printf("began %d %llu", pid, nsecs);
 }
 
@@ -116,9 +118,9 @@ tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pw
     if ($$took < $young) { return; }
     if ($$took >= $long) {
         $$gaps = (uint64)(@gaps_of[tid] == $$start);
-        printf("long %d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %d %llu", tid, $$start, $$took, $$began.1,
-            $$gaps * @waited[tid], $$gaps * @blocked[tid], $$gaps * @stopped[tid],
-            @called[tid], @read_late[tid], @written_late[tid], @longest[tid], @which[tid], @on[tid]);
+        printf("long %d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %d %llu %llu", tid,
+            $$start, $$took, $$began.1, $$gaps * @waited[tid], $$gaps * @blocked[tid], $$gaps * @stopped[tid],
+            @called[tid], @read_late[tid], @written_late[tid], @longest[tid], @which[tid], @on[tid], @of[tid]);
     }
     if (@called[tid]) {
         @called[tid] = (uint64)0;
@@ -184,7 +186,7 @@ tracepoint:raw_syscalls:sys_enter / $detailed / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
-    if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
+    if ($$start == 0 || ((($$start >> 4) & $untimed) && !($replaces))) { return; }
     @made[tid] = count();
     @enter[tid] = (nsecs, (uint64)@paused[tid], (uint64)args->args[0], (uint64)args->args[1]);
 }
@@ -193,8 +195,20 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
-    if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
+    if ($$start == 0) { return; }
     $$ret = args->ret;
+    if ($replaces) {
+        // From here on the descriptor is another one: a client, an upstream, or none.
+        $$by = @enter[tid];
+        if ($accepts) {
+            if ($$ret >= 0) { @sockaddr[tid, (uint64)$$ret] = *(uint64 *)uptr($$by.3) | $accepted; }
+        } else if ($connects) {
+            @sockaddr[tid, $$by.2] = *(uint64 *)uptr($$by.3);
+        } else {
+            @sockaddr[tid, $$by.2] = (uint64)$closed;
+        }
+    }
+    if (($$start >> 4) & $untimed) { return; }
     $$moved = (uint64)0;
     $$reads = $reads;
     $$writes = $writes;
@@ -213,11 +227,13 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
         $$took = $$now - $$enter.0 - ((uint64)@paused[tid] - $$enter.1);
         $$on = $$enter.2;
         if ($second) { $$on = $$enter.3; }
+        $$of = @sockaddr[tid, $$on];
         @called[tid] += $$took;
         if ($$took > @longest[tid]) {
             @longest[tid] = $$took;
             @which[tid] = $$id;
             @on[tid] = $$on;
+            @of[tid] = $$of;
         }
         if ($paths) {
             if ($$took >= $late_path) { printf("path %d %d %llu %s", tid, $$id, $$took, str(uptr($$on))); }
@@ -225,12 +241,16 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
         }
         if ($$reads) { @read_late[tid] += $$moved; }
         if ($$writes) { @written_late[tid] += $$moved; }
-        @calls_ns[tid, $$id, $$on] = sum($$took);
-        @calls_bytes[tid, $$id, $$on] = sum($$moved);
+        @calls_ns[tid, $$id, $$on, $$of] = sum($$took);
+        @calls_bytes[tid, $$id, $$on, $$of] = sum($$moved);
     }
 }
 """)
 _LATE_PATH_NS: Final = 1_000_000
+ACCEPTED: Final = 0x8000
+"""Beside the family, in the first eight bytes of a socket's address: it is a client's."""
+CLOSED: Final = 0xFFFF
+"""In place of an address: the descriptor was closed, and has no address since."""
 PROGRAM_OF_SWITCHES: Final = 4
 """Which of the programs runs at every context switch of every process."""
 PROGRAMS_OF_CALLS: Final = 2
@@ -271,6 +291,11 @@ def program(
         writes=one_of(WRITES),
         second=one_of(_SECOND_IS_PATH | {"sendfile"}),
         paths=one_of(_FIRST_IS_PATH | _SECOND_IS_PATH),
+        replaces=one_of({"accept4", "connect", "close"}),
+        accepts=one_of({"accept4"}),
+        connects=one_of({"connect"}),
+        accepted=ACCEPTED,
+        closed=CLOSED,
         untimed=timed - 1,
         young=_YOUNG_NS,
         late_path=_LATE_PATH_NS,

@@ -19,6 +19,7 @@ from typing import Final
 
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.watch.program import ARCHITECTURES, Architecture
+from tuneproof.watch.workers import PROC, listed
 
 _LEAST_VERSION: Final = (0, 17)
 _PACKAGE: Final = "apt-get install bpftrace (Debian, Ubuntu), dnf install bpftrace (Fedora, RHEL), or zypper or apk"
@@ -119,7 +120,7 @@ class Tracer:
     def runs(self) -> tuple[tuple[int, int], ...]:
         """Return how long each program ran so far, and how often, while the kernel kept account; in program order."""
         found = []
-        for name in _listed(Path(f"/proc/{self.pid}/fdinfo")):
+        for name in listed(PROC / str(self.pid) / "fdinfo"):
             try:
                 fields = dict(_FIELD.findall(name.read_text(encoding="ascii")))
             except OSError:
@@ -207,10 +208,3 @@ def _die_with(parent: int) -> Callable[[], None]:
 
 def _has_events(tracing: Path) -> bool:
     return (tracing / "events").is_dir()
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []

@@ -3,14 +3,17 @@
 import ipaddress
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.watch.program import ACCEPTED, CLOSED
 
 PROC: Final = Path("/proc")
 # nginx names its processes itself (ngx_setproctitle), after its build: openresty and tengine keep "nginx", angie has
@@ -101,6 +104,14 @@ def _name(pid: int) -> str:
     return found[0][:_SHORT_ID] if found else _read(pid, "comm").strip()
 
 
+def listed(folder: Path) -> list[Path]:
+    """Return what is in a folder of /proc; nothing where its process has ended."""
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
 def _read(pid: int, name: str) -> str:
     """Return a file of a process; empty where it has ended."""
     try:
@@ -155,22 +166,23 @@ def moved(pid: int) -> tuple[int, int]:
     return fields.get("syscr", 0) + fields.get("syscw", 0), fields.get("rchar", 0) + fields.get("wchar", 0)
 
 
+_WITHOUT_ACCEPTED: Final = 0xFFFF_FFFF_FFFF_FFFF & ~ACCEPTED
+_SOCKETS: Final = ("client ", "upstream ", "socket:")
 _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 _LISTENS: Final = "0A"
 
 
-def targets(pid: int, descriptors: set[int]) -> dict[int, str]:
-    """Return what descriptors of a process are; those that are closed by now are left out.
+def targets(pid: int, descriptors: set[int] | None) -> dict[int, str]:
+    """Return what descriptors of a process are, or all of them; those that are closed by now are left out.
 
     A socket whose local port is one that the process's network namespace listens on is a client's, any other one an
     upstream's.
     """
+    folder = PROC / str(pid) / "fd"
     links: dict[int, str] = {}
-    for number in descriptors:
-        try:
-            links[number] = str((PROC / str(pid) / "fd" / str(number)).readlink())
-        except OSError:
-            continue
+    for number in [int(each.name) for each in listed(folder)] if descriptors is None else descriptors:
+        with suppress(OSError):
+            links[number] = str((folder / str(number)).readlink())
     inodes = {number: found[1] for number, link in links.items() if (found := _SOCKET.fullmatch(link))}
     peers = _peers(PROC / str(pid) / "net", set(inodes.values())) if inodes else {}
     return {number: peers.get(inodes.get(number, ""), link) for number, link in links.items()}
@@ -196,6 +208,27 @@ def _peers(net: Path, inodes: set[str]) -> dict[str, str]:
         inode: f"{'client' if port in ports else 'upstream'} {address(remote)}"
         for inode, (port, remote) in found.items()
     }
+
+
+def peer(sockaddr: int, now: str) -> str:
+    """Return what a descriptor was by the address that accept4 or connect had; empty for none.
+
+    Args:
+        sockaddr: The first eight bytes of a struct sockaddr, or what the program has put into their place. Those of
+            IPv4 hold address and port (ip(7)), those of IPv6 the port alone (ipv6(7)).
+        now: What the descriptor is by now: perhaps still the same.
+    """
+    if sockaddr == CLOSED:
+        return "" if now.startswith(_SOCKETS) else now
+    # Keys of maps are printed as if they had a sign.
+    packed = (sockaddr & _WITHOUT_ACCEPTED).to_bytes(8, "little")
+    family, port = int.from_bytes(packed[:2], "little"), int.from_bytes(packed[2:4])
+    kind = "client" if sockaddr & ACCEPTED else "upstream"
+    if family == socket.AF_UNIX:
+        return f"{kind} unix:"
+    if family == socket.AF_INET:
+        return f"{kind} {ipaddress.IPv4Address(packed[4:])}:{port}"
+    return now if now.startswith(kind) and now.endswith(f":{port}") else f"{kind} [?]:{port}"
 
 
 def address(text: str) -> str:

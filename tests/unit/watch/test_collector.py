@@ -27,7 +27,7 @@ def collector(
         every=every,
         timed=timed,
         here=X86_64,
-        targets=lambda _, numbers: {number: f"file {number}" for number in numbers if number < 100},
+        targets=lambda _, numbers: {number: f"file {number}" for number in numbers or () if number < 100},
         run_times=lambda _: (0.5 * (tick := next(clock)), 0.1 * tick),
         doing=lambda _: now,
         origin_ns=START_NS - 1_000_000_000,
@@ -63,9 +63,11 @@ def begun(**options: object) -> Collector:
     return made
 
 
-def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int = 30_000_000) -> str:
+def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int = 30_000_000, of: int = 0) -> str:
     """An iteration of 40 ms: 2 ms without a CPU, 3 ms asleep."""
-    return printed(f"long {WORKER} {start} 40000000 4 2000000 3000000 0 {called} 8388608 4096 1000000 {which} {on}")
+    return printed(
+        f"long {WORKER} {start} 40000000 4 2000000 3000000 0 {called} 8388608 4096 1000000 {which} {on} {of}"
+    )
 
 
 def test_a_second_is_what_was_added_since_the_one_before() -> None:
@@ -84,7 +86,11 @@ def test_a_long_iteration_has_its_parts_and_its_file() -> None:
     """Times in seconds since the recording's start; what the kernel calls by number has a name."""
     of = begun()
     (one,) = second(
-        of, 1, long(), mapped("calls_ns", _4711_19_7=20_000_000, _0_0_0=0), mapped("calls_bytes", _4711_19_7=8_388_608)
+        of,
+        1,
+        long(),
+        mapped("calls_ns", _4711_19_7_0=20_000_000, _0_0_0_0=0),
+        mapped("calls_bytes", _4711_19_7_0=8_388_608),
     )
     (iteration,) = one.long
     assert (iteration.at_s, iteration.took_s, iteration.events) == (1.0, 0.04, 4)
@@ -103,6 +109,18 @@ def test_a_path_is_told_by_its_own_line() -> None:
     shorter = printed(f"path {WORKER} {OPENAT} 2000000 /other")
     (one,) = second(of, 1, path, shorter, long(which=OPENAT, on=0x7F0012345678))
     assert one.long[0].longest_on == "/mnt/slow disk/a b"
+
+
+def test_a_descriptor_is_told_as_what_it_was_when_it_was_used() -> None:
+    """By the end of the second it is a client's: before it was an upstream's, since the start or by connect."""
+    of = begun()
+    opened = {7: "upstream 10.0.0.3:8000"}
+    of.targets = lambda _, numbers: opened if numbers is None else dict.fromkeys(numbers, "client 10.0.0.2:54321")
+    of.feed(long())
+    opened = {}
+    (one,) = second(of, 1, long(of=0x0300000A401F0002), mapped("calls_ns", _4711_19_7_65535=1, _4711_19_8_0=2))
+    assert [each.longest_on for each in one.long] == ["upstream 10.0.0.3:8000"] * 2
+    assert [call.on for call in one.calls] == ["", "client 10.0.0.2:54321"]
 
 
 def test_calls_that_were_not_timed_are_not_told_as_none() -> None:
@@ -138,7 +156,7 @@ def test_lost_events_are_counted_and_other_lines_are_none() -> None:
 def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_no_stall() -> None:
     """SIGSTOP interrupts epoll_wait, which returns -EINTR: no events, and the time is that of the stop."""
     of = begun()
-    stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0")
+    stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0 0")
     (one,) = second(of, 1, stop)
     assert one.long[0].events == 0
     assert parts(one.long[0]) == {Reason.STOPPED: 1.0}

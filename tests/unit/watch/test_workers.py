@@ -7,6 +7,7 @@ import pytest
 
 from tuneproof.errors import BadInputError
 from tuneproof.watch import workers
+from tuneproof.watch.program import CLOSED
 from tuneproof.watch.workers import Worker, find
 
 CONTAINER = "3f" * 32
@@ -111,12 +112,33 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
         "   1: 0100007F:0050 0200000A:D431 01 00000000:00000000 00:00000000 00000000     0        0 400 1\n"
         "   2: 0100007F:9C40 0300000A:1F40 01 00000000:00000000 00:00000000 00000000     0        0 500 1\n"
     )
-    assert workers.targets(11, {3, 4, 5, 6, 7}) == {
+    everything = {
         3: "/var/cache/nginx/1",
         4: "client 10.0.0.2:54321",
         5: "upstream 10.0.0.3:8000",
         6: "socket:[600]",
     }
+    assert workers.targets(11, None) == everything
+    assert workers.targets(11, {5, 7}) == {5: everything[5]}
+
+
+@pytest.mark.parametrize(
+    ("sockaddr", "now", "expected"),
+    [
+        (0x0300000A401F0002, "client 10.0.0.2:54321", "upstream 10.0.0.3:8000"),
+        (0x030000C0401F0002 - (1 << 64), "", "upstream 192.0.0.3:8000"),
+        (0x0200000A31D48002, "", "client 10.0.0.2:54321"),
+        (0x00000000401F000A, "upstream [2001:db8::1]:8000", "upstream [2001:db8::1]:8000"),
+        (0x00000000401F000A, "client 10.0.0.2:54321", "upstream [?]:8000"),
+        (0x00000000401F800A, "upstream 10.0.0.3:8000", "client [?]:8000"),
+        (0x722F7261762F0001, "socket:[9]", "upstream unix:"),
+        (CLOSED, "client 10.0.0.2:54321", ""),
+        (CLOSED, "/var/cache/nginx/1", "/var/cache/nginx/1"),
+    ],
+)
+def test_an_address_of_connect_or_accept_outlives_its_descriptor(sockaddr: int, now: str, expected: str) -> None:
+    """Of IPv6 only the port is known: the address is told while the descriptor is still the same."""
+    assert workers.peer(sockaddr, now) == expected
 
 
 def test_addresses_of_ipv6_and_mapped_ones() -> None:
