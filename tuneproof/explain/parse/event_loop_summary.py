@@ -91,12 +91,13 @@ class WorkerLoop:
         """Return the share of random moments from which a new event waits as long for these reasons alone.
 
         What the worker itself does is measured in the time that it was given: on a machine that is short of CPU it has
-        less time to stall in, and would stall as much.
+        less time to stall in, and would stall as much. It also waits for a CPU before its iterations begin.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
         )
-        taken_s = sum(each.waited_s + each.stopped_s for each in self.long)
+        waited_s = max(self.ready_s * (self.cpu_wait_share or 0.0), sum(each.waited_s for each in self.long))
+        taken_s = waited_s + sum(each.stopped_s for each in self.long)
         given_s = self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else self.watched_s - taken_s
         return min(1.0, late_s / given_s) if given_s > 0 else 0.0
 

@@ -55,6 +55,13 @@ def test_waiting_for_a_cpu_before_iterations(run_s: float, wait_s: float, *, is_
     assert said(run_s=run_s, wait_s=wait_s) == [(Reason.STARVED, CauseVerdict.FOUND)] * is_said
 
 
+def test_a_starved_worker_that_stalls_is_told_as_both() -> None:
+    """The stall's share is one of the time left to it; before an iteration begins it waits for a CPU as well."""
+    assert said(*(STALL,) * 20) == []
+    both = {(Reason.STARVED, CauseVerdict.FOUND), (Reason.CALLS, CauseVerdict.FOUND)}
+    assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == both
+
+
 def test_the_stalled_one_of_two_workers_is_named() -> None:
     (sign,) = signs(loops(SECOND, IDLE))
     assert isinstance(sign, LoopSign)
