@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -27,7 +28,7 @@ from tests.lab import slow_files
 from tests.lab.children import wait_until
 from tests.lab.test_turns import started
 from tests.support.places import CHECKOUT
-from tuneproof.errors import CannotRunHereError
+from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.diagnosis.signs.event_loops import LoopSign, signs
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond
@@ -40,7 +41,7 @@ from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.watch.diagnosis import diagnosis, table
 from tuneproof.watch.plan import Plan
-from tuneproof.watch.program import ARCHITECTURES
+from tuneproof.watch.program import ARCHITECTURES, READS
 from tuneproof.watch.tracer import check_host
 from tuneproof.watch.watching import Watching
 from tuneproof.watch.workers import find
@@ -148,6 +149,8 @@ def stall_is_named(of: Stage) -> Watched:
             with loaded(of):
                 pass
     seen = looking.result()
+    if not any(loop.iterations for loop in seen.loops):
+        raise LabError("The load had not begun.")
     loaded_pid, other_pid = pids(of)
     assert Reason.CALLS in seen.found.get(loaded_pid, set()), seen.text
     assert seen.found.get(other_pid, set()) <= {Reason.STARVED}, seen.text
@@ -168,7 +171,24 @@ def nothing_is_found(of: Stage) -> Watched:
 
 
 def test_the_stalled_worker_is_named(stage: Stage) -> None:
-    stall_is_named(stage)
+    """By bytes, which no neighbour changes: how long iterations last is the machine's. Two loads share descriptors."""
+
+    def load() -> None:
+        for _ in range(2):
+            with loaded(stage, replace(STALL, measure_s=3)):
+                pass
+
+    seen = watched(stage, None, load, plan=Plan(most_share=1.0))
+    by_pid = {loop.worker: loop for loop in seen.loops}
+    loop, other = (by_pid[pid] for pid in pids(stage)[:2])
+    assert (loop.read_per_iteration_bytes or 0) > 100 * (other.read_per_iteration_bytes or 0), seen.text
+    read: Counter[str] = Counter()
+    for call in loop.calls:
+        if call.name in READS:
+            kind, _, peer = call.on.partition(" ")
+            assert kind != "upstream" or peer.endswith(":8000"), call
+            read[kind] += call.moved_bytes
+    assert read["upstream"] > 100 * read["client"], read
 
 
 def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:

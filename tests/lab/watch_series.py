@@ -4,8 +4,10 @@ In one lab, all runs of a series one after the other: ``stalls``, ``healthy``, `
 ``url-healthy``, ``kills`` and ``cost``; ``idle`` watches for an hour. All but ``cost`` may run beside other work.
 """
 
+import os
 import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -35,9 +37,11 @@ from tuneproof.lab.subject.versions import DEFAULT_VERSION
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.hosts import host_snapshot
 from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.watch.plan import MOST_COST_SHARE
 
 _IDLE_S: Final = 3600.0
 _PAIR_S: Final = 6
+_BEGINS_S: Final = 1.0
 
 
 @contextmanager
@@ -92,19 +96,33 @@ def kill(of: Stage) -> str:
 
 
 def cost(of: Stage) -> str:
-    """One pair: requests per second without watching and with it, and the kernel's account."""
-    without = wrk(of, connections=4, lasts_s=_PAIR_S)
-    answered: list[float] = []
-    seen = watched(of, _PAIR_S + 2, lambda: answered.append(wrk(of, connections=4, lasts_s=_PAIR_S)))
-    rates = [loop.iterations / _PAIR_S for loop in seen.loops]
-    _RATIOS.append(answered[0] / without)
+    """One pair: requests per second without watching and with it, and the kernel's account, both under a full load."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(wrk, of, connections=4, lasts_s=4 * _PAIR_S)
+        time.sleep(_BEGINS_S)
+        without = wrk(of, connections=4, lasts_s=_PAIR_S)
+        answered: list[float] = []
+        seen = watched(of, None, lambda: answered.append(wrk(of, connections=4, lasts_s=_PAIR_S)))
+    assert seen.cost_share is not None, "the kernel keeps no account"
+    rate = max(loop.iterations / loop.watched_s for loop in seen.loops)
+    _PAIRS.append((answered[0] / without, seen.cost_share, rate))
+    said = f"{without:.0f} requests/s, watched {answered[0]:.0f}; {rate:.0f} iterations/s; {seen.told[-1]}"
+    assert seen.cost_share <= MOST_COST_SHARE, said
+    return said
+
+
+_PAIRS: Final[list[tuple[float, float, float]]] = []  # requests watched ÷ not watched; the cost; iterations per second
+
+
+def _costs() -> str:
+    ratios, shares, rates = zip(*_PAIRS, strict=True)
     return (
-        f"{without:.0f} requests/s, watched {answered[0]:.0f} ({_RATIOS[-1]:.3f}; median so far "
-        f"{statistics.median(_RATIOS):.3f}); iterations/s {', '.join(f'{rate:.0f}' for rate in rates)}; {seen.told[-1]}"
+        f"; requests/s watched ÷ not {statistics.median(ratios):.3f} (median; {min(ratios):.3f} to {max(ratios):.3f}); "
+        f"of a CPU per worker {statistics.median(shares):.2%} (median), {max(shares):.2%} at most, at "
+        f"{statistics.median(rates):.0f} iterations/s"
     )
 
 
-_RATIOS: Final[list[float]] = []
 SERIES: Final[Mapping[str, tuple[Callable[[Stage], object], int]]] = {
     "stalls": (stall_is_named, 20),
     "healthy": (nothing_is_found, 20),
@@ -142,7 +160,9 @@ def main(name: str, times: str = "") -> None:
             else:
                 held += 1
                 _say(f"{at:3}: {said if isinstance(said, str) else 'held'}")
-    _say(f"{name}: {held} of {number - void}; void: {void}")
+    loads = "/".join(f"{load:.0f}" for load in os.getloadavg())
+    more = _costs() if _PAIRS else ""
+    _say(f"{name}: {held} of {number - void}; void: {void}; load of the last 1/5/15 minutes: {loads}{more}")
     sys.exit(held < number)
 
 
