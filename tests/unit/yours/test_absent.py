@@ -78,6 +78,8 @@ def test_what_is_made_stands_in_the_file_around_it_and_is_told(tmp_path: Path) -
     assert own is not None
     assert own.is_part
     around = own.files["/etc/nginx/nginx.conf"].decode().splitlines()
+    assert any("listen 18080" in line for line in around), "the server of ours stands in the made file then"
+    assert b"18080" not in own.files["/etc/nginx/tuneproof.d/site.conf"]
     assert around.index('log_format main "$remote_addr $request $status";') < around.index(
         "include /etc/nginx/tuneproof.d/site.conf;"
     )
