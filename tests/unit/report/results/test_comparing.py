@@ -30,26 +30,33 @@ def old_and_new(tmp_path: Path) -> tuple[Results, Results]:
 
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
 def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
+    """There is no table of cells without cells."""
     run = written(tmp_path, *cells)
     comparison = compare(run, run)
-    assert comparison.changed == ()
-    assert comparison.only_old == comparison.only_new == ()
+    assert (comparison.changed, comparison.only_old, comparison.only_new) == ((), (), ())
     assert len(comparison.pairs) == len(cells)
     assert [fact for fact in comparison.facts if fact.old != fact.new] == []
+    text = render_comparison(comparison, width=None, color=False)
+    assert ("| cell" in text) == bool(cells)
+    assert text.splitlines()[-1].startswith(f"No verdict changed: {len(cells)} cells are in both results")
 
 
 def test_exactly_the_changed_verdicts_are_changes(tmp_path: Path) -> None:
-    """They come first; a cell that only one run has is listed for itself."""
+    """A cell that only one run has is listed for itself; figures are in full, as results.json has them."""
     comparison = compare(*old_and_new(tmp_path))
-    assert [(pair.new.id, pair.changed, pair.intervals) for pair in comparison.pairs] == [
-        ("stall/cured/nginx-1.22/bare", True, "apart"),
-        ("stall/same/nginx-1.22/bare", False, "overlap"),
+    document = json.loads(json.dumps(comparison.to_json()))
+    (changed,) = document["changed"]
+    assert (changed["id"], changed["old"]["effect"]["value"]) == ("stall/cured/nginx-1.22/bare", 134.0)
+    assert (changed["new"]["verdict"], changed["new"]["effect"]["ci_high"]) == ("refuted", 1.3)
+    assert [pair["id"] for pair in document["same"]] == ["stall/same/nginx-1.22/bare"]
+    assert [cell["id"] for cell in document["only_old"]] == ["stall/gone/nginx-1.22/bare"]
+    assert [cell["id"] for cell in document["only_new"]] == ["stall/come/nginx-1.22/bare"]
+    assert [(fact["name"], fact["old"], fact["new"]) for fact in document["facts"] if fact["old"] != fact["new"]] == [
+        ("kernel", "6.1.0-18", "6.8")
     ]
-    assert [cell.id for cell in comparison.only_old] == ["stall/gone/nginx-1.22/bare"]
-    assert [cell.id for cell in comparison.only_new] == ["stall/come/nginx-1.22/bare"]
-    assert [fact for fact in comparison.facts if fact.old != fact.new] == [
-        Fact(name="kernel", old="6.1.0-18", new="6.8")
-    ]
+    text = render_comparison(comparison, width=120, color=True)
+    assert "\x1b[31m" in text
+    assert "CHANGED" in text
 
 
 SHARE = Effect(name="slow", unit="share", value=0.1, ci_low=0.0, ci_high=200.0)
@@ -92,44 +99,13 @@ def test_a_cell_that_is_twice_in_one_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
+    """What one side lacks was not recorded there."""
     parts = [
         written(tmp_path / name, a_cell(name), host=HOST | {"kernel": kernel})
         for name, kernel in (("a", "5.15"), ("b", "6.8"), ("c", "5.15"))
     ]
-    comparison = compare(merge(parts), parts[0])
-    assert [fact for fact in comparison.facts if fact.name == "kernel"] == [
-        Fact(name="kernel", old="5.15 | 6.8", new="5.15")
-    ]
-
-
-def test_a_fact_that_one_side_lacks_is_not_recorded_there(tmp_path: Path) -> None:
-    old = written(tmp_path / "old", a_cell(), host={}, options={})
-    new = written(tmp_path / "new", a_cell(), options=OPTIONS)
-    facts = {fact.name: fact for fact in compare(old, new).facts}
-    assert (facts["kernel"].old, facts["kernel"].new) == ("not recorded", "6.1.0-18")
-    assert facts["options.nginx"].new == "1.22"
-
-
-def test_the_text_of_two_empty_runs_is_one_sentence_and_the_machines(tmp_path: Path) -> None:
-    """There is no table of cells without cells."""
-    empty = written(tmp_path)
-    text = render_comparison(compare(empty, empty), width=None, color=False)
-    assert "| cell" not in text
-    assert text.splitlines()[-1].startswith("No verdict changed: 0 cells are in both results")
-
-
-def test_a_terminal_gets_colours_beside_the_words(tmp_path: Path) -> None:
-    text = render_comparison(compare(*old_and_new(tmp_path)), width=120, color=True)
-    assert "\x1b[31m" in text
-    assert "CHANGED" in text
-
-
-def test_the_json_has_both_sides_of_every_cell(tmp_path: Path) -> None:
-    """Figures in full, as results.json has them."""
-    document = json.loads(json.dumps(compare(*old_and_new(tmp_path)).to_json()))
-    (changed,) = document["changed"]
-    assert changed["old"]["effect"]["value"] == 134.0
-    assert (changed["new"]["verdict"], changed["new"]["effect"]["ci_high"]) == ("refuted", 1.3)
-    assert [pair["id"] for pair in document["same"]] == ["stall/same/nginx-1.22/bare"]
-    assert [cell["id"] for cell in document["only_old"]] == ["stall/gone/nginx-1.22/bare"]
-    assert {"name": "kernel", "old": "6.1.0-18", "new": "6.8"} in document["facts"]
+    nothing = written(tmp_path / "d", a_cell("a"), host={}, options={})
+    for old, told in ((merge(parts), "5.15 | 6.8"), (nothing, "not recorded")):
+        facts = compare(old, parts[0]).facts
+        assert [fact for fact in facts if fact.name == "kernel"] == [Fact(name="kernel", old=told, new="5.15")]
+    assert ("options.nginx", "1.22") in [(fact.name, fact.new) for fact in facts]

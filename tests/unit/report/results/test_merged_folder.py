@@ -16,6 +16,7 @@ SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
 
 def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
+    """And can be written elsewhere: its runs name no files any more."""
     parts = [
         written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
     ]
@@ -33,6 +34,9 @@ def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
         "two: evidence/two/effects.json"
     )
     assert (tmp_path / "moved/trials.jsonl").read_text(encoding="utf-8") == "one\ntwo\n"
+    again, missing = write_folder(moved, tmp_path / "again")
+    assert (again.cells, missing) == (moved.cells, 0)
+    assert (tmp_path / "again/evidence/one/effects.json").is_file()
 
 
 def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
@@ -45,16 +49,6 @@ def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> 
     assert merged.cells[1].evidence == ("trials/run-2/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz", own["two"])
     texts = [(tmp_path / "all" / cell.evidence[0]).read_text(encoding="utf-8") for cell in merged.cells]
     assert texts == [f"one: {SAME}", f"two: {SAME}"]
-
-
-def test_a_written_merge_can_be_written_elsewhere(tmp_path: Path) -> None:
-    """Its runs name no files any more: the evidence lies beside it."""
-    parts = [written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/x",))) for name in ("one", "two")]
-    first, _ = write_folder(merge(parts), tmp_path / "first")
-    second, missing = write_folder(first, tmp_path / "second")
-    assert missing == 0
-    assert second.cells == first.cells
-    assert (tmp_path / "second/evidence/one/x").read_text(encoding="utf-8") == "one: evidence/one/x"
 
 
 def test_a_single_run_is_copied_whole(tmp_path: Path) -> None:
@@ -77,19 +71,13 @@ def test_missing_evidence_is_counted_and_stays_named(tmp_path: Path) -> None:
     assert copy.cells == run.cells
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_what_is_in_the_folders_place_is_left_alone(tmp_path: Path) -> None:
     """A report never overwrites another one."""
     run = written(tmp_path / "run", a_cell())
-    full = tmp_path / "full"
-    full.mkdir()
-    (full / "note").touch()
-    with pytest.raises(ResultsFolderError, match="not empty"):
-        write_folder(run, full)
-    assert [path.name for path in full.iterdir()] == ["note"]
-
-
-def test_a_file_in_the_folders_place_is_one_clear_error(tmp_path: Path) -> None:
-    run = written(tmp_path / "run", a_cell())
-    (tmp_path / "file").touch()
-    with pytest.raises(ResultsFolderError, match="not a folder"):
-        write_folder(run, tmp_path / "file")
+    note = tmp_path / "full" / "note"
+    note.parent.mkdir()
+    note.touch()
+    for place, said in ((note.parent, "not empty"), (note, "not a folder")):
+        with pytest.raises(ResultsFolderError, match=said):
+            write_folder(run, place)
+    assert list(note.parent.iterdir()) == [note]

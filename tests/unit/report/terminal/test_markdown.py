@@ -15,11 +15,6 @@ MACHINE = (
 )
 
 
-def rows(text: str) -> list[str]:
-    """Return the rows of all tables, without headings and rulers."""
-    return [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| claim", "| ---"))]
-
-
 def test_what_nobody_expected_contradicts_nothing(tmp_path: Path) -> None:
     undecided = a_cell("b", verdict="inconclusive", reason="too few blocks")
     text = render_markdown(written(tmp_path, a_cell("a", verdict="refuted", expected=None), undecided))
@@ -27,17 +22,13 @@ def test_what_nobody_expected_contradicts_nothing(tmp_path: Path) -> None:
     assert "none against its expectation" in text
 
 
-def test_an_empty_run_says_so(tmp_path: Path) -> None:
-    """There is no table, and no machine that measured."""
-    text = render_markdown(written(tmp_path, host={}))
-    assert "No cell was decided." in text
-    assert rows(text) == []
-
-
-def test_an_interrupted_run_says_so_above_everything(tmp_path: Path) -> None:
-    """A table that is not complete must not look complete."""
+def test_what_is_not_complete_does_not_look_complete(tmp_path: Path) -> None:
+    """Without a cell there is no table, and no machine that measured."""
     text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
     assert text.index("> Interrupted, or still running: 1 cells were decided so far.") < text.index("| claim")
+    empty = render_markdown(written(tmp_path, host={}))
+    assert "No cell was decided." in empty
+    assert "\n| " not in empty
 
 
 @pytest.mark.parametrize(
@@ -88,6 +79,7 @@ GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITOR
 
 
 def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
+    """Where there is one that can take it: with one byte too many GitHub would show nothing at all."""
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"
     file.write_text("before\n", encoding="utf-8")
@@ -95,25 +87,10 @@ def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
     text = file.read_text(encoding="utf-8")
     assert text.startswith("before\n## ")
     assert "](https://host/o/r/actions/runs/5#artifacts)" in text
-
-
-def test_without_a_job_nothing_is_written(tmp_path: Path) -> None:
-    run = written(tmp_path / "run", a_cell())
-    assert not append_summary(run, {})
-    assert not append_summary(run, {"GITHUB_STEP_SUMMARY": ""})
-    assert where_hint(run, {}) == f"`{tmp_path / 'run'}`"
-
-
-def test_a_full_summary_is_left_alone(tmp_path: Path) -> None:
-    """One byte too many, and GitHub would show nothing at all."""
-    run = written(tmp_path / "run", a_cell())
-    file = tmp_path / "summary.md"
     file.write_bytes(b"x" * 1_040_000)
-    assert not append_summary(run, {"GITHUB_STEP_SUMMARY": str(file)})
+    for none in ({}, {"GITHUB_STEP_SUMMARY": ""}, {"GITHUB_STEP_SUMMARY": str(file)}):
+        assert not append_summary(run, none)
     assert file.stat().st_size == 1_040_000
-
-
-def test_a_summary_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
-    run = written(tmp_path / "run", a_cell())
+    assert where_hint(run, {}) == f"`{tmp_path / 'run'}`"
     with pytest.raises(ResultsFolderError):
         append_summary(run, {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "file")})

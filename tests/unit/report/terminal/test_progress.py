@@ -31,34 +31,23 @@ def resize(descriptor: int, columns: int) -> None:
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
-def test_update_replaces_the_line_and_close_clears_it() -> None:
-    """Nothing of the progress stays behind, and clearing twice does no harm."""
-    stream = io.StringIO()
-    progress = ProgressLine(stream, interactive=True)
-    progress.update("block 1")
-    progress.update("block 2")
-    progress.close()
-    progress.close()
-    assert stream.getvalue() == f"{CLEAR}block 1{CLEAR}block 2{CLEAR}"
-
-
-def test_permanent_line_takes_the_place_of_the_update() -> None:
-    """A line that stays is not mixed with what was being rewritten."""
-    stream = io.StringIO()
-    progress = ProgressLine(stream, interactive=True)
-    progress.update("block 1")
-    progress.line("stall: holds")
-    assert stream.getvalue() == f"{CLEAR}block 1{CLEAR}stall: holds\n"
-
-
-def test_log_file_gets_permanent_lines_only() -> None:
-    """Where nothing can be rewritten, updates are silent and no control character appears."""
-    stream = io.StringIO()
-    progress = ProgressLine(stream, interactive=False)
-    progress.update("block 1")
-    progress.line("stall: holds")
-    progress.close()
-    assert stream.getvalue() == "stall: holds\n"
+def test_the_line_of_a_terminal_is_rewritten_and_a_log_file_gets_permanent_lines_only() -> None:
+    """Nothing of the progress stays behind, clearing twice does no harm, and foreign text breaks no line."""
+    told = {}
+    for interactive in (True, False):
+        stream = io.StringIO()
+        progress = ProgressLine(stream, interactive=interactive)
+        progress.update("block 1")
+        progress.update("a\nb\x1b[2J")
+        progress.line("stall: holds")
+        progress.update("block 2")
+        progress.close()
+        progress.close()
+        told[interactive] = stream.getvalue()
+    assert told == {
+        True: rf"{CLEAR}block 1{CLEAR}a b\x1b[2J{CLEAR}stall: holds" + f"\n{CLEAR}block 2{CLEAR}",
+        False: "stall: holds\n",
+    }
 
 
 def test_log_file_shows_once_a_minute_that_the_run_goes_on() -> None:
@@ -77,29 +66,17 @@ def test_log_file_shows_once_a_minute_that_the_run_goes_on() -> None:
 
 
 def test_update_is_clipped_to_the_terminal_as_it_is_now(terminal: tuple[int, io.TextIOWrapper]) -> None:
-    """A wrapped line could not be rewritten; the width is asked anew, and wide characters count twice."""
+    """A wrapped line could not be rewritten; wide characters count twice, and a width that nobody has set is 80."""
     reading, stream = terminal
     progress = ProgressLine(stream, interactive=True)
-    resize(reading, 11)
-    progress.update("0123456789abcdef")
-    assert os.read(reading, 1000).decode() == f"{CLEAR}0123456789"
-    resize(reading, 6)
-    progress.update("日本語日本語")
-    assert os.read(reading, 1000).decode().rstrip() == f"{CLEAR}日本"
-
-
-def test_terminal_without_a_size_counts_as_80_columns(terminal: tuple[int, io.TextIOWrapper]) -> None:
-    """A pseudo-terminal that nobody has sized claims to have no columns at all."""
-    reading, stream = terminal
-    resize(reading, 0)
-    ProgressLine(stream, interactive=True).update("x" * 100)
-    assert os.read(reading, 1000).decode() == CLEAR + "x" * 79
-
-
-def test_line_ends_in_an_update_do_not_break_it() -> None:
-    stream = io.StringIO()
-    ProgressLine(stream, interactive=True).update("a\nb\x1b[2J")
-    assert stream.getvalue() == rf"{CLEAR}a b\x1b[2J"
+    for columns, text, shown in (
+        (11, "0123456789abcdef", "0123456789"),
+        (6, "日本語日本語", "日本"),
+        (0, "x" * 100, "x" * 79),
+    ):
+        resize(reading, columns)
+        progress.update(text)
+        assert os.read(reading, 1000).decode().rstrip() == f"{CLEAR}{shown}"
 
 
 def test_stream_that_knows_only_ascii_gets_ascii() -> None:
