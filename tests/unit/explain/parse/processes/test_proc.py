@@ -31,7 +31,7 @@ IO = "rchar: 3980\nwchar: 12\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_wri
 
 
 def test_status_is_read_in_bytes() -> None:
-    """What the kernel calls kB are KiB."""
+    """What the kernel calls kB are KiB; endless blanks take no endless time."""
     (process,) = status.snapshots(STATUS)
     assert (process.name, process.pid, process.threads) == ("nginx", 2081, 1)
     assert process.rss_bytes == 81708 * 1024
@@ -39,6 +39,9 @@ def test_status_is_read_in_bytes() -> None:
     assert (process.rss_peak_bytes, process.swap_bytes) == (91708 * 1024, 0)
     assert (process.voluntary_switches, process.nonvoluntary_switches) == (1500, 38)
     assert (process.state, process.cpus_allowed) == ("S (sleeping)", "0-1")
+    assert status.write_bytes(IO) == 8192
+    (blank,) = status.snapshots(f"Name:\tx{' ' * 1_000_000}y\n")
+    assert len(blank.name or "") == 200
 
 
 def test_a_kernel_thread_has_no_memory() -> None:
@@ -63,15 +66,11 @@ def test_some_lines_of_status_are_enough() -> None:
 
 
 def test_schedstat_is_read_in_seconds() -> None:
-    """The kernel counts nanoseconds; the wait's share is of the time that the process was ready."""
+    """The kernel counts nanoseconds; the wait's share is of the time that the process was ready, if it ever was."""
     (time,) = schedstat.snapshots(SCHEDSTAT)
     assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
     told = {figure.name: figure.value for figure in schedstat.figures(time)}
     assert told["share of its ready time without a CPU"] == pytest.approx(15.277, abs=1e-3)
-
-
-def test_a_process_that_never_ran_has_no_share() -> None:
-    """Without CONFIG_SCHED_INFO the kernel prints zeros."""
     names = [figure.name for figure in schedstat.figures(schedstat.snapshots("0 0 0\n")[0])]
     assert names == ["waited for a CPU", "ran on a CPU", "times it got a CPU"]
 
@@ -83,13 +82,3 @@ def test_between_two_readings_is_their_difference() -> None:
     assert grown is not None
     assert (round(grown.run_s, 6), grown.wait_s, grown.slices) == (0.002, 0, 1)
     assert schedstat.between(second, first) is None
-
-
-def test_endless_blanks_take_no_endless_time() -> None:
-    (process,) = status.snapshots(f"Name:\tx{' ' * 1_000_000}y\n")
-    assert process.name is not None
-    assert len(process.name) == 200
-
-
-def test_what_was_written_to_file_systems_is_told() -> None:
-    assert status.write_bytes(IO) == 8192

@@ -1,10 +1,14 @@
 """Whatever ss was asked for, its text becomes the same table; what is no socket is counted, never dropped."""
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 import pytest
 
 from tuneproof.explain.parse.sockets.ss_text import parse
 from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine, figures
 
+ESTAB = "ESTAB 0 0 10.0.0.1:80"
 # Recorded with ss of iproute2 6.1: `ss -tanmie`, a listener of backlog 2 with all the connections that it can hold.
 FULL_QUEUE = """\
 State    Recv-Q Send-Q      Local Address:Port        Peer Address:Port Process
@@ -24,58 +28,78 @@ CLOSE-WAIT 1 0 10.0.0.1:80 198.51.100.8:50113 users:(("nginx",pid=31,fd=13)) cub
 """  # noqa: E501 - recorded lines are not folded
 
 
+# A table, the place of a socket in it, and some of what is known of that one.
+SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
+    "words on a line of their own": (FULL_QUEUE, 0, {"rtt_ms": 0.021, "cwnd": 10, "rb": 131_072, "tb": 4_194_304}),
+    "words of a listener": (FULL_QUEUE, 1, {"state": "LISTEN", "retransmits": (0, 0), "d": 1}),
+    "one line per socket": (
+        SLOW_READERS,
+        0,
+        {
+            "is_persisting": True,
+            "busy_ms": 4000,
+            "rwnd_limited_ms": 3000,
+            "sndbuf_limited_ms": None,
+            "retransmits": (0, 7),
+        },
+    ),
+    "nothing was sent again": (
+        SLOW_READERS,
+        1,
+        {"is_persisting": False, "sndbuf_limited_ms": 500, "rwnd_limited_ms": None},
+    ),
+    # Without -i and -m there is no round trip of 0.
+    "not asked for": (f"{ESTAB} 10.0.0.2:5", 0, {"rtt_ms": None, "retransmits": None, "memory": {}}),
+    "words of ss in a process's name": (
+        f'{ESTAB} 10.0.0.2:5 users:(("a cwnd:9 b",pid=7,fd=3)) cwnd:10',
+        0,
+        {"cwnd": 10},
+    ),
+    # A newer ss has words that nobody knows here, and broken ones do no harm.
+    "unknown words": (
+        f"{ESTAB} 10.0.0.2:5 cubic novel:(a,b) rtt:x/y busy:ms skmem:(rb,zz7) cwnd:10",
+        0,
+        {"cwnd": 10, "rtt_ms": None, "busy_ms": None, "memory": {}},
+    ),
+    # Brackets, scopes, names of services, and the bare IPv6 of old releases.
+    **{
+        address: (f"{ESTAB} {address}", 0, {"peer": SocketAddress(host=host, port=port)})
+        for address, host, port in (
+            ("[::1]:80", "::1", 80),
+            ("[::ffff:10.0.0.1]:80", "::ffff:10.0.0.1", 80),
+            ("[fe80::1]%eth0:443", "fe80::1%eth0", 443),
+            ("127.0.0.53%lo:53", "127.0.0.53%lo", 53),
+            ("10.0.0.2:http", "10.0.0.2", "http"),
+            (":::80", "::", 80),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize(("text", "place", "known"), SOCKETS.values(), ids=SOCKETS)
+def test_a_socket_is_read(text: str, place: int, known: Mapping[str, Any]) -> None:
+    entry = parse(text).entries[place]
+    found = {**{name: getattr(entry, name) for name in known if hasattr(entry, name)}, **entry.memory}
+    assert {name: found[name] for name in known} == known
+
+
 def test_listener_with_more_connections_than_its_backlog_is_full() -> None:
-    [listener] = parse(FULL_QUEUE).listeners
+    table = parse(FULL_QUEUE)
+    [listener] = table.listeners
     assert listener.local == SocketAddress(host="*", port=8098)
     assert (listener.queued, listener.backlog, listener.full_sockets) == (3, 2, 1)
-
-
-def test_words_on_a_line_of_their_own_belong_to_the_row_before() -> None:
-    table = parse(FULL_QUEUE)
-    first, listening, *_ = table.entries
     assert table.states == {"ESTAB": 2, "LISTEN": 1, "SYN-SENT": 1}
-    assert (first.rtt_ms, first.cwnd, first.retransmits, listening.retransmits) == (0.021, 10, (0, 0), (0, 0))
-    assert (first.memory["rb"], first.memory["tb"], listening.memory["d"]) == (131_072, 4_194_304, 1)
     assert table.unread_lines == 0
 
 
-def test_one_line_per_socket_says_the_same() -> None:
-    """With -O the words follow the addresses; times and shares have units."""
-    slow, lossless = parse(SLOW_READERS).entries
-    assert (slow.is_persisting, lossless.is_persisting) == (True, False)
-    assert (slow.busy_ms, slow.rwnd_limited_ms, slow.sndbuf_limited_ms) == (4000, 3000, None)
-    assert (slow.retransmits, lossless.retransmits) == ((0, 7), (0, 0))
-
-
-def test_what_was_not_asked_for_is_unknown() -> None:
-    """Without -i and -m there is no round trip of 0."""
-    [entry] = parse("ESTAB 0 0 10.0.0.1:80 10.0.0.2:50112\n").entries
-    assert (entry.rtt_ms, entry.retransmits, dict(entry.memory)) == (None, None, {})
-
-
-@pytest.mark.parametrize(
-    ("address", "host", "port"),
-    [
-        ("[::1]:80", "::1", 80),
-        ("[::ffff:10.0.0.1]:80", "::ffff:10.0.0.1", 80),
-        ("[fe80::1]%eth0:443", "fe80::1%eth0", 443),
-        ("127.0.0.53%lo:53", "127.0.0.53%lo", 53),
-        ("*:http", "*", "http"),
-        (":::80", "::", 80),
-    ],
-)
-def test_address_is_read_in_every_notation(address: str, host: str, port: int | str) -> None:
-    """Brackets, scopes, names of services, and the bare IPv6 of old releases."""
-    [entry] = parse(f"ESTAB 0 0 {address} 10.0.0.2:50112").entries
-    assert entry.local == SocketAddress(host=host, port=port)
-
-
 def test_column_of_the_state_may_be_missing() -> None:
-    """`ss -t state established` leaves it out: such rows have no state, and only a listener has any peer."""
-    table = parse("Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n0 7 10.0.0.1:80 10.0.0.2:50112\n")
+    """`ss -t state established` leaves it out: only a listener has any peer. A quiet machine has a header alone."""
+    header = "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
+    table = parse(f"{header}0 7 10.0.0.1:80 10.0.0.2:50112\n")
     assert (table.entries[0].state, dict(table.states)) == (None, {"not shown": 1})
     [listener] = parse("0      128          0.0.0.0:2024      0.0.0.0:*\n").listeners
     assert (listener.queued, listener.backlog) == (0, 128)
+    assert parse(f"State {header}").entries == ()
 
 
 def test_sockets_of_other_families_are_counted_and_their_words_left_out() -> None:
@@ -114,27 +138,11 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
     ]
 
 
-def test_name_of_a_process_may_hold_spaces_and_words_of_ss() -> None:
-    [entry] = parse('ESTAB 0 0 10.0.0.1:80 10.0.0.2:5 users:(("a cwnd:99 b",pid=7,fd=3)) cubic cwnd:10').entries
-    assert entry.cwnd == 10
-
-
-def test_unknown_words_are_passed_over() -> None:
-    """A newer ss has words that nobody knows here, and broken ones do no harm."""
-    [entry] = parse("ESTAB 0 0 10.0.0.1:80 10.0.0.2:5 cubic novel:(a,b) rtt:x/y busy:ms skmem:(rb,zz7) cwnd:10").entries
-    assert (entry.cwnd, entry.rtt_ms, entry.busy_ms, dict(entry.memory)) == (10, None, None, {})
-
-
 def test_other_lines_are_counted_and_shown() -> None:
     """A prompt above the table costs no socket, and is told."""
     table = parse("$ ss -tn\nESTAB 0 0 10.0.0.1:80 10.0.0.2:50112\nESTAB 0 0 nowhere 10.0.0.2:50112\n")
     assert len(table.entries) == 1
     assert (table.unread_lines, table.unread_samples[0]) == (2, UnreadLine(number=1, text="$ ss -tn"))
-
-
-def test_header_alone_is_a_machine_without_sockets() -> None:
-    """`ss -tn` on a quiet machine prints its header only."""
-    assert parse("State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n").entries == ()
 
 
 def test_figures_tell_a_full_queue_and_what_holds_sending_up() -> None:
