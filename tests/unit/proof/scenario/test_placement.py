@@ -42,12 +42,6 @@ def test_the_subject_has_one_cpu_and_everybody_else_the_other_cores(cpus: Cpus, 
     assert CpuPlacement.on(cpus) == placement
 
 
-def test_an_engine_that_has_a_part_of_its_machine_places_in_that_part() -> None:
-    """The first CPU may be somebody else's."""
-    placement = CpuPlacement.on(Cpus(allowed="4-7", nodes=("0-7",)), shares=MANY)
-    assert (placement.subject, placement.others) == ("4-5", "6-7")
-
-
 @pytest.mark.parametrize(
     ("cpus", "asked", "subject", "others", "idle"),
     [
@@ -57,6 +51,8 @@ def test_an_engine_that_has_a_part_of_its_machine_places_in_that_part() -> None:
         (LARGE, "10", "0-5,8-11", "6-7,14-15", "12-13"),
         (LARGE, "15", "0-14", "15", ""),
         (LAPTOP, "2", "0,2", "1,3", ""),
+        # An engine that has a part of its machine: the first CPU may be somebody else's.
+        (Cpus(allowed="4-7", nodes=("0-7",)), "", "4-5", "6-7", ""),
     ],
 )
 def test_many_cpus_are_the_cores_of_the_first_node_first(
@@ -83,14 +79,20 @@ def test_a_machine_of_its_own_may_be_nginxs_altogether() -> None:
     assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, asked="1", alone=True).subject == "0"
 
 
-@pytest.mark.parametrize(("cpus", "nodes"), [(LARGE, ""), (Cpus(allowed="0-15"), "")])
-def test_a_placement_is_told_in_words(cpus: Cpus, nodes: str) -> None:
-    assert f"nginx on CPUs 0-1{nodes}, everything else on" in CpuPlacement.on(cpus, shares=MANY, asked="2").line()
-
-
-def test_several_numa_nodes_and_idle_hyperthreads_are_told() -> None:
-    line = CpuPlacement.on(LARGE, shares=MANY, asked="10").line()
-    assert line == ("nginx on CPUs 0-5,8-11 (2 NUMA nodes), everything else on 6-7,14-15, hyperthreads 12-13 left idle")
+@pytest.mark.parametrize(
+    ("cpus", "asked", "line"),
+    [
+        (LARGE, "2", "nginx on CPUs 0-1, everything else on 2-7,10-15, hyperthreads 8-9 left idle"),
+        (Cpus(allowed="0-15"), "2", "nginx on CPUs 0-1, everything else on 2-15"),
+        (
+            LARGE,
+            "10",
+            "nginx on CPUs 0-5,8-11 (2 NUMA nodes), everything else on 6-7,14-15, hyperthreads 12-13 left idle",
+        ),
+    ],
+)
+def test_a_placement_is_told_in_words(cpus: Cpus, asked: str, line: str) -> None:
+    assert CpuPlacement.on(cpus, shares=MANY, asked=asked).line() == line
 
 
 def test_one_cpu_is_too_few() -> None:
