@@ -114,16 +114,18 @@ def test_a_backend_is_a_container_of_its_own_kind_within_its_share_of_a_cpu() ->
         "BULK_BYTES": str(BULK_BYTES),
         "SMALL_BYTES": str(SMALL_BYTES),
     }
-
-
-def test_the_usual_backend_serves_files_and_takes_what_cpu_it_needs() -> None:
-    """As the first article's."""
-    spec = Backend().spec(image="backend:1", cpuset="1")
-    assert (spec.name, spec.cpus, spec.environment["BACKEND_KIND"]) == ("backend", None, "files")
+    usual = Backend().spec(image="backend:1", cpuset="1")
+    assert (usual.name, usual.cpus, usual.environment["BACKEND_KIND"]) == ("backend", None, "files")
 
 
 START_LOG = "nginx/1.22.1\nstart worker process 11\nstart worker process 12\n"
 COMMANDS = ("nginx: master process nginx", "nginx: worker process", "nginx: worker process")
+NOT_PINNED = "2026/11/23 01:02:03 [alert] 11#11: sched_setaffinity() failed (22: Invalid argument)"
+SHARED = Subject(
+    name="shared",
+    config=SubjectConfig(upstream="backend:8000", reuseport=False),
+    sysctls={"net.ipv4.tcp_rmem": "40960 40960 40960"},
+)
 SUBJECT = Subject(
     name="small",
     config=SubjectConfig(upstream="backend:8000"),
@@ -153,28 +155,36 @@ def test_a_subject_as_it_was_asked_for_passes_and_is_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "seen", "commands", "fault"),
+    ("changes", "seen", "faults"),
     [
-        ("1.2", snapshot(), COMMANDS, "the log does not name nginx 1.2"),
-        ("1.22", snapshot(), COMMANDS[:2], "1 workers, wanted 2"),
-        ("1.22", snapshot(backlogs={8000: (511,)}), COMMANDS, "1 listening sockets on port 8000, wanted 2"),
-        ("1.22", snapshot(backlogs={80: (511, 511)}), COMMANDS, "0 listening sockets on port 8000, wanted 2"),
+        ({"nginx": "1.2"}, snapshot(), "the log does not name nginx 1.2"),
+        ({"commands": COMMANDS[:2]}, snapshot(), "1 workers, wanted 2"),
+        ({}, snapshot(backlogs={8000: (511,)}), "1 listening sockets on port 8000, wanted 2"),
+        ({}, snapshot(backlogs={80: (511, 511)}), "0 listening sockets on port 8000, wanted 2"),
+        # With two, the kernel would spread connections after all.
+        ({"subject": SHARED}, snapshot(), "2 listening sockets on port 8000, wanted 1"),
         (
-            "1.22",
+            {},
             snapshot(rmem="4096 131072 6291456"),
-            COMMANDS,
             "net.ipv4.tcp_rmem is '4096 131072 6291456', wanted '40960 40960 40960'",
         ),
+        # A kernel that does not show it cannot prove it.
+        (
+            {},
+            replace(snapshot(backlogs={}), sysctls={}),
+            "0 listening sockets on port 8000, wanted 2; net.ipv4.tcp_rmem is None, wanted '40960 40960 40960'",
+        ),
+        ({"start_log": f"{START_LOG}{NOT_PINNED}\n"}, snapshot(), NOT_PINNED),
     ],
-    ids=["version", "workers", "listeners", "port", "sysctl"],
+    ids=["version", "workers", "listeners", "port", "shared", "sysctl", "several", "pinned"],
 )
-def test_each_difference_from_what_was_asked_for_is_named(
-    version: str, seen: Snapshot, commands: tuple[str, ...], fault: str
-) -> None:
+def test_each_difference_from_what_was_asked_for_is_named(changes: dict[str, Any], seen: Snapshot, faults: str) -> None:
     """A claim measured on another subject than declared would be about nothing."""
+    asked = {"subject": SUBJECT, "nginx": "1.22", "start_log": START_LOG, "commands": COMMANDS, **changes}
+    subject = asked.pop("subject")
     with pytest.raises(PreconditionError) as caught:
-        check_subject(SUBJECT, nginx=version, snapshot=seen, start_log=START_LOG, commands=commands)
-    assert caught.value.what == f"precondition of subject small: {fault}"
+        check_subject(subject, snapshot=seen, **asked)
+    assert caught.value.what == f"precondition of subject {subject.name}: {faults}"
 
 
 def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loaders_reason() -> None:
@@ -191,23 +201,3 @@ def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loade
         )
     reason = f"no record of loop iterations: process 11 keeps no record: {loader}"
     assert caught.value.what == f"precondition of subject small: {reason}"
-
-
-def test_a_sysctl_that_cannot_be_read_is_a_difference() -> None:
-    """A kernel that does not show it cannot prove it; several faults are named together."""
-    seen = Snapshot(sysctls={}, listener_backlogs={}, cpu_model="", cpus=Cpus(allowed="0"))
-    with pytest.raises(PreconditionError, match=r"0 listening sockets .*; net\.ipv4\.tcp_rmem is None"):
-        check_subject(SUBJECT, nginx="1.22", snapshot=seen, start_log=START_LOG, commands=COMMANDS)
-
-
-def test_workers_that_could_not_be_pinned_are_a_difference() -> None:
-    alert = "2026/11/23 01:02:03 [alert] 11#11: sched_setaffinity() failed (22: Invalid argument)"
-    with pytest.raises(PreconditionError, match=r"sched_setaffinity\(\) failed \(22: Invalid argument\)"):
-        check_subject(SUBJECT, nginx="1.22", snapshot=snapshot(), start_log=f"{START_LOG}{alert}\n", commands=COMMANDS)
-
-
-def test_a_shared_queue_must_have_one_listening_socket() -> None:
-    """With two, the kernel would spread connections after all."""
-    shared = Subject(name="shared", config=SubjectConfig(upstream="backend:8000", reuseport=False))
-    with pytest.raises(PreconditionError, match="2 listening sockets on port 8000, wanted 1"):
-        check_subject(shared, nginx="1.22", snapshot=snapshot(), start_log=START_LOG, commands=COMMANDS)
