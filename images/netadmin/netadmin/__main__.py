@@ -20,8 +20,8 @@ from .wire import Wire, WireError
 
 
 def _look() -> tuple[Greeting, Wire | None]:
-    from .rtnetlink import DiagSocket  # noqa: PLC0415 - netlink's memory is spared beside a wire
     from .snapshot import take  # noqa: PLC0415
+    from .sock_diag import DiagSocket  # noqa: PLC0415 - netlink's memory is spared beside a wire
     from .sockets import listener_backlogs  # noqa: PLC0415
 
     with DiagSocket() as diag:

@@ -185,7 +185,7 @@ def _text(path: Path) -> str:
 
 def main() -> None:
     """Answer standard input's questions about the nginx of this container's namespaces."""
-    from .rtnetlink import DiagSocket  # noqa: PLC0415 - only the image has pyroute2
+    from .sock_diag import DiagSocket  # noqa: PLC0415 - only the image has pyroute2
 
     Answers(protocol.Observer, Observer(DiagSocket, proc=processes.PROC)).serve(sys.stdin, sys.stdout)
 
