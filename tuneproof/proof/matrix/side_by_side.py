@@ -104,24 +104,24 @@ class SideBySide:
         self._threads.append(self._pool.submit(run))
         return _Waiting(cells, self._show)
 
-    def add_ahead(self, title: str, measuring: Measuring) -> AbstractContextManager[Measures]:
-        """Start a scenario's lab as soon as there is room; return the context in which it is measured later.
+    def add_ahead(self, title: str, measuring: Measuring, labs: ExitStack) -> Future[Measures]:
+        """Start a scenario's lab as soon as there is room; return what it is measured by later.
 
         Args:
             title: Its name.
             measuring: Starts the lab.
+            labs: What removes it.
         """
-        lab = ExitStack()
 
         def start() -> Measures:
             self._under_way.append(title)
             try:
-                return lab.enter_context(measuring(beside=self))
+                return labs.enter_context(measuring(beside=self))
             finally:
                 self._under_way.remove(title)
 
         self._ahead.append(self._pool.submit(start))
-        return _Ahead(self._ahead[-1], lab)
+        return self._ahead[-1]
 
     def wait_for_ahead(self) -> None:
         """Wait until every lab that was to start ahead has, or cannot: nothing may start while another is measured."""
@@ -173,20 +173,6 @@ class SideBySide:
             self._news.get()()
         if names := ", ".join(self._under_way):
             self._view.update(f"{self._status()}; {names}")
-
-
-class _Ahead(AbstractContextManager[Measures]):
-    """A lab that another thread starts."""
-
-    def __init__(self, started: Future[Measures], lab: ExitStack) -> None:
-        self._started = started
-        self._lab = lab
-
-    def __enter__(self) -> Measures:
-        return self._started.result()
-
-    def __exit__(self, *_: object) -> None:
-        self._lab.close()
 
 
 class _Waiting:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -131,17 +131,17 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
         raise LabError(f"no lab for {type(beside).__name__}")
 
     side = together(Shown())
-    ahead, broken = side.add_ahead("timed", lab), side.add_ahead("broken", no_lab)
-    side.wait_for_ahead()
-    assert len(threads) == 1
-    assert threads[0] != threading.get_ident()
-    side.end(lambda: pytest.fail("nothing is left to be ended"))
-    with ahead as measures:
-        assert measures.decide(claim("one", "a")) == cast("Cell", "one")
+    with ExitStack() as labs:
+        ahead, broken = side.add_ahead("timed", lab, labs), side.add_ahead("broken", no_lab, labs)
+        side.wait_for_ahead()
+        assert len(threads) == 1
+        assert threads[0] != threading.get_ident()
+        side.end(lambda: pytest.fail("nothing is left to be ended"))
+        assert ahead.result().decide(claim("one", "a")) == cast("Cell", "one")
         assert len(threads) == 1
     assert threads[1:] == [-1]
-    with pytest.raises(LabError, match="no lab for SideBySide"), broken:
-        pass
+    with pytest.raises(LabError, match="no lab for SideBySide"):
+        broken.result()
 
 
 @pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 8), (8, 13, 5), (8, 8, 0)], ids=["most", "some", "none"])
