@@ -117,15 +117,6 @@ def test_a_job_has_a_time_limit(job: Job) -> None:
     assert job.has("timeout-minutes") != job.called
 
 
-@each_job
-def test_a_checkout_keeps_no_token(job: Job) -> None:
-    """Else every later step could read it from .git/config."""
-    steps = job.text.split("      - ")
-    checkouts = [step for step in steps if step.startswith("uses: actions/checkout@")]
-    assert len(checkouts) == (0 if job.called else 1)
-    assert all("persist-credentials: false" in step for step in checkouts)
-
-
 @pytest.mark.parametrize("name", ["ci.yml", "nightly.yml"])
 def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> None:
     """A skipped check counts as passed, and a job that the gate does not know could fail unseen."""

@@ -4,9 +4,7 @@ import functools
 import http.server
 import runpy
 import socket
-from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, Self
 
 import pytest
 
@@ -24,38 +22,24 @@ def test_connections_that_come_at_once_all_find_room() -> None:
     assert FilesServer.request_queue_size == 1024
 
 
-class StandIn:
-    """Takes the place of the library's server, and ends when it is asked to serve, as on SIGINT."""
-
-    made: list["StandIn"]
-
-    def __init__(self, address: tuple[str, int], handler: Callable[..., object]) -> None:
-        self.address = address
-        self.handler = handler
-        self.closed = False
-        self.made.append(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.closed = True
-
-    def serve_forever(self) -> None:
-        raise KeyboardInterrupt
-
-
 def test_the_script_serves_its_folder_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On every address, at the port that the subject knows; being told to end is no error."""
-    made: list[Any] = []
-    monkeypatch.setattr(StandIn, "made", made, raising=False)
-    monkeypatch.setattr(http.server, "ThreadingHTTPServer", StandIn)
+    made: list[http.server.HTTPServer] = []
+
+    def bound(server: http.server.HTTPServer) -> None:
+        made.append(server)
+
+    def interrupted(_server: http.server.HTTPServer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(http.server.HTTPServer, "server_bind", bound)
+    monkeypatch.setattr(http.server.HTTPServer, "serve_forever", interrupted)
     runpy.run_path(str(IMAGES_FOLDER / "backend" / "files.py"), run_name="__main__")
     (server,) = made
-    assert (server.address, server.closed) == (("", 8000), True)
-    assert isinstance(server.handler, functools.partial)
-    assert server.handler.func is http.server.SimpleHTTPRequestHandler
-    assert server.handler.keywords == {"directory": "/srv/files"}
+    assert (server.server_address, server.fileno()) == (("", 8000), -1)
+    handler: object = server.RequestHandlerClass
+    assert isinstance(handler, functools.partial)
+    assert (handler.func, handler.keywords) == (http.server.SimpleHTTPRequestHandler, {"directory": "/srv/files"})
     assert READY in capsys.readouterr().out

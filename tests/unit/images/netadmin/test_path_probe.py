@@ -9,7 +9,8 @@ import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -269,45 +270,16 @@ def test_a_window_in_which_nothing_arrives_has_no_points(monkeypatch: pytest.Mon
     assert watched.told() == []
 
 
-class NarrowPath:
-    """A socket whose path takes frames of 1450 bytes, as an overlay network's does."""
-
-    def __init__(self) -> None:
-        self.segment_bytes = 0
-        self.sent: list[int] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def connect(self, _address: tuple[str, int]) -> None:
-        """Connect."""
-
-    def setblocking(self, _flag: object) -> None:
-        """Never wait."""
-
-    def getsockopt(self, level: int, option: int) -> int:
-        assert (level, option) == (socket.IPPROTO_IP, 14)
-        return 1450
-
-    def setsockopt(self, level: int, option: int, value: int) -> None:
-        """Take the size of datagrams."""
-        assert (level, option) == (socket.IPPROTO_UDP, 103)
-        self.segment_bytes = value
-
-    def send(self, message: bytes) -> int:
-        self.sent.append(len(message))
-        return len(message)
-
-
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel would refuse all of them otherwise, and nothing would arrive."""
-    path = NarrowPath()
+    """The kernel would refuse all of them otherwise, and nothing would arrive; an overlay network has 1450 bytes."""
+    path = MagicMock(spec=socket.socket)
+    path.__enter__.return_value = path
+    path.getsockopt.side_effect = lambda *option: {(socket.IPPROTO_IP, 14): 1450}[option]
+    path.send.side_effect = len
     monkeypatch.setattr(socket, "socket", lambda *_: path)
     FakeClock().replace_in(monkeypatch, load_path)
     load_path.load("10.0.1.2", 7451, seconds=0.05, rate_bytes_per_s=1e6, stream=False)
-    assert path.segment_bytes == 1422
-    assert set(path.sent) == {20 * 1422}
-    assert sum(path.sent) >= 0.05 * 1e6
+    path.setsockopt.assert_called_once_with(socket.IPPROTO_UDP, 103, 1422)
+    sent = [len(message) for ((message,), _) in path.send.call_args_list]
+    assert set(sent) == {20 * 1422}
+    assert sum(sent) >= 0.05 * 1e6
