@@ -143,45 +143,6 @@ def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> No
     assert twin.subject.config == default.subject.config
 
 
-@pytest.mark.parametrize(
-    ("name", "block", "effect"),
-    [
-        ("loaded_worker_stalls", {"rmem-6291456": observed(cpu_ms=40)}, 40),
-        (
-            "small_rmem_restores_loop",
-            {"rmem-6291456": observed(reads=1_200_000), "rmem-40960": observed(reads=60_000)},
-            20,
-        ),
-        # 65536 bytes are the lower end of a bucket that reaches up to 73727.
-        ("small_rmem_bounds_a_turn", {"rmem-40960": observed(reads=65_536)}, 4 * 2 * 40_960 / 73_727),
-        (
-            "reuseport_feeds_loaded_worker",
-            {"reuseport-one-loaded": served(11, 11, None, 12), "shared-one-loaded": served(12, 12, 12, 11)},
-            0.5,
-        ),
-        (
-            "reuseport_off_cures_loaded_workers",
-            {"reuseport-all-loaded": observed(late=5), "shared-all-loaded": observed(late=6)},
-            -0.1,
-        ),
-        ("small_rmem_slows_bulk", {"rmem-6291456": observed(bulk=3000), "rmem-40960": observed(bulk=2000)}, 1.5),
-        (
-            "small_rmem_slows_fast",
-            {"unloaded-default": observed(baseline_ms=4), "unloaded-small": observed(baseline_ms=5)},
-            1.25,
-        ),
-        ("twins_are_alike", {"rmem-6291456": observed(reads=200_000), "twin": observed(reads=400_000)}, 0.5),
-    ],
-)
-def test_an_effect_has_the_direction_that_its_claim_states(
-    name: str, block: dict[str, StallObservation], effect: float
-) -> None:
-    """Known observations, known effect; the effect reads its own arms alone."""
-    claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim(name)
-    assert set(claim.arms) == set(block)
-    assert float(claim.effect(block)) == pytest.approx(effect)
-
-
 def test_the_dose_response_is_that_of_all_doses_with_the_largest_first() -> None:
     """What one turn reads, in the order in which it should fall."""
     claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
