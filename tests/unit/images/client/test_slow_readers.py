@@ -14,6 +14,7 @@ from images.client.loadgen import crowds
 from images.client.loadgen.crowd import Crowd
 from images.client.loadgen.crowds import SlowReaders
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
+from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
@@ -72,6 +73,7 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest(seen: Seen) 
         answer = slow(server.port, crowd=seen.crowd, count=3, told=told)
         took_s = time.monotonic() - began_s
         assert server.workers_asked_for("/bulk.bin") == [11, 11, 12]
+        assert {request.trial for request in server.requests} == {"slow_readers"}
         server.wait_for_open(0)
     assert (answer.alive, answer.ended, answer.failed) == (3, 0, {})
     assert 3 * 4 <= answer.read_bytes <= 3 * took_s / 0.05
@@ -135,25 +137,6 @@ def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float, s
     kept.close()
 
 
-def test_readers_carry_their_trial(seen: Seen) -> None:
-    """The access log can tell them from others."""
-    with FakeNginx(Behaviour()) as server:
-        slow(server.port, crowd=seen.crowd, told=Until(lambda: len(server.requests) == 2))
-    assert [request.trial for request in server.requests] == ["slow_readers"] * 2
-
-
-def test_readers_that_are_told_to_end_do_so_at_once(seen: Seen) -> None:
-    with FakeNginx(Behaviour()) as server:
-        began_s = time.monotonic()
-        told = Until(lambda: seen.read_bytes >= 2 and seen.each_has(10_000))
-        answer = slow(server.port, crowd=seen.crowd, interval_s=0.1, told=told)
-        assert time.monotonic() - began_s < HANG_S
-        server.wait_for_open(0)
-    assert (answer.alive, answer.ended, answer.failed) == (2, 0, {})
-    assert answer.read_bytes >= 2
-    assert answer.unread_bytes > 2 * 10_000
-
-
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
     """Nobody reads yet; nobody does after the test."""
@@ -162,27 +145,9 @@ def background() -> Iterator[SlowReaders]:
     readers.close()
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + HANG_S
-    while not is_so():
-        assert time.monotonic() < end_s
-        time.sleep(0.01)
-
-
 def begin(readers: SlowReaders, port: int, *, count: int = 2) -> None:
     """Let readers read in the background until they are ended."""
     readers.start(SlowReading(address="127.0.0.1", port=port, path="/bulk.bin", count=count))
-
-
-def test_readers_in_the_background_read_until_they_are_told_to_end(background: SlowReaders) -> None:
-    """The beginning is answered at once; the end has what was seen. Then others may begin."""
-    with FakeNginx(Behaviour()) as server:
-        for count in (2, 3):
-            begin(background, server.port, count=count)
-            server.wait_for_open(count)
-            answer = background.end()
-            assert (answer.alive, answer.ended) == (count, 0)
-            server.wait_for_open(0)
 
 
 def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) -> None:
@@ -195,6 +160,7 @@ def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) 
             begin(background, server.port)
         server.wait_for_open(2)
         assert background.end().alive == 2
+        server.wait_for_open(0)
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
 
@@ -203,7 +169,7 @@ def test_what_readers_in_the_background_have_met_is_told_at_their_end(background
     """An error page is an error then; the next ones begin anew."""
     with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server:
         begin(background, server.port)
-        wait_until(lambda: seen.each_has(1))
+        wait_until(lambda: seen.each_has(1), "nothing was sent")
         with pytest.raises(ConnectionError, match=r"slow reader answered with b'HTTP/1\.1 404"):
             background.end()
     with FakeNginx(Behaviour()) as server:
@@ -218,7 +184,7 @@ def test_closing_ends_readers_that_nobody_has_ended(seen: Seen) -> None:
     with FakeNginx(Behaviour()) as server:
         begin(readers, server.port)
         # By then they wait for their next byte.
-        wait_until(lambda: seen.each_has(1))
+        wait_until(lambda: seen.each_has(1), "nothing was sent")
         began_s = time.monotonic()
         readers.close()
         assert time.monotonic() - began_s < HANG_S
