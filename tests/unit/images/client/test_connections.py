@@ -30,6 +30,7 @@ def test_every_worker_gets_a_probe_and_the_bulk_downloads_that_were_asked_for() 
         assert list(found) == [7, 31]
         for pid, connections in found.items():
             assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
+        assert {request.trial for request in server.requests} == {"t"}, "the access log can tell the search's trial"
 
 
 def test_surplus_connections_are_closed() -> None:
@@ -58,16 +59,6 @@ def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
         assert len(server.requests) == 16 * bursts
         assert server.most_open < 16 * bursts / 2
         server.wait_for_open(6)
-
-
-def test_placing_carries_the_trial() -> None:
-    """The access log can tell the search of one trial from that of another."""
-    with FakeNginx(Behaviour()) as server:
-        for connections in place(
-            "127.0.0.1", server.port, workers=2, per_worker=(1, 1), trial="a-b1", timeout_s=HANG_S
-        ).values():
-            connections[0].close()
-        assert {request.trial for request in server.requests} == {"a-b1"}
 
 
 def test_a_worker_that_gets_no_connection_is_found_and_left_alone() -> None:
@@ -134,18 +125,16 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
         place("127.0.0.1", server.port, workers=2, per_worker=(1, 1), trial="t", timeout_s=HANG_S)
 
 
-def test_where_nobody_listens_the_search_ends_at_once() -> None:
-    """A subject that died is not searched for as long as one that is slow."""
+# A broadcast address is no one's server (connect(2)).
+@pytest.mark.parametrize(
+    ("address", "words"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
+)
+def test_where_nobody_can_be_reached_the_search_ends_at_once(address: str, words: str) -> None:
+    """A subject that died is not searched for as long as one that is slow; by the kernel's word."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(ConnectionRefusedError):
-        place("127.0.0.1", port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
-
-
-def test_an_address_that_cannot_be_reached_is_told_by_the_kernels_word() -> None:
-    """A broadcast address is no one's server (connect(2))."""
-    with pytest.raises(OSError, match=r"unreachable|denied"):
-        place("255.255.255.255", 80, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
+    with pytest.raises(OSError, match=words):
+        place(address, port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
 
 
 def test_a_bulk_download_counts_what_arrives_in_the_window() -> None:
