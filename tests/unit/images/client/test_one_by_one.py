@@ -82,13 +82,6 @@ def test_a_download_that_is_no_200_is_an_error_that_shows_it() -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_download_that_is_closed_without_an_answer_is_an_error() -> None:
-    """Though another one runs."""
-    behaviour = Behaviour(hanging_up=(12,), silent_paths=("/small.bin",))
-    with FakeNginx(behaviour) as server, pytest.raises(ConnectionError, match="answered with b''"):
-        protocol(server.port, requests=1, timeout_s=0.5)
-
-
 def test_where_nobody_listens_nothing_is_left_open() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
