@@ -298,22 +298,6 @@ def test_without_a_tun_device_there_is_no_wire_and_the_reason_says_so(
         choose_shaper("auto", impossible)
 
 
-def test_a_wire_ends_with_its_container(
-    engine: docker.DockerClient, lab_session: Session, images: BuiltImages, wire: str
-) -> None:
-    """No process of a user-mode kernel is left after the lab."""
-    spec = specs_of(images, wire)[0]
-    with Lab(lab_session) as lab:
-        lab.start([spec])
-        ready_s = LinkAgent(lab[spec.name]).greeting.ready_s
-        assert ready_s is not None
-        assert ready_s > 0
-        pids = [pid for pid, command in lab[spec.name].processes() if command.startswith("linux.uml")]
-        assert pids
-    time.sleep(0.2)
-    assert not engine.containers.list(filters={"label": f"io.tuneproof.session={lab_session.id}", "name": spec.name})
-
-
 def test_the_owner_of_a_role_has_no_more_rights_than_it_needs(lab: Lab) -> None:
     """Two capabilities, one device, no privileged mode; the device is no mount."""
     host = lab[owner_name("client")].inspect()
