@@ -1,6 +1,5 @@
 """The samples that the observer takes on its own, at a steady pace."""
 
-import itertools
 import threading
 import time
 import types
@@ -100,24 +99,12 @@ def test_a_watch_keeps_its_schedule(
     assert [sample.at_s for sample in samples] == pytest.approx(times_s)
 
 
-def test_a_watch_that_ends_at_once_has_one_sample() -> None:
-    """There is always one to look at, and nobody waits for the next."""
-    began_s = time.monotonic()
-    moments = itertools.count(7)
-
-    def sample() -> WatchSample:
-        return WatchSample(at_s=next(moments), rss_bytes=(), queued=0)
-
-    (only,) = watch_of(sample, interval_s=60).end()
-    assert only.at_s == 7
-    assert time.monotonic() - began_s < 30
-
-
 def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(observer, call(Program.watched)) == "no watch was started"
     asked(observer, LONG)
     assert refused(observer, LONG) == "a watch runs already"
+    # There is always one sample to look at, and nobody waits for the next.
     assert len(asked(observer, call(Program.watched))) == 1
     assert refused(observer, call(Program.watched)) == "no watch was started"
 
