@@ -164,6 +164,13 @@ def test_what_ends_early_was_closed() -> None:
     assert arrived == Arrived(status=200, body_bytes=5, end="whole")
 
 
+def test_a_stream_that_nobody_serves_is_an_error() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        with pytest.raises(ConnectionRefusedError):
+            OpenStreams().open(nobody.getsockname(), Streams())
+
+
 def test_what_the_other_side_has_not_got_is_told() -> None:
     """Its kernel takes no more than the receive buffer holds, until it is read."""
     size = 100_000
