@@ -39,11 +39,6 @@ def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(lab: Lab) -
     assert last == "[1] log  [2] before  [3] after  [4] before -> after  More: --details"
 
 
-def test_the_same_files_give_the_same_report(lab: Lab) -> None:
-    files = ("log", "before", "after", "other")
-    assert lab("explain", *files) == lab("explain", *files)
-
-
 def test_json_says_the_same_and_keeps_to_its_schema(lab: Lab) -> None:
     """Printing checks the document against tuneproof/explain/schema.json."""
     status, out, _ = lab("explain", "--json", "before", "after", "other")
@@ -67,12 +62,6 @@ def test_json_says_the_same_and_keeps_to_its_schema(lab: Lab) -> None:
     assert told["diagnosis"]["healthy"] is False
 
 
-def test_a_few_requests_are_not_called_well(lab: Lab) -> None:
-    """They may have been lucky."""
-    status, out, _ = lab("explain", "log")
-    assert (status, "These files show too little to say whether all is well." in out) == (0, True)
-
-
 @pytest.mark.parametrize(("names", "status"), [(["other"], 2), (["other", "log"], 0)])
 def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, lab: Lab) -> None:
     """An unknown file beside one that was read is no failure; both are told."""
@@ -85,12 +74,6 @@ def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
     assert (status, out) == (2, "")
     assert "No such file or directory" in err
     assert "where: no such file" in err
-
-
-def test_without_files_the_usage_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match=r"^2$"):
-        main(["explain"])
-    assert "usage: ./lab explain" in capsys.readouterr().err
 
 
 def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:

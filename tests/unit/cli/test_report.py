@@ -73,11 +73,7 @@ def test_json_is_one_document_that_keeps_to_the_schema(lab: Lab, both: list[Path
     assert document_violation(document) is None
     assert [run["path"] for run in document["runs"]] == [f"{folder}/results.json" for folder in both]
     assert (len(document["cells"]), pages) == (2, [])
-
-
-def test_json_of_one_run_is_its_own_document(lab: Lab, tmp_path: Path) -> None:
-    folder = write(tmp_path, a_cell("one"), unsupported("two"))
-    assert json.loads(lab("report", "--json", folder).out) == json.loads((folder / "results.json").read_text("utf-8"))
+    assert json.loads(lab("report", "--json", both[0]).out) == json.loads((both[0] / "results.json").read_text("utf-8"))
 
 
 def test_markdown_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path]) -> None:
@@ -102,36 +98,13 @@ def test_what_is_incomplete_is_shown_and_called_so(lab: Lab, tmp_path: Path, for
     assert "one CPU" in without.out
 
 
-@pytest.mark.parametrize(
-    ("version", "remedy"), [(0, "from an older Tuneproof: show them with"), (2, "from a newer Tuneproof: update")]
-)
-def test_results_of_another_format_say_what_to_do(lab: Lab, tmp_path: Path, version: int, remedy: str) -> None:
-    status, _, err = lab("report", write(tmp_path, schema=version))
-    assert status == 2
-    assert f"Results of format version {version} cannot be read: only version 1 is known." in err
-    assert remedy in err
-
-
-def test_results_from_before_newer_keys_are_shown(lab: Lab, tmp_path: Path) -> None:
-    file = write(tmp_path, a_cell()) / "results.json"
-    document = json.loads(file.read_text(encoding="utf-8"))
-    del document["cells"][0]["links"]
-    file.write_text(json.dumps(document), encoding="utf-8")
-    status, out, _ = lab("report", tmp_path)
-    assert (status, "  stalls " in out) == (0, True)
-
-
-def test_results_that_overlap_or_do_not_exist_are_bad_input(lab: Lab, tmp_path: Path) -> None:
-    """No table is shown; the path is named."""
+def test_results_that_cannot_stand_in_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
+    """No table is shown; the path is named. Of a missing shard the table has no row, and so it is told."""
     told = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
     assert (told.status, told.out, "is in two of the results" in told.err) == (2, "", True)
     told = lab("report", tmp_path / "none")
     assert (told.status, told.out, str(tmp_path / "none") in told.err) == (2, "", True)
-
-
-def test_a_missing_shard_is_told(lab: Lab, tmp_path: Path) -> None:
-    """The table has no row for what is not there."""
-    told = lab("report", write(tmp_path, a_cell(), options=OPTIONS | {"shard": "1/2", "shard_split": "x"}))
+    told = lab("report", write(tmp_path / "1", a_cell(), options=OPTIONS | {"shard": "1/2", "shard_split": "x"}))
     assert (told.status, "lab: Not all shards are here; missing: 2/2." in told.err) == (0, True)
 
 

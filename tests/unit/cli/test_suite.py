@@ -101,19 +101,6 @@ def test_tests_that_did_not_come_to_their_end_are_the_last(
     assert steps == ["engine", UNIT]
 
 
-def test_a_named_test_runs_alone(steps: list[str | list[str]]) -> None:
-    """No worker has to be started for it."""
-    with pytest.raises(ReplacedError):
-        cli.main(["test", "tests/unit/test_a.py", "-x"])
-    assert steps == ["engine", [*PYTEST, "tests/unit/test_a.py", "-x"]]
-
-
-def test_what_only_prints_prints_once(steps: list[str | list[str]]) -> None:
-    with pytest.raises(ReplacedError):
-        cli.main(["test", "--collect-only"])
-    assert steps == [[*PYTEST, "tests/unit", "tests/lab", "--collect-only"]]
-
-
 @pytest.mark.parametrize(
     ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
 )
@@ -143,12 +130,26 @@ def test_handlers_are_those_of_before_when_a_part_has_ended() -> None:
     assert {number: signal.getsignal(number) for number in before} == before
 
 
-@pytest.mark.parametrize("place", ["tests/unit", "tests/scenarios/test_a.py::test_b"])
-def test_a_named_place_replaces_the_default_one(place: str, steps: list[str | list[str]]) -> None:
-    """One test can be run by its place."""
+@pytest.mark.parametrize(
+    ("words", "engine", "asked"),
+    [
+        (["run", "-v", "tests/unit"], ["engine"], [*PLAIN, "-rfE", "-v", "tests/unit"]),
+        (
+            ["run", "tests/scenarios/test_a.py::test_b"],
+            ["engine"],
+            [*PLAIN, "-rfE", "tests/scenarios/test_a.py::test_b"],
+        ),
+        (["test", "tests/unit/test_a.py", "-x"], ["engine"], ["tests/unit/test_a.py", "-x"]),
+        (["test", "--collect-only"], [], ["tests/unit", "tests/lab", "--collect-only"]),
+    ],
+)
+def test_a_named_place_replaces_the_default_one(
+    words: list[str], engine: list[str], asked: list[str], steps: list[str | list[str]]
+) -> None:
+    """One test can be run by its place, and no worker has to be started for it; what only prints prints once."""
     with pytest.raises(ReplacedError):
-        cli.main(["run", "-v", place])
-    assert steps == ["engine", [*PYTEST, *PLAIN, "-rfE", "-v", place]]
+        cli.main(words)
+    assert steps == [*engine, [*PYTEST, *asked]]
 
 
 def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
