@@ -33,25 +33,62 @@ KEPT = 'proxy_http_version 1.1; proxy_set_header Connection "";'
 TO_U = "proxy_pass http://u;"
 
 
+PROXIED = "proxy_pass http://a:1;"
+BESIDE = "upstream u { server a:1; keepalive 8; } server { location / { proxy_pass http://u; include a; %s } }"
+
+
+def server(inside: str) -> str:
+    return f"{UP}server {{ {inside} }}"
+
+
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("name", "found", "expected"),
     [
-        (of(f"{UP}server {{ location / {{ {TO_U} {KEPT} }} }}"), "in effect"),
-        (of(f"{UP}server {{ location / {{ {TO_U} {KEPT} }} }}", version="1.30"), "expired"),
-        (of(f"{UP.replace('8', '64')}server {{ location / {{ {TO_U} {KEPT} }} }}", version="1.30"), "in effect"),
-        (of(f"{UP}server {{ location / {{ {TO_U} }} }}"), "without effect"),
-        (of("upstream u { server a:1; } server { location / { proxy_pass http://u; } }"), "missing"),
-        (of("server { location / { proxy_pass http://a:1; } }", version="1.30"), "missing"),
-        (of(f"{UP}server {{ location / {{ proxy_pass http://$host; }} }}"), "cannot tell"),
+        ("upstream_keepalive", of(server(f"location / {{ {TO_U} {KEPT} }}")), "in effect"),
+        ("upstream_keepalive", of(server(f"location / {{ {TO_U} {KEPT} }}"), version="1.30"), "expired"),
+        (
+            "upstream_keepalive",
+            of(server(f"location / {{ {TO_U} {KEPT} }}").replace("8", "64", 1), version="1.30"),
+            "in effect",
+        ),
+        ("upstream_keepalive", of(server(f"location / {{ {TO_U} }}")), "without effect"),
+        ("upstream_keepalive", of(f"upstream u {{ server a:1; }} server {{ location / {{ {TO_U} }} }}"), "missing"),
+        ("upstream_keepalive", of(f"server {{ location / {{ {PROXIED} }} }}", version="1.30"), "missing"),
+        ("upstream_keepalive", of(server("location / { proxy_pass http://$host; }")), "cannot tell"),
+        # It has nothing to keep, so nobody is told to.
+        ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
+        # What an absent file may say of HTTP/1.1 does not matter where a header closes connections.
+        ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection close;", complete=False), "without effect"),
+        ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection $c;", complete=False), "cannot tell"),
+        ("listen_queue", of("server { listen 80; }"), "missing"),
+        ("listen_queue", of("server { listen 80; listen *:80; listen 0.0.0.0:80; }"), "missing"),
+        ("listen_queue", of("server { listen 80 backlog=4096; }"), "in effect"),
+        ("listen_queue", of("server { listen 80 backlog=511; }"), "missing"),
+        ("listen_queue", of("server { listen 80; listen [::]:80; }"), "missing, missing"),
+        ("listen_queue", of("server { listen 443 quic; listen 443 ssl backlog=8192; }"), "in effect"),
+        ("listen_queue", of("server { listen unix:/run/n.sock; }"), "missing"),
+        # With one worker it does nothing; with several it depends on what a configuration does not say.
+        (
+            "reuseport_stall",
+            of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 1;"),
+            "without effect",
+        ),
+        (
+            "reuseport_stall",
+            of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
+            "cannot tell",
+        ),
+        ("reuseport_stall", of(f"server {{ listen 80; location / {{ {PROXIED} }} }}", main="worker_processes 4;"), ""),
+        ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}"), "harmful"),
+        ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffers 16 32k; }} }}"), ""),
+        ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffering off; }} }}"), "in effect"),
+        ("worker_connections", of("", events="worker_connections 65535;"), ""),
+        ("worker_connections", of("", events="worker_connections 1000000;"), "harmful"),
     ],
 )
-def test_keepalive_has_every_state(found: Audit, expected: str) -> None:
-    assert states(found, "upstream_keepalive") == [expected]
-
-
-def test_uwsgi_has_nothing_to_keep() -> None:
-    """So nobody is told to."""
-    assert states(of("server { location / { uwsgi_pass a:1; } }"), "upstream_keepalive") == []
+def test_advice_has_every_state(name: str, found: Audit, expected: str) -> None:
+    """Once for each socket or place; nothing where it concerns nothing."""
+    assert ", ".join(states(found, name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,15 +107,6 @@ def test_what_an_absent_file_may_say_is_not_added(
     assert bool(advised.edits) == is_patched
 
 
-def test_headers_that_close_connections_are_told_beside_an_absent_file() -> None:
-    """What it may say of HTTP/1.1 does not matter then."""
-    http = "upstream u { server a:1; keepalive 8; } server { location / { proxy_pass http://u; include a; %s } }"
-    closing = of(http % "proxy_set_header Connection close;", complete=False)
-    assert states(closing, "upstream_keepalive") == ["without effect"]
-    unknown = of(http % "proxy_set_header Connection $c;", complete=False)
-    assert states(unknown, "upstream_keepalive") == ["cannot tell"]
-
-
 def test_an_address_with_a_variable_is_not_renamed() -> None:
     """Only what makes the variable can name an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
@@ -86,45 +114,12 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
     assert advised.why.endswith("; if the variables named upstream blocks with keepalive, these would keep some open")
 
 
-def test_large_buffers_are_harmful_and_no_buffering_is_bounded() -> None:
-    http = "server { location / { proxy_pass http://a:1; proxy_buffers %s; } }"
-    large, small = of(http % "64 16m"), of(http % "16 32k")
-    assert states(large, "proxy_buffering") == ["harmful"]
+def test_what_is_harmful_says_how_much() -> None:
+    """Many connections cost memory at the start."""
+    large = of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}")
     assert "1 GiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
-    assert states(small, "proxy_buffering") == []
-    off = of("server { location / { proxy_pass http://a:1; proxy_buffering off; } }")
-    assert states(off, "proxy_buffering") == ["in effect"]
-
-
-@pytest.mark.parametrize(
-    ("listens", "expected"),
-    [
-        ("listen 80;", ["missing"]),
-        ("listen 80; listen *:80; listen 0.0.0.0:80;", ["missing"]),
-        ("listen 80 backlog=4096;", ["in effect"]),
-        ("listen 80 backlog=511;", ["missing"]),
-        ("listen 80; listen [::]:80;", ["missing", "missing"]),
-        ("listen 443 quic; listen 443 ssl backlog=8192;", ["in effect"]),
-        ("listen unix:/run/n.sock;", ["missing"]),
-    ],
-)
-def test_each_socket_has_one_backlog(listens: str, expected: list[str]) -> None:
-    assert states(of(f"server {{ {listens} }}"), "listen_queue") == expected
-
-
-def test_reuseport_is_told_by_workers_and_loads() -> None:
-    """With one worker it does nothing; with several it depends on what a configuration does not say."""
-    http = "server { listen 80 reuseport; location / { proxy_pass http://a:1; } }"
-    assert states(of(http, main="worker_processes 1;"), "reuseport_stall") == ["without effect"]
-    assert states(of(http, main="worker_processes 4;"), "reuseport_stall") == ["cannot tell"]
-    assert states(of(http.replace(" reuseport", "")), "reuseport_stall") == []
-
-
-def test_many_connections_cost_memory_at_the_start() -> None:
-    found = of("", main="worker_processes 32;", events="worker_connections 1000000;")
-    assert states(found, "worker_connections") == ["harmful"]
-    assert "404 MiB at its start, 12.6 GiB for 32 workers" in found.advice[0].why
-    assert states(of("", events="worker_connections 65535;"), "worker_connections") == []
+    many = of("", main="worker_processes 32;", events="worker_connections 1000000;")
+    assert "404 MiB at its start, 12.6 GiB for 32 workers" in many.advice[0].why
 
 
 def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
@@ -182,11 +177,5 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     assert f"\n+location / {{ {TO_U} {KEPT} }}\n" in text
     assert max(map(len, text.splitlines())) <= 160
     assert "in effect: listen_queue" in render(found, width=80, details=True)
-
-
-def test_nothing_to_say_is_one_line() -> None:
-    """And no machine is named for it."""
-    text = render(of("server { listen unix:/a backlog=4096; return 204; }", version="1.30"), width=80)
-    assert "Besides, in effect: 1" in text
     alone = audit_source(Dump({"nginx.conf": "events {}\n"}, is_complete=True))
     assert render(alone, width=80).splitlines()[-1] == "No advice of the catalogue concerns anything here."
