@@ -56,35 +56,21 @@ def summary(
     return summarise(records(lines, line_format), format_name=line_format.name, full_body_bytes=full_body_bytes)
 
 
-def test_line_of_the_article_is_read_in_full() -> None:
+def test_lines_of_the_article_and_of_the_lab_are_read_in_full() -> None:
+    """A 499 without an upstream connection has no connect time, not zero seconds; local time keeps its zone."""
     record = ARTICLE.parse(STALLED.splitlines()[0])
-    assert record.remote_addr == "172.31.91.109"
-    assert record.time == datetime(2023, 5, 31, 8, 27, 49, tzinfo=UTC)
-    assert record.time_s == 1_685_521_669
-    assert record.request == "GET /server.pcap HTTP/1.1"
+    assert (record.remote_addr, record.request) == ("172.31.91.109", "GET /server.pcap HTTP/1.1")
+    assert (record.time, record.time_s) == (datetime(2023, 5, 31, 8, 27, 49, tzinfo=UTC), 1_685_521_669)
     assert (record.status, record.body_bytes, record.request_time_s) == (200, 102_195, 0.790)
-    assert record.upstream_connect_time_s == (0.413,)
-    assert record.upstream_header_time_s == (0.592,)
-    assert record.upstream_response_time_s == (0.791,)
-    assert (record.worker_pid, record.connection, record.trial, record.columns) == (None, None, None, {})
-
-
-def test_time_that_nginx_had_not_is_none() -> None:
-    """A 499 without an upstream connection has no connect time: not zero seconds."""
-    record = ARTICLE.parse(STALLED.splitlines()[2])
-    assert (record.status, record.upstream_connect_time_s, record.upstream_response_time_s) == (499, (None,), (0.0,))
-
-
-def test_line_of_the_lab_names_worker_connection_and_trial() -> None:
-    record = LAB.parse(a_line())
-    assert (record.worker_pid, record.connection, record.trial) == (31, 7, "b1-loaded")
-    assert LAB.parse(a_line(tail=' pid=31 connection=7 trial="-"')).trial is None
-
-
-def test_local_time_keeps_its_zone() -> None:
-    """A subject outside UTC logs its own time; the record's time is aware of it."""
+    assert (record.upstream_connect_time_s, record.upstream_header_time_s) == ((0.413,), (0.592,))
+    assert (record.upstream_response_time_s, record.columns) == ((0.791,), {})
+    assert (record.worker_pid, record.connection, record.trial) == (None, None, None)
+    left = ARTICLE.parse(STALLED.splitlines()[2])
+    assert (left.status, left.upstream_connect_time_s, left.upstream_response_time_s) == (499, (None,), (0.0,))
     record = LAB.parse(a_line().replace("+0000", "+0530"))
+    assert (record.worker_pid, record.connection, record.trial) == (31, 7, "b1-loaded")
     assert record.time == datetime(2026, 11, 20, 9, 36, 16, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    assert LAB.parse(a_line(tail=' pid=31 connection=7 trial="-"')).trial is None
 
 
 @pytest.mark.parametrize(
@@ -140,12 +126,19 @@ def test_line_in_another_format_names_the_column(line: str, message: str) -> Non
 
 
 def test_unmatched_lines_are_kept_with_their_number() -> None:
+    """A few of them, without the blank ones; and not the whole of a very long one."""
     lines = [a_line(), "", "GET / 200", a_line(), a_line()[:40]]
     entries = list(records(lines, LAB))
     assert [isinstance(entry, LogRecord) for entry in entries] == [True, False, False, True, False]
     unmatched = [entry for entry in entries if isinstance(entry, UnmatchedLine)]
     assert [(line.number, line.text) for line in unmatched] == [(2, ""), (3, "GET / 200"), (5, a_line()[:40])]
     assert unmatched[1].why.startswith("column 1: expected $remote_addr")
+    result = summary(["", "  ", *["nonsense"] * 9])
+    assert (result.blank_lines, result.unmatched_lines) == (2, 9)
+    assert [line.number for line in result.unmatched_samples] == [3, 4, 5, 6, 7]
+    (entry,) = records(["x" * 1_000_000], LAB)
+    assert isinstance(entry, UnmatchedLine)
+    assert (len(entry.text), entry.why) == (500, "a line of more than 131072 characters")
 
 
 @pytest.mark.parametrize(
@@ -157,21 +150,8 @@ def test_what_editors_and_rotation_leave_around_a_line_is_no_part_of_it(line: st
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
-def test_line_of_another_kind_is_kept_in_part() -> None:
-    (entry,) = records(["x" * 1_000_000], LAB)
-    assert isinstance(entry, UnmatchedLine)
-    assert (len(entry.text), entry.why) == (500, "a line of more than 131072 characters")
-
-
-def test_empty_log_has_no_figures_but_its_zeros() -> None:
-    """A subject that served nothing leaves an empty log: what was not logged is not known."""
-    result = summary([])
-    assert (result.requests, result.unmatched_lines, result.client_closed_499) == (0, 0, 0)
-    assert (result.short_200, result.request_time_s, result.first_time, result.per_second_max) == (None,) * 4
-
-
 def test_summary_shows_the_stall_of_the_article() -> None:
-    """Three 499s, all without time, four 200s cut short, and connect times up to 0.48 s, as the article says."""
+    """Three 499s, all without time, four 200s cut short, and connect times up to 0.48 s; then its cure."""
     result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
@@ -187,31 +167,23 @@ def test_summary_shows_the_stall_of_the_article() -> None:
         datetime(2023, 5, 31, 8, 27, 55, tzinfo=UTC),
     )
     assert (result.per_second_max, result.out_of_order_lines) == (2, 0)
-
-
-def test_summary_shows_the_cure_of_the_article() -> None:
-    result = summary(CURED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
-    assert result.connect_time_s is not None
-    assert (result.short_200, result.client_closed_499, result.connect_time_s.maximum) == (0, 0, 0.001)
+    cured = summary(CURED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
+    assert cured.connect_time_s is not None
+    assert (cured.short_200, cured.client_closed_499, cured.connect_time_s.maximum) == (0, 0, 0.001)
 
 
 def test_size_that_nobody_knows_is_the_most_frequent_one() -> None:
-    """Without the file's size, what most requests got counts as whole: per URI, whatever the query."""
+    """Without the file's size, what most requests got counts as whole: per URI, whatever the query.
+
+    A page of changing size is never short, and where most were cut short, as in the article, none seems to be.
+    """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
     lines = [a_line(request=f"GET {uri} HTTP/1.1", bytes=size) for uri, size in sizes]
     assert summary(lines).short_200 == 2
     assert summary(lines, full_body_bytes={"/a": 99}).short_200 == 1
-
-
-def test_a_page_of_changing_size_is_never_short() -> None:
-    """Where no size is usual, none is too small; where it is known, it is."""
     lines = [a_line(request="GET /page HTTP/1.1", bytes=str(size)) for size in (100, 100, 90, 80, 70)]
     assert summary(lines).short_200 == 0
     assert summary(lines, full_body_bytes={"/page": 100}).short_200 == 3
-
-
-def test_most_frequent_size_misleads_where_most_were_cut_short() -> None:
-    """The article's own log shows why the size should be given: its usual response is a truncated one."""
     assert summary(STALLED.splitlines(), line_format=ARTICLE).short_200 == 0
 
 
@@ -234,16 +206,14 @@ def test_sizes_of_endless_uris_are_not_kept() -> None:
 
 def test_log_without_times_tells_none() -> None:
     """No figure is made up where nothing was logged, and a 499 that took an unknown time is not one of no time."""
-    result = summary(
-        ['10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'], line_format=COMBINED
-    )
+    line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
+    result = summary([line], line_format=COMBINED)
     assert (result.client_closed_499, result.closed_499_without_time, result.retried_requests) == (1, None, None)
-    assert (result.request_time_s, result.connect_time_s, result.client_time_s, result.workers) == (
-        None,
-        None,
-        None,
-        (),
-    )
+    assert (result.request_time_s, result.connect_time_s, result.client_time_s) == (None, None, None)
+    assert result.workers == ()
+    empty = summary([])
+    assert (empty.requests, empty.unmatched_lines, empty.client_closed_499) == (0, 0, 0)
+    assert (empty.short_200, empty.request_time_s, empty.first_time, empty.per_second_max) == (None,) * 4
 
 
 @pytest.mark.parametrize(("times", "without"), [(("0.000", "-"), 1), (("0.001", "-"), 0), (("0.000", "0.002"), 0)])
@@ -253,17 +223,13 @@ def test_a_499_took_no_time_where_neither_nginx_nor_an_upstream_took_any(times: 
 
 
 def test_workers_are_told_apart() -> None:
-    """A stalled worker shows next to one that is not."""
+    """A stalled worker shows next to one that is not; a column of random numbers costs bounded memory."""
     lines = [
         a_line(uct=uct, tail=f' pid={pid} connection=7 trial="-"') for pid, uct in ((2, "0.001"), (1, "0.400")) * 3
     ]
     slow, fast = summary(lines).workers
     assert (slow.worker_pid, slow.requests, slow.connect_time_s) == (1, 3, distribution([0.4] * 3))
     assert (fast.worker_pid, fast.requests, fast.connect_time_s) == (2, 3, distribution([0.001] * 3))
-
-
-def test_of_endless_workers_the_first_are_told() -> None:
-    """A column of random numbers costs bounded memory."""
     result = summary(a_line(tail=f' pid={pid} connection=7 trial="-"') for pid in range(300))
     assert (len(result.workers), result.requests) == (256, 300)
 
@@ -299,16 +265,11 @@ def test_years_of_seconds_keep_the_busiest_one() -> None:
     assert max(seconds._counts) == 150_000
 
 
-def test_blank_lines_are_no_unmatched_ones_and_samples_are_few() -> None:
-    result = summary(["", "  ", *["nonsense"] * 9])
-    assert (result.blank_lines, result.unmatched_lines) == (2, 9)
-    assert [line.number for line in result.unmatched_samples] == [3, 4, 5, 6, 7]
-
-
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
 def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
     """Percentiles are off by no more than the part left out; number, ends and mean are those of all values."""
     sample = Sample(most=1_000)
+    assert sample.distribution() is None
     for value in range(count):
         sample.add(float(value))
     result, exact = sample.distribution(), distribution(range(count))
@@ -319,14 +280,6 @@ def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
     assert result.median == pytest.approx(exact.median, abs=0.002 * count)
     assert result.p99 == pytest.approx(exact.p99, abs=0.002 * count)
     assert len(sample._kept) <= 1_000
-
-
-def test_few_values_are_not_thinned() -> None:
-    sample = Sample()
-    assert sample.distribution() is None
-    for value in (3.0, 1.0, 2.0):
-        sample.add(value)
-    assert sample.distribution() == distribution([1.0, 2.0, 3.0])
 
 
 def test_figures_are_few_and_say_what_is_not_known() -> None:

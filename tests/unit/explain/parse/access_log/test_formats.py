@@ -22,6 +22,8 @@ from tuneproof.explain.parse.access_log.log_format import (
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
+LISTS = "$upstream_connect_time, $upstream_response_time, $pid"
+IN_BERLIN = datetime.fromisoformat("2023-05-31T10:27:49.125+02:00")
 QUICK = settings(max_examples=200, derandomize=True)
 # Characters that nginx escapes, those that formats use as literals, and some that only look like them.
 CHARACTERS = st.sampled_from('abc "\\[]-,:{}$\x16\x7fé€0.1')
@@ -109,13 +111,29 @@ def test_a_format_may_say_how_it_escapes() -> None:
     assert compile_format('escape=json "$request"', escape="none").text.startswith("escape=json")
 
 
-def test_a_line_feed_at_a_formats_end_is_no_part_of_its_lines() -> None:
-    assert TextFormat("$status\n", name="any").parse("200").status == 200
+@pytest.mark.parametrize(
+    ("text", "line", "name", "value"),
+    [
+        # A line feed at a format's end is no part of its lines.
+        ("$status\n", "200", "status", 200),
+        # Braces end a name.
+        ("${pid}0 $status", "120 200", "worker_pid", 12),
+        ("$request_method $request_uri $server_protocol $status", "GET /a HTTP/1.1 200", "request", "GET /a HTTP/1.1"),
+        ("$status $status", "404 404", "status", 404),
+        ("$status $msec", "404 1685521669.125", "time_s", 1_685_521_669.125),
+        ("$status $msec", "404 1685521669.125", "time", datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)),
+        # Milliseconds take the zone of the other time.
+        ("$time_iso8601 $msec", "2023-05-31T10:27:49+02:00 1685521669.125", "time", IN_BERLIN),
+        (LISTS, "0.001, 0.002, 7", "upstream_connect_time_s", (0.001,)),
+        (LISTS, "0.001, 0.002, 7", "upstream_response_time_s", (0.002,)),
+        (LISTS, "-, -, 7", "upstream_response_time_s", (None,)),
+    ],
+)
+def test_a_line_is_read_by_its_format(text: str, line: str, name: str, value: object) -> None:
+    assert getattr(TextFormat(text, name="any").parse(line), name) == value
 
 
-def test_braces_end_a_name_and_strings_do() -> None:
-    """``${pid}0`` is not ``$pid0``, and a name does not go on in the next string."""
-    assert TextFormat("${pid}0 $status", name="any").parse("120 200").worker_pid == 12
+def test_a_name_does_not_go_on_in_the_next_string() -> None:
     assert one_text(["a$pid", "b ", "${status}"]) == "a${pid}b $status"
     assert [(part.text, part.variable) for part in parts_of("a${pid}b")] == [("a", False), ("pid", True), ("b", False)]
 
@@ -126,18 +144,6 @@ def test_variables_with_nothing_between_them_are_one_text() -> None:
     record = line_format.parse('200 "example.org/a b" 7')
     assert line_format.variables == ("status", "host+request_uri", "pid")
     assert (record.status, record.columns, record.worker_pid) == (200, {"host+request_uri": "example.org/a b"}, 7)
-
-
-def test_a_variable_may_come_twice() -> None:
-    record = TextFormat("$status $status $msec", name="any").parse("404 404 1685521669.125")
-    assert (record.status, record.time_s) == (404, 1_685_521_669.125)
-    assert record.time == datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)
-
-
-def test_milliseconds_take_the_zone_of_the_other_time() -> None:
-    record = TextFormat("$time_iso8601 $msec", name="any").parse("2023-05-31T10:27:49+02:00 1685521669.125")
-    assert record.time is not None
-    assert (record.time.isoformat(), record.time_s) == ("2023-05-31T10:27:49.125000+02:00", 1_685_521_669.125)
 
 
 @pytest.mark.parametrize("escape", ["json", "none"])
@@ -156,25 +162,9 @@ def test_escape_none_is_read_as_far_as_it_can_be() -> None:
     assert (record.request, record.columns["http_user_agent"]) == ('GET /"a" HTTP/1.1', r'a "b" \x22')
 
 
-def test_a_request_in_parts_is_put_together() -> None:
-    record = TextFormat("$request_method $request_uri $server_protocol $status", name="any").parse(
-        "GET /a HTTP/1.1 200"
-    )
-    assert record.request == "GET /a HTTP/1.1"
-
-
-@pytest.mark.parametrize(
-    ("line", "times"),
-    [("0.001, 0.002, 7", ((0.001,), (0.002,))), ("-, -, 7", ((None,), (None,)))],
-)
-def test_lists_that_run_into_each_other_are_read_where_they_are_single(line: str, times: object) -> None:
-    record = TextFormat("$upstream_connect_time, $upstream_response_time, $pid", name="any").parse(line)
-    assert (record.upstream_connect_time_s, record.upstream_response_time_s) == times
-
-
 def test_lists_that_run_into_each_other_are_not_guessed() -> None:
     """Of two servers, nothing tells which time is whose: the line does not count as read."""
-    line_format = TextFormat("$upstream_connect_time, $upstream_response_time, $pid", name="any")
+    line_format = TextFormat(LISTS, name="any")
     with pytest.raises(MalformedEvidenceError, match="nothing tells where each column's list ends"):
         line_format.parse("0.001, 0.002, 0.003, 0.004, 7")
 

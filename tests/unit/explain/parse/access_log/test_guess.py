@@ -51,11 +51,9 @@ def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, 
 
 
 def test_a_guess_tells_how_many_lines_it_rests_on() -> None:
+    """Also of a log that was cropped."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
-
-
-def test_a_cropped_log_is_recognised() -> None:
     assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
     assert guess(f"\ufeff{COMBINED_LINE}") == ("combined", 1, 1)
 
@@ -95,16 +93,12 @@ def test_a_log_without_lines_is_in_no_format(lines: tuple[str, ...]) -> None:
 
 
 def test_formats_of_a_configuration_are_found() -> None:
+    """Without a word a log is in nginx's combined; where nothing is logged there is none."""
     found = logging_settings(CONFIGURATION)
     assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
         ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),
         ("objects", '{"status":"$status","uri":"$request_uri"}\n', "json", 8),
     ]
-
-
-def test_each_log_of_a_configuration_has_its_format() -> None:
-    """Without a word it is nginx's combined; where nothing is logged there is none."""
-    found = logging_settings(CONFIGURATION)
     assert [(use.path, use.format_name) for use in found.uses] == [
         ("/var/log/all.log", "main"),
         ("off", None),
@@ -112,6 +106,7 @@ def test_each_log_of_a_configuration_has_its_format() -> None:
         ("syslog:server=unix:/dev/log,tag=a", "objects"),
     ]
     assert found.includes == ("modules/*.conf",)
+    assert logging_settings("# nothing\n") == LoggingSettings(formats=(), uses=(), includes=())
 
 
 def test_a_found_format_reads_its_log() -> None:
@@ -128,11 +123,6 @@ def test_a_long_hostile_configuration_takes_no_longer_than_its_length(piece: str
         with contextlib.suppress(MalformedEvidenceError):
             logging_settings(begin + piece * (500_000 // len(piece)))
     assert time.process_time() - began_s < 30
-
-
-def test_an_empty_configuration_says_nothing() -> None:
-    """That is no fault."""
-    assert logging_settings("# nothing\n") == LoggingSettings(formats=(), uses=(), includes=())
 
 
 @pytest.mark.parametrize(
