@@ -39,7 +39,14 @@ STORM: Final = StormObservation(
     backlog_drops=0,
 )
 HALF_OPEN: Final = HalfOpenObservation(
-    **_ANY, syns=800, dropped_share=0.0, overflowed_share=0.0, cookies_share=0.0, arrived_share=1.0, half_open=800
+    **_ANY,
+    syns=800,
+    dropped_share=0.0,
+    overflowed_share=0.0,
+    cookies_share=0.0,
+    arrived_share=1.0,
+    half_open=800,
+    sending_s=0.1,
 )
 HTTP: Final = HttpObservation(
     **_ANY,

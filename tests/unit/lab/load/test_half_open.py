@@ -1,5 +1,7 @@
 """Half-open connections as a load: a burst between two readings, and what became of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage, counters, sockets
@@ -24,7 +26,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
     """Nothing but SYNs is between the counters; what they left is looked at afterwards."""
     recorded = HalfOpen(syns=800).run(fake.stage, label="a-b1")
-    assert fake.did == ["sockets", "counters", "half_open", "counters", "sockets"]
+    assert fake.did == ["sockets", "counters", "half_open", "counters", "counters", "sockets"]
     assert fake.bursts == [("client", ADDRESS, PORT, 800)]
     assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "whoever reads the record can find them"
 
@@ -41,7 +43,14 @@ def test_every_figure_of_a_burst_is_computed(fake: FakeStage) -> None:
         cookies_share=0.1,
         arrived_share=1.0,
         half_open=160,
+        sending_s=0.1,
     )
+
+
+def test_counters_are_read_when_the_last_syn_has_come(fake: FakeStage) -> None:
+    fake.counters[1:1] = [counters(Tcp__InSegs=300, TcpExt__ListenDrops=120), counters(Tcp__InSegs=310)]
+    load = HalfOpen(syns=800)
+    assert load.observe(load.run(fake.stage, label="a-b1")).dropped_share == 0.5
 
 
 def test_a_burst_waits_until_the_last_one_is_gone(fake: FakeStage) -> None:
@@ -66,3 +75,17 @@ def test_a_burst_of_which_half_arrived_counts(arrived: int, faults: tuple[str, .
     fake.counters[1] = counters(Tcp__InSegs=100 + arrived)
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")).faults == faults
+
+
+@pytest.mark.parametrize(
+    ("seconds", "faults"),
+    [(0.9, ()), (1.2, ("sending took 1.2 s, and half-open connections end after 1 s",))],
+)
+def test_a_burst_is_over_before_its_first_connections_are_forgotten(
+    seconds: float, faults: tuple[str, ...], fake: FakeStage
+) -> None:
+    """The queue would have room again, and fewer were dropped."""
+    load = HalfOpen(syns=800)
+    outcome = load.run(fake.stage, label="a-b1")
+    late = outcome.with_record(replace(outcome.record, seconds=seconds))
+    assert load.observe(late).faults == faults
