@@ -69,7 +69,7 @@ def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> Non
 
 
 def test_every_figure_of_a_storm_is_computed(fake: FakeStage) -> None:
-    load = ConnectStorm(connections=8)
+    load = ConnectStorm(connections=8, paused=False)
     assert load.observe(load.run(fake.stage, label="a-b1")) == StormObservation(
         steal_pct=1.5,
         measuring_s=1.0,
@@ -101,3 +101,12 @@ def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
     nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
     assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
     assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()
+
+
+def test_a_client_that_is_slow_to_look_makes_the_storm_void(fake: FakeStage) -> None:
+    """Who stands while the workers stand still was let in at the first SYN: a second one finds the queue as full."""
+    paused, busy = ConnectStorm(connections=8), ConnectStorm(connections=8, paused=False)
+    assert paused.observe(paused.run(fake.stage, label="a-b1")).faults == (
+        "the client saw 2 connects only after a second",
+    )
+    assert busy.observe(busy.run(fake.stage, label="a-b2")).faults == ()
