@@ -209,6 +209,8 @@ class _Talk:
         flow, server = self._flow, self._server
         reader, self._writer = await _connect(flow, server, self._number)
         if flow.head_bytes:
+            # Sent is what the kernel has, and not what waits here for it.
+            self._writer.transport.set_write_buffer_limits(high=0)
             self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
             await self._writer.drain()
         else:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -192,6 +193,24 @@ def test_part_of_a_head_is_sent_and_nothing_more() -> None:
         assert (waiting.heard, waiting.open) == ([b"GET / HTT"] * 2, 2)
         (connections,) = end()
     assert [(one.answers, one.error, one.closed_by_server) for one in connections] == [((), "", False)] * 2
+
+
+def test_a_head_stands_when_the_kernel_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What still waits in the client was not sent: whoever counts the server's memory then would be too early."""
+
+    async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        plain = socket.socket()
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        plain.connect(listening.getsockname())
+        return await asyncio.open_connection(sock=plain)
+
+    monkeypatch.setattr(flows, "_connect", connect)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        # Less than what asyncio takes in before it says that it is too much.
+        flow = Flow(path=f"/{'x' * 60_000}", head_bytes=60_000, stays=True, timeout_s=0.2)
+        ((connection,),) = flows.run([flow], flows.Server(address="", port=0))
+    assert connection.error == "TIMEOUT"
 
 
 def test_what_a_server_says_to_a_connection_that_stays_is_told() -> None:
