@@ -66,7 +66,8 @@ def _workers_on_all_cpus(rig: Rig) -> Figures:
 
 
 def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
-    # The last worker has been forked once the number rests.
+    rig.until_master_waits()
+    # The last one that was forked may not have its title yet.
     workers = rig.steady(lambda: len(rig.workers()))
     return {"workers": workers, "workers_per_cpu": workers / allowed_cpus, "online_cpus": rig.online_cpus()}
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tuneproof.catalogue.upstream_peers import FAIL_TIMEOUT_S, RETRIED
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
@@ -65,7 +66,8 @@ def asked_in_turn(
 
     def script(rig: Rig) -> Figures:
         _play(rig, *replies)
-        became = rig.flows(*(_flow(kind, ASKED, body_bytes) for kind in SERVERS))
+        with rig.before(FAIL_TIMEOUT_S, RETRIED):
+            became = rig.flows(*(_flow(kind, ASKED, body_bytes) for kind in SERVERS))
         return _told(rig, dict(zip(SERVERS, became, strict=True)))
 
     return script

@@ -22,6 +22,7 @@ PORTS: Final = tuple(range(8100, 8140))
 LATER_S: Final = 1.4
 LEFT: Final = {"time_wait": "TIME-WAIT", "fin_wait_2": "FIN-WAIT-2"}
 FAST_OPENS: Final = 20
+_TIME_WAIT_S: Final = 60
 
 _CLOSING: Final = written_config(
     "", http="server { " + " ".join(f"listen {port};" for port in PORTS) + ' location / { return 200 "ok"; } }'
@@ -59,9 +60,11 @@ def _closed_by_clients(rig: Rig) -> Figures:
 
 def _left_later(rig: Rig, *, close: bool) -> Figures:
     port = rig.fresh_port(PORTS)
-    rig.flow(_closed() if close else Flow(connections=CLOSED, at_once=10), port=port)
-    rig.wait(LATER_S)
-    return _left(rig.sockets(port))
+    with rig.before(_TIME_WAIT_S, "the kernel forgets TIME-WAIT"):
+        rig.flow(_closed() if close else Flow(connections=CLOSED, at_once=10), port=port)
+        rig.wait(LATER_S)
+        left = rig.sockets(port)
+    return _left(left)
 
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:

@@ -10,9 +10,9 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
-from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.subject.config import ACCESS_LOG_PATH
 from tuneproof.lab.subject.written_config import LOG, written_config
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -21,36 +21,50 @@ ARTICLE: Final = '"The Benefits of Microcaching with NGINX" (2016)'
 BACKEND: Final = Backend(kind=ASYNCIO)
 CLIENTS: Final = 30
 REQUESTS: Final = 200
-# Shorter than the half second after which a waiting request looks again, and longer than all clients take to ask.
+# Shorter than the half second after which a waiting request looks again.
 ANSWER_MS: Final = 150
 # A request that waited for another's answer, and not for its own: longer than the upstream takes by itself.
 LATE_S: Final = 0.45
 VALID_S: Final = 1.0
+AT_ONCE: Final = 4
+# Whenever the page expires, those that ask at the time may reach the upstream: not a tenth of all before then.
+_SOON_S: Final = VALID_S * REQUESTS / AT_ONCE / 10
 
-_CACHE: Final = "proxy_cache_path /var/lib/subject/cache keys_zone=cache:1m;"
+_CACHE: Final = (
+    "proxy_cache_path /var/lib/subject/cache keys_zone=cache:1m; "
+    """log_format asked escape=json '{"uri":"$uri","upstream":"$upstream_addr","took_s":"$request_time"}';"""
+)
 
 
 def _cached(directives: str, valid: str = "1s") -> str:
     location = (
         f"location / {{ proxy_pass http://{BACKEND.upstream}; proxy_cache cache; proxy_cache_valid 200 {valid}; "
-        f"{directives} {LOG} }}"
+        f"{directives} access_log {ACCESS_LOG_PATH} asked; }}"
     )
-    return written_config(location, http=_CACHE)
+    # Requests that have waited are all taken up before any of their answers.
+    return written_config(location, http=_CACHE, listen="deferred", events="worker_connections 1024; multi_accept on;")
+
+
+def _asked(rig: Rig, path: str) -> list[dict[str, str]]:
+    # nginx logs a request after its answer.
+    rig.rest()
+    return [line for line in rig.access_log() if line["uri"] == path]
 
 
 def _upstream_requests(rig: Rig, path: str) -> int:
-    # nginx logs a request after its answer.
-    rig.rest()
-    return sum(bool(line["upstream"]) for line in rig.access_log() if line["uri"] == path)
+    return sum(bool(line["upstream"]) for line in _asked(rig, path))
 
 
 def _stampede(rig: Rig) -> Figures:
     """Let all clients ask at once for what is not in the cache yet."""
     path = f"/wait/{ANSWER_MS}"
-    done = rig.flow(Flow(connections=CLIENTS, path=path))
-    answered = rig.ok(done, requests=CLIENTS)
-    late = sum(answer.total_s > LATE_S for answer in answers_of(done))
-    return {"upstream_requests": _upstream_requests(rig, path), "late_share": late / CLIENTS, "ok": answered}
+    answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)
+    asked = _asked(rig, path)
+    late = [line for line in asked if float(line["took_s"]) > LATE_S]
+    slow = sum(bool(line["upstream"]) for line in late)
+    rig.must(not slow, f"the upstream took longer than {LATE_S:g} s for {slow} of its answers")
+    upstream = sum(bool(line["upstream"]) for line in asked)
+    return {"upstream_requests": upstream, "late_share": len(late) / CLIENTS, "ok": answered}
 
 
 def _stampede_on_expired(rig: Rig) -> Figures:
@@ -60,13 +74,15 @@ def _stampede_on_expired(rig: Rig) -> Figures:
     # The log's lines of the first request stay out of the count.
     before = _upstream_requests(rig, path)
     rig.wait(VALID_S + 1.0)
-    answered = rig.ok(rig.flow(Flow(connections=CLIENTS, path=path)), requests=CLIENTS)
+    answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)
     return {"upstream_requests": _upstream_requests(rig, path) - before, "ok": answered}
 
 
 def _visitors(rig: Rig) -> Figures:
     """Let many clients ask for the same page, a few at a time."""
-    answered = rig.ok(rig.flow(Flow(connections=REQUESTS, at_once=4, path="/", close=True)), requests=REQUESTS)
+    flow = Flow(connections=REQUESTS, at_once=AT_ONCE, path="/", close=True)
+    with rig.before(_SOON_S, "a tenth of them may have found the page expired"):
+        answered = rig.ok(rig.flow(flow), requests=REQUESTS)
     return {"upstream_requests": _upstream_requests(rig, "/"), "ok": answered}
 
 

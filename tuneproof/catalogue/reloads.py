@@ -58,7 +58,7 @@ def _settings(*, migrates: bool) -> list[Setting]:
         Setting(name="idle", config=_FILES, script=idle(reload, asked=1)),
         Setting(
             name="idle-min-timeout",
-            config=written_config(_PAGE, http="keepalive_min_timeout 10s; # where known"),
+            config=written_config(_PAGE, http="keepalive_min_timeout 60s; # where known"),
             script=idle(reload, asked=1),
         ),
         Setting(name="silent", config=_FILES, script=idle(reload, asked=0)),

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Collection
 from typing import Final
 
+from tuneproof.catalogue.streams_scripts import settle
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.scripted import Reply, Scripted
+from tuneproof.lab.subject.written_config import PORT
 
 CLIENTS: Final = 20
 DOWNLOADS: Final = 5
@@ -87,7 +89,7 @@ def websockets(step: Step) -> Script:
         step(rig)
         before = [it.body_bytes for it in rig.arrived()]
         rig.backend(call(Scripted.send, "hello", 1))
-        rig.steady(lambda: sum(it.body_bytes for it in rig.arrived()))
+        settle(rig, {"plain": PORT})
         live = sum(it.body_bytes > earlier for it, earlier in zip(rig.arrived(), before, strict=True))
         rig.leave_streams()
         return _cut(WEBSOCKETS - live, of=WEBSOCKETS)

@@ -10,9 +10,11 @@ from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.catalogue.request_limits_scripts import (
     BODY_BYTES,
+    BURST,
     COOKIE_BYTES,
     HTTP2_PORT,
     OBJECTS,
+    RATE_PER_S,
     STEADY_BYTES_PER_S,
     STREAMS,
     cookies,
@@ -52,8 +54,8 @@ ARMS: Final = arms_of(
         Setting(
             name="rate-5-burst-10",
             config=_limited(
-                "limit_req_zone $binary_remote_addr zone=address:1m rate=5r/s;",
-                f"limit_req zone=address burst=10 nodelay; {_HELD}",
+                f"limit_req_zone $binary_remote_addr zone=address:1m rate={RATE_PER_S}r/s;",
+                f"limit_req zone=address burst={BURST} nodelay; {_HELD}",
             ),
             script=page,
         ),

@@ -2,13 +2,17 @@
 
 from typing import Final
 
+from tuneproof.catalogue.counting import HALF
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 
 OBJECTS: Final = 30
+RATE_PER_S: Final = 5
+BURST: Final = 10
 CONNECTIONS: Final = 60
+FILE_BYTES: Final = 1_000_000
 STREAMS: Final = 30
 ATTACKERS: Final = 20
 # More than nginx's own buffers for headers hold, 4 of 8 KiB, and less than a socket's receive buffer.
@@ -26,8 +30,14 @@ HTTP2_PORT: Final = 8002
 
 def page(rig: Rig) -> Figures:
     """Ask for all objects of a page at once."""
-    rejected = statuses(rig.flow(Flow(connections=OBJECTS, path="/object-{c}")), 503)
-    return {"rejected_share": rejected / OBJECTS}
+    done = rig.flow(Flow(connections=OBJECTS, path="/object-{c}"))
+    took_s = max(one.open_s for one in done)
+    # Beside the burst and one, so many come in time by the rate alone.
+    in_time = took_s * RATE_PER_S
+    rig.must(
+        BURST + 1 + in_time < HALF * OBJECTS, f"asking took {took_s:.1f} s, in which the rate admits {in_time:.0f}"
+    )
+    return {"rejected_share": statuses(done, 503) / OBJECTS}
 
 
 def half_headers(rig: Rig) -> Figures:
@@ -39,9 +49,17 @@ def half_headers(rig: Rig) -> Figures:
 def slow_downloads(rig: Rig) -> Figures:
     """Open connections that download slowly, until each has been answered."""
     slow = Flow(
-        connections=CONNECTIONS, path="/1000000.bin", read_bytes_per_s=50_000, receive_buffer_bytes=4096, stays=True
+        connections=CONNECTIONS,
+        path=f"/{FILE_BYTES}.bin",
+        read_bytes_per_s=50_000,
+        receive_buffer_bytes=4096,
+        stays=True,
     )
-    return {"ended_share": statuses(rig.flow(slow), 503) / CONNECTIONS}
+    done = rig.flow(slow)
+    # Before the last one asks, none must have come to its end.
+    furthest = max(answer.body_bytes for answer in answers_of(done) if answer.status == 200)  # noqa: PLR2004 - OK
+    rig.must(furthest < HALF * FILE_BYTES, f"a download had come to {furthest} bytes before all were answered")
+    return {"ended_share": statuses(done, 503) / CONNECTIONS}
 
 
 def streams(rig: Rig) -> Figures:

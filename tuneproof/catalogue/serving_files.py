@@ -8,7 +8,16 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
-from tuneproof.catalogue.serving_files_scripts import REQUESTS, SMALL, calls_of, compressed, grow, segments, switches
+from tuneproof.catalogue.serving_files_scripts import (
+    REQUESTS,
+    SMALL,
+    VALID_S,
+    calls_of,
+    compressed,
+    grow,
+    segments,
+    switches,
+)
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
@@ -25,7 +34,7 @@ _GZIPPED: Final = calls_of(Flow(path="/text.txt", requests=REQUESTS, headers={"A
 _ALIAS: Final = "location /changing/ { alias /var/lib/subject/changing/; }"
 _TLS: Final = f"server {{ listen {TLS_PORT} ssl; {CERTIFICATE} }}"
 _ITSELF: Final = "server { listen 127.0.0.1:9001; sendfile off; }"
-_CACHE: Final = "open_file_cache max=1000 inactive=20s; open_file_cache_valid 30s;"
+_CACHE: Final = f"open_file_cache max=1000 inactive=20s; open_file_cache_valid {VALID_S}s;"
 
 
 def _counting(name: str, config: str, script: Callable[[Rig], Figures] = _PLAIN) -> Setting:

@@ -13,6 +13,7 @@ SMALL: Final = "/1000.bin"
 LARGE: Final = "/1000000.bin"
 FIRST_BYTES: Final = 1000
 GROWN_BYTES: Final = 50_000
+VALID_S: Final = 30
 
 
 def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
@@ -50,9 +51,10 @@ def segments(rig: Rig) -> Figures:
 def grow(rig: Rig) -> Figures:
     """Ask for a file, let it grow in place, and ask again at once."""
     rig.write("page", FIRST_BYTES)
-    rig.flow(Flow(path="/changing/page", requests=2))
-    rig.write("page", GROWN_BYTES)
-    seen = next(answers_of(rig.flow(Flow(path="/changing/page"))))
+    with rig.before(VALID_S, "nginx looks at a file again"):
+        rig.flow(Flow(path="/changing/page", requests=2))
+        rig.write("page", GROWN_BYTES)
+        seen = next(answers_of(rig.flow(Flow(path="/changing/page"))))
     return {"body_bytes": seen.body_bytes, "stale": float(seen.body_bytes < GROWN_BYTES)}
 
 

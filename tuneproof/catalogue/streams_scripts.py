@@ -71,7 +71,7 @@ def delivery(*, accel_buffering: str = "", ports: Mapping[str, int] = TRANSPORTS
             rig.backend(call(Scripted.send, event(SMALL_BYTES), EVENTS, f"/{line}/"))
         for name, size in OF_SIZE.items():
             rig.backend(call(Scripted.send, event(size), EVENTS, f"/{name}/"))
-        _settle(rig, ports)
+        settle(rig, ports)
         arrived = rig.arrived()
         rig.leave_streams()
         ended = [one.end for one in arrived if one.end]
@@ -124,14 +124,14 @@ def leaving(rig: Rig) -> Figures:
     _play(rig)
     _open(rig, [("stream", transport) for transport in TRANSPORTS])
     rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
-    _settle(rig)
+    settle(rig)
     rig.leave_streams()
-    _settle(rig)
+    settle(rig)
     at_once = rig.backend(call(Scripted.seen)).open_streams
     for _ in range(2):
         # What nginx writes first meets a socket whose other end is gone; that this has reset it, is seen at the second.
         rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
-        _settle(rig)
+        settle(rig)
     after_events = rig.backend(call(Scripted.seen)).open_streams
     return {
         "kept_share": at_once / len(TRANSPORTS),
@@ -147,11 +147,11 @@ def memory(transport: str) -> Callable[[Rig], Figures]:
 
     def script(rig: Rig) -> Figures:
         _play(rig)
-        _settle(rig)
+        settle(rig)
         before = _memory_bytes(rig)
         _open(rig, [("stream", transport)], each=MANY)
         rig.backend(call(Scripted.send, event(SMALL_BYTES), EVENTS))
-        _settle(rig)
+        settle(rig)
         grown = _memory_bytes(rig) - before
         rig.leave_streams()
         return {"stream_bytes": max(grown, 0) / MANY}
@@ -198,7 +198,7 @@ def _asked(line: str, transport: str, port: int, count: int) -> Streams:
     )
 
 
-def _settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
+def settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
     """Wait until nothing moves any more.
 
     The backend's kernel has sent all, no socket of nginx's holds anything, its workers sleep, and neither they nor what

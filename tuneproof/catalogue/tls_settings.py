@@ -18,6 +18,9 @@ HANDSHAKES: Final = 10
 SESSIONS: Final = 72
 LARGE: Final = "/1000000.bin"
 SMALL: Final = "/1000.bin"
+# ssl_session_timeout
+_FORGOTTEN_AFTER_S: Final = 300
+_FORGETS: Final = "nginx forgets sessions"
 
 
 def _handshakes(rig: Rig) -> Figures:
@@ -36,9 +39,10 @@ def _sessions(version: str) -> Callable[[Rig], Figures]:
     """Return the script that makes many sessions and then tries to go on with each."""
 
     def script(rig: Rig) -> Figures:
-        rig.tls_connect(SESSIONS, port=TLS_PORT, path=SMALL, version=version)
-        # The youngest first: what is tried must not have been pushed out by trying.
-        resumed = rig.tls_resume(range(SESSIONS - 1, -1, -1), port=TLS_PORT, path=SMALL)
+        with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
+            rig.tls_connect(SESSIONS, port=TLS_PORT, path=SMALL, version=version)
+            # The youngest first: what is tried must not have been pushed out by trying.
+            resumed = rig.tls_resume(range(SESSIONS - 1, -1, -1), port=TLS_PORT, path=SMALL)
         return {"resumable_sessions": sum(one.resumed for one in resumed)}
 
     return script
@@ -46,17 +50,19 @@ def _sessions(version: str) -> Callable[[Rig], Figures]:
 
 def _resumed(rig: Rig) -> Figures:
     """Go on with sessions that have just been made."""
-    rig.tls_connect(HANDSHAKES, port=TLS_PORT, path=SMALL)
-    resumed = rig.tls_resume(range(HANDSHAKES), port=TLS_PORT, path=SMALL)
-    share = sum(one.resumed for one in resumed) / HANDSHAKES
-    return {"resumed_share": share, "lost_share": 1 - share}
+    return _resumed_after(rig, lambda: None)
 
 
 def _resumed_after_reload(rig: Rig) -> Figures:
     """Go on with sessions after a reload."""
-    rig.tls_connect(HANDSHAKES, port=TLS_PORT, path=SMALL)
-    rig.fresh_workers()
-    resumed = rig.tls_resume(range(HANDSHAKES), port=TLS_PORT, path=SMALL)
+    return _resumed_after(rig, rig.fresh_workers)
+
+
+def _resumed_after(rig: Rig, step: Callable[[], None]) -> Figures:
+    with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
+        rig.tls_connect(HANDSHAKES, port=TLS_PORT, path=SMALL)
+        step()
+        resumed = rig.tls_resume(range(HANDSHAKES), port=TLS_PORT, path=SMALL)
     share = sum(one.resumed for one in resumed) / HANDSHAKES
     return {"resumed_share": share, "lost_share": 1 - share}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.counting import Setting, arms_of, claims_of
+from tuneproof.catalogue.counting import HALF, Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Counted, Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
@@ -69,7 +69,8 @@ def _asked_later(rig: Rig, *, asks_by_itself: bool, later_s: float) -> Figures:
     else:
         rig.wait(later_s)
     before = _seen(rig, OLD)
-    rig.ok(rig.flow(Flow(requests=ASKED)), requests=ASKED)
+    with rig.before(HALF * ASKED, "one question a second is one for every second request"):
+        rig.ok(rig.flow(Flow(requests=ASKED)), requests=ASKED)
     old, new = _seen(rig, OLD), _seen(rig, NEW)
     followed = len(new.requests)
     rig.must(followed + len(old.requests) - len(before.requests) == ASKED, "requests went elsewhere")

@@ -29,6 +29,10 @@ AT_ONCE: Final = 32
 REQUESTS_EACH: Final = 20
 VISITORS: Final = 80
 WORKERS: Final = 4
+# Unless it is set (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#fail_timeout).
+FAIL_TIMEOUT_S: Final = 10
+RETRIED: Final = "nginx tries a failed server again"
+_DEAD_S: Final = 60
 
 
 def _two_peers(options: str, location: str) -> str:
@@ -41,8 +45,9 @@ _LIST: Final = "proxy_next_upstream error timeout http_500 http_502 http_503 htt
 
 def _two_bad_requests(rig: Rig) -> Figures:
     """Ask twice for what fails, then for what does not."""
-    rig.flow(Flow(requests=2, path="/bad"))
-    after = rig.flow(Flow(requests=ASKED_AFTERWARDS, path="/ok"))
+    with rig.before(FAIL_TIMEOUT_S, RETRIED):
+        rig.flow(Flow(requests=2, path="/bad"))
+        after = rig.flow(Flow(requests=ASKED_AFTERWARDS, path="/ok"))
     return {"bad_gateways": statuses(after, 502), "ok": statuses(after, 200)}
 
 
@@ -74,7 +79,9 @@ def _by_name(server: str) -> str:
 
 def _one_dead_peer(zone: str) -> str:
     # Nobody listens on the first one's port.
-    block = f"upstream peers {{ {zone} server 127.0.0.1:9 max_fails=3 fail_timeout=60s; server 127.0.0.1:9001; }}"
+    block = (
+        f"upstream peers {{ {zone} server 127.0.0.1:9 max_fails=3 fail_timeout={_DEAD_S}s; server 127.0.0.1:9001; }}"
+    )
     return written_config(
         f"location / {{ proxy_pass http://peers; {LOG} }}",
         http=_PEERS + block,
@@ -85,7 +92,8 @@ def _one_dead_peer(zone: str) -> str:
 
 def _visits(rig: Rig) -> Figures:
     """Let many clients come, each on a connection of its own, and count how often the dead peer was tried."""
-    answered = rig.ok(rig.flow(Flow(connections=VISITORS, at_once=1, close=True)), requests=VISITORS)
+    with rig.before(_DEAD_S, RETRIED):
+        answered = rig.ok(rig.flow(Flow(connections=VISITORS, at_once=1, close=True)), requests=VISITORS)
     rig.rest()
     tried = sum("127.0.0.1:9," in line["upstream"] for line in rig.access_log())
     return {"tries_of_the_dead_peer": tried, "ok": answered}

@@ -1,7 +1,8 @@
 """What a trial that counts may do with its nginx and around it.
 
 Each step waits for its own end: all answers are there, no worker has anything left to do, a number no longer changes. A
-limit that strikes first, or a precondition that fails, raises :class:`VoidTrialError`.
+limit that strikes first, or a precondition that fails, raises :class:`VoidTrialError`. So does a trial on a machine so
+slow that a clock of nginx's or the kernel's would strike within it: :meth:`Rig.before`.
 """
 
 import itertools
@@ -32,6 +33,9 @@ _PAUSE_S: Final = 0.01
 _BETWEEN_READINGS_S: Final = 0.05
 _SAME_READINGS: Final = 8
 _MOST_CLIENTS: Final = 64
+# client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for 60 s and longer.
+_ENDED_AFTER_S: Final = 60.0
+_ENDS: Final = "nginx ends what is silent"
 
 A = TypeVar("A")
 Read = TypeVar("Read")
@@ -59,6 +63,7 @@ class Rig:
         self._configuration = configuration
         self.seen: list[Told] = []
         self.measured_s = 0.0
+        self._streams_since_s: float | None = None
 
     def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
         """Make the trial void unless a precondition of what it counts is met.
@@ -67,6 +72,18 @@ class Rig:
         """
         if not is_so:
             raise VoidTrialError(otherwise)
+
+    @contextmanager
+    def before(self, ends_s: float, what: str, *, since_s: float | None = None) -> Iterator[None]:
+        """Make the trial void unless the block is over before a clock of nginx's or the kernel's strikes.
+
+        what: what it does then; the trial would count that, and not what it is about.
+        since_s: when the clock began to run, of time.monotonic(); at the block's beginning unless given.
+        """
+        began_s = time.monotonic() if since_s is None else since_s
+        yield
+        took_s = time.monotonic() - began_s
+        self.must(took_s < ends_s, f"this took {took_s:.1f} s, and after {ends_s:g} s {what}")
 
     def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
         """Return how many requests were answered by a 200; the trial is void unless all were."""
@@ -96,12 +113,13 @@ class Rig:
         became: list[tuple[Connection, ...]] = []
         began_s = time.monotonic()
         asked = call(Loadgen.stand, self._stage.address, port or self._stage.port, flows, self._sources(flows))
-        self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
-        try:
-            yield became
-        finally:
-            became.extend(self._in_time(flows, self._ask(call(Loadgen.end_flows))))
-            self.measured_s += time.monotonic() - began_s
+        with self.before(_ENDED_AFTER_S, _ENDS):
+            self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
+            try:
+                yield became
+            finally:
+                became.extend(self._in_time(flows, self._ask(call(Loadgen.end_flows))))
+                self.measured_s += time.monotonic() - began_s
 
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
         """Run a flow; return what is read while it runs, and what became of its connections.
@@ -265,6 +283,8 @@ class Rig:
 
     def open_streams(self, *asked: Streams, port: int = 0) -> None:
         """Ask for responses that stay open, beside those that do already."""
+        if self._streams_since_s is None:
+            self._streams_since_s = time.monotonic()
         self._ask(call(Loadgen.open_streams, self._stage.address, port or self._stage.port, asked))
 
     def arrived(self) -> tuple[Arrived, ...]:
@@ -273,7 +293,9 @@ class Rig:
 
     def leave_streams(self) -> None:
         """Close their connections, and forget them."""
-        self._ask(call(Loadgen.leave_streams))
+        since_s, self._streams_since_s = self._streams_since_s, None
+        with self.before(_ENDED_AFTER_S, _ENDS, since_s=since_s):
+            self._ask(call(Loadgen.leave_streams))
 
     def counters(self) -> Mapping[str, int]:
         """Return the kernel's counters of the subject's network namespace."""
@@ -329,7 +351,11 @@ class Rig:
     def signal(self, name: str) -> None:
         """Send nginx's master a signal (of two, the elder one), and wait until it has done what it does for it."""
         self._stage.observer.signal_master(name)
-        self.wait_until(self._stage.observer.masters_wait, f"did not handle {name}")
+        self.until_master_waits(f"did not handle {name}")
+
+    def until_master_waits(self, otherwise: str = "did not start all its workers") -> None:
+        """Wait until nginx's master has nothing left to do."""
+        self.wait_until(self._stage.observer.masters_wait, otherwise)
 
     def until_they_leave(self, pids: Collection[int]) -> None:
         """Wait until these workers have left, or will as soon as their connections let them."""

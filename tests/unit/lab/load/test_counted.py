@@ -253,6 +253,40 @@ def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
         rig(around).flow(Flow(connections=2, timeout_s=3.0))
 
 
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: self.now_s))
+
+
+def test_what_a_clock_of_nginxs_would_end_makes_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine so slow that it strikes within the trial."""
+    clock, trial = Clock(monkeypatch), rig(Around())
+    with trial.before(10, "a failed server is tried again"):
+        clock.now_s += 9.9
+    words = "this took 10.1 s, and after 10 s a failed server is tried again"
+    with pytest.raises(VoidTrialError, match=words), trial.before(10, "a failed server is tried again"):
+        clock.now_s += 10.1
+
+
+def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent connections and streams alike, from the first of them on."""
+    clock, trial = Clock(monkeypatch), rig(Around())
+    with pytest.raises(VoidTrialError, match="after 60 s nginx ends"), trial.standing(Flow(stays=True)):
+        clock.now_s += 61
+    for _ in range(2):
+        trial.open_streams(Streams())
+        clock.now_s += 59
+        trial.leave_streams()
+    for _ in range(2):
+        trial.open_streams(Streams())
+        clock.now_s += 31
+    with pytest.raises(VoidTrialError, match=r"this took 62\.0 s, and after 60 s nginx ends"):
+        trial.leave_streams()
+
+
 def test_what_must_be_answered_is_a_precondition() -> None:
     whole = answered(200, worker=7, body_bytes=5, first_byte_s=0.1, total_s=0.2)
     half, failed = replace(whole, complete=False), replace(whole, status=503)
@@ -427,6 +461,16 @@ def test_a_signal_is_handled_before_anything_else_is_done() -> None:
     trial.edit("s/4/2/")
     trial.signal("HUP")
     assert around.did == [("edit", "s/4/2/"), ("signal", "HUP")]
+
+
+def test_a_master_that_starts_its_workers_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig(Around()).until_master_waits()
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    around = Around()
+    stage = around.stage
+    stage.observer.masters_wait = lambda: False  # type: ignore[method-assign]  # of the stage that was made up
+    with pytest.raises(VoidTrialError, match="did not start all its workers"):
+        Rig(stage, configuration="arm").until_master_waits()
 
 
 def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:

@@ -1,0 +1,158 @@
+"""Trials of counts on a slow machine: where a clock of nginx's would decide, the trial is void, and never a value."""
+
+import types
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from tests.support.exchanged import answered
+from tuneproof.catalogue import (
+    dying_connections_scripts,
+    kernel_settings,
+    proxy_cache,
+    request_limits_scripts,
+    serving_files_scripts,
+    tls_settings,
+    upstream_names,
+    upstream_peers,
+)
+from tuneproof.lab.load import rig as module
+from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
+from tuneproof.lab.load.observer import SocketFigures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
+from tuneproof.lab.protocol.messages import Call
+from tuneproof.lab.protocol.scripted import Seen
+from tuneproof.proof.scenario.arms import Arm
+
+if TYPE_CHECKING:
+    from tuneproof.lab.load.stage import Stage
+
+OK = answered(200)
+NO_SOCKETS = SocketFigures(listeners=(), local={}, others={}, send_queue_bytes=0, unread_bytes=())
+ASKED_ONCE = Seen(
+    connections=0,
+    open_connections=0,
+    left_connections=0,
+    open_streams=0,
+    unacknowledged_bytes=0,
+    requests=("GET / HTTP/1.1",),
+)
+
+
+class Machine(Rig):
+    """A rig whose client takes so long for whatever it is asked, and has every request answered alike."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, takes_s: float, *, answer: Answer = OK) -> None:
+        stage = types.SimpleNamespace(
+            address="172.18.0.4",
+            port=8000,
+            clients=iter(()),
+            addresses=defaultdict(str),
+            supervisor=types.SimpleNamespace(write=lambda *_: None),
+            observer=types.SimpleNamespace(sockets=lambda _port: NO_SOCKETS),
+            programs=types.SimpleNamespace(backend=lambda _name: types.SimpleNamespace(ask=lambda _: ASKED_ONCE)),
+        )
+        super().__init__(cast("Stage", stage), configuration="arm")
+        self.takes_s = takes_s
+        self.now_s = 100.0
+        self.answer = answer
+        self.log: list[dict[str, str]] = []
+        monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None))
+
+    def _ask(self, asked: Call[Any], *, lasts_s: float = 0.0) -> Any:  # noqa: ARG002 - as its base has it
+        self.now_s += self.takes_s
+        if asked.function == "tls_resume":
+            resumed = TlsConnection(hellos=1, records=1, largest_record_bytes=1, body_bytes=1, resumed=True)
+            return [resumed] * len(asked.arguments["which"])
+        return [self._became(flow) for flow in asked.arguments.get("flows", ())]
+
+    def _became(self, flow: Flow) -> tuple[Connection, ...]:
+        answers = (self.answer,) * flow.requests
+        return (Connection(answers=answers, error="", closed_by_server=False, open_s=self.takes_s),) * flow.connections
+
+    def flows_behind_stopped_workers(
+        self, *flows: Flow, then: Callable[[], object] = lambda: None
+    ) -> list[tuple[Connection, ...]]:
+        then()
+        return self.flows(*flows)
+
+    def rest(self) -> None: ...
+
+    def fresh_workers(self) -> None: ...
+
+    def access_log(self) -> list[dict[str, str]]:
+        return self.log
+
+
+Script = Callable[[Rig], Figures]
+
+
+def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
+    """Return what the trials of an arm do."""
+    (plan,) = [arm.plan for arm in arms if arm.name == name]
+    assert isinstance(plan, Counted)
+    return plan.script
+
+
+# Each with how long a step may take, in seconds, and what would come to pass.
+SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
+    "dying_connections": (dying_connections_scripts.asked_in_turn(), 10, "nginx tries a failed server again"),
+    "failed_requests": (script_of(upstream_peers.ARMS, "5xx-listed"), 5, "nginx tries a failed server again"),
+    "dead_peer": (script_of(upstream_peers.ARMS, "with-zone"), 60, "nginx tries a failed server again"),
+    "grown_file": (serving_files_scripts.grow, 15, "nginx looks at a file again"),
+    "time_wait": (script_of(kernel_settings.ARMS, "none-closed"), 60, "the kernel forgets TIME-WAIT"),
+    "sessions": (script_of(tls_settings.ARMS, "reloaded"), 150, "nginx forgets sessions"),
+    "many_sessions": (script_of(tls_settings.ARMS, "cache-tls-1.2"), 150, "nginx forgets sessions"),
+    "microcache": (script_of(proxy_cache.ARMS, "microcache"), 5, "a tenth of them may have found the page expired"),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_trial_that_a_clock_of_the_servers_outruns_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, limit_s, words = SCRIPTS[name]
+    assert script(Machine(monkeypatch, 0.99 * limit_s))
+    with pytest.raises(VoidTrialError, match=words):
+        script(Machine(monkeypatch, 1.01 * limit_s))
+
+
+def test_a_page_that_is_asked_for_too_slowly_says_nothing_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the rate alone more than half of it would be admitted, and nothing would seem to break."""
+    rejected = answered(503)
+    assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
+    with pytest.raises(VoidTrialError, match=r"asking took 0\.9 s, in which the rate admits"):
+        request_limits_scripts.page(Machine(monkeypatch, 0.9, answer=rejected))
+
+
+def test_downloads_that_end_while_others_begin_say_nothing_of_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for come, is_void in ((499_999, False), (500_000, True)):
+        machine = Machine(monkeypatch, 1, answer=answered(200, body_bytes=come))
+        if is_void:
+            with pytest.raises(VoidTrialError, match="a download had come to 500000 bytes"):
+                request_limits_scripts.slow_downloads(machine)
+        else:
+            assert request_limits_scripts.slow_downloads(machine) == {"ended_share": 0}
+
+
+def test_waiters_are_late_by_nginxs_own_clock_unless_the_upstream_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long the client takes to ask and to hear does not matter."""
+    path = f"/wait/{proxy_cache.ANSWER_MS}"
+    own, waited = ({"uri": path, "upstream": upstream, "took_s": "0.5"} for upstream in ("10.0.0.2:8000", ""))
+    machine, stampede = Machine(monkeypatch, 9), script_of(proxy_cache.ARMS, "new-key-locked")
+    machine.log = [{**own, "took_s": "0.2"}, *[waited] * 29]
+    assert stampede(machine) == {"upstream_requests": 1, "late_share": 29 / 30, "ok": 30}
+    machine.log = [own, *[waited] * 29]
+    with pytest.raises(VoidTrialError, match=r"the upstream took longer than 0.45 s for 1 of its answers"):
+        stampede(machine)
+
+
+def test_names_are_asked_for_once_a_second_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty requests that take ten seconds would meet a question for every second one."""
+    script = upstream_names.moved(later_s=0)
+    with pytest.raises(VoidTrialError, match="requests went elsewhere"):
+        script(Machine(monkeypatch, 9.9))
+    with pytest.raises(VoidTrialError, match="one question a second"):
+        script(Machine(monkeypatch, 10.1))
