@@ -2,7 +2,7 @@
 
 import re
 
-from tests.support.canned_evidence import both_legs, evidence, log, lossy, spread
+from tests.support.canned_evidence import both_legs, lossy, spread
 from tests.support.places import CHECKOUT
 from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS
 from tuneproof.explain.diagnosis.diagnose import diagnose
@@ -42,10 +42,3 @@ def test_each_further_cause_has_its_own_next_step() -> None:
     ]
     steps = {each["cause"]: each["next"] for each in to_json(diagnosis)["assessments"]}
     assert [cause for cause, step in steps.items() if step] == ["path loss", "event-loop stall"]
-
-
-def test_what_is_only_possible_has_commands_that_decide_and_no_next_step() -> None:
-    """Nobody should change anything yet."""
-    labels = {row.label for row in rows(diagnose(evidence(access_logs=[log(connect_time_s=spread(0.001, 0.25))])))}
-    assert "Confirm" in labels
-    assert "Next" not in labels

@@ -163,18 +163,13 @@ def test_tries_of_which_nothing_came_count_where_they_may_be_nginxs(tried: Servi
 
 
 def test_what_speaks_tls_is_a_service_of_the_web() -> None:
-    """Its requests cannot be read; a database that is busier is none."""
+    """Its requests cannot be read; a database that is busier is none. Of SYNs alone the busiest counts."""
     secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
-    narrow = narrowed(evidence(captures=[capture(secured, database)]))
-    assert narrow.evidence.captures[0].content.services == (secured,)
-
-
-def test_without_anything_of_the_web_the_busiest_counts() -> None:
-    """A capture of SYNs alone has nothing else to say."""
-    syns = silent("10.0.0.2", 80, 100, half_open=100)
-    narrow = narrowed(evidence(captures=[capture(syns, silent("10.0.0.2", 23, 4, refused=4))]))
-    assert narrow.evidence.captures[0].content.services == (syns,)
+    syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
+    for counts, beside in ((secured, database), (syns, few)):
+        narrow = narrowed(evidence(captures=[capture(counts, beside)]))
+        assert narrow.evidence.captures[0].content.services == (counts,)
 
 
 def test_what_nginxs_host_is_connected_to_is_a_backend() -> None:
@@ -195,38 +190,27 @@ def test_the_service_in_question_can_be_given() -> None:
 
 
 def test_the_backends_of_a_service_stay_with_it() -> None:
-    given = both_legs(request_s=spread(0.05, 0.4))
-    with_others = replace(
-        given,
-        captures=(
-            replace(
-                given.captures[0],
-                content=replace(given.captures[0].content, services=(*given.captures[0].content.services, *OTHERS)),
-            ),
-        ),
-    )
-    for diagnosis in (diagnose(with_others), diagnose(with_others, FRONT), diagnose(with_others, BACK)):
+    """Also one that refuses everything: it has as many connections as the front has requests."""
+    (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
+    amid = evidence(captures=[replace(legs.content, services=(*legs.content.services, *OTHERS))])
+    for diagnosis in (diagnose(amid), diagnose(amid, FRONT), diagnose(amid, BACK)):
         assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
-
-
-def test_a_backend_that_refuses_everything_stays() -> None:
-    """It has as many connections as the front has requests."""
     down = service(BACK, flows=200, refused=200, handshakes={"refused": 200}, requests=0, response_s=None)
-    diagnosis = diagnose(evidence(captures=[capture(service(), down, *SCANNED)]))
-    assert causes(diagnosis) == [Cause.REFUSED]
+    assert causes(diagnose(evidence(captures=[capture(service(), down, *SCANNED)]))) == [Cause.REFUSED]
 
 
 def test_one_slow_socket_of_thousands_is_rare() -> None:
-    """And one of three is not; nor is one that holds very much."""
-    slow = established(1 << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0)
-    street = evidence(sockets=[table(listening(), slow, *[established(0)] * 2140)])
+    """And one of three is not; nor is one that holds very much. Five connections rule nothing out."""
+    slow, heavy = (established(mib << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0) for mib in (1, 64))
+    street, few, much = (
+        evidence(sockets=[table(listening(), one, *[established(0)] * others)])
+        for one, others in ((slow, 2140), (slow, 2), (heavy, 2140))
+    )
     assert verdict(diagnose(street), Cause.SLOW_READER_BUFFERING) is CauseVerdict.RARE
     assert any(line.startswith("Rare: slow-reader buffering: ") for line in told(street))
-    few = evidence(sockets=[table(listening(), slow, *[established(0)] * 2)])
-    assert causes(diagnose(few)) == [Cause.SLOW_READER_BUFFERING]
-    heavy = established(64 << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0)
-    much = evidence(sockets=[table(listening(), heavy, *[established(0)] * 2140)])
-    assert causes(diagnose(much)) == [Cause.SLOW_READER_BUFFERING]
+    assert causes(diagnose(few)) == causes(diagnose(much)) == [Cause.SLOW_READER_BUFFERING]
+    little = other(8000, flows=5, handshakes={"complete": 5}, from_server=Side(data_segments=9))
+    assert told(evidence(captures=[capture(little)]))[0] == "These files show too little to say whether all is well."
 
 
 REPEATED = service(
@@ -275,15 +259,6 @@ def test_what_users_notice_is_never_no_problem(given: EvidenceSet, said: str) ->
     text = told(given)
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
     assert any(line.startswith(f"Users: {said}") for line in text), text
-
-
-def test_too_little_is_not_called_well() -> None:
-    """Five connections rule nothing out."""
-    little = service(
-        flows=5, handshakes={"complete": 5}, requests=0, response_s=None, from_server=Side(data_segments=9)
-    )
-    text = told(evidence(captures=[capture(little)]))
-    assert text[0] == "These files show too little to say whether all is well."
 
 
 @pytest.mark.parametrize(
