@@ -55,21 +55,13 @@ def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
 
 
-def test_a_capture_that_is_cut_short_is_told(tmp_path: Path) -> None:
-    """As one is whose tcpdump was killed."""
-    content = pcap(refused_tries())
-    (found,) = explained(content[:-30], tmp_path).found
+def test_what_a_capture_lacks_is_told(tmp_path: Path) -> None:
+    """Its end, as of one whose tcpdump was killed, or parts of packets: requests may be missing then."""
+    (found,) = explained(pcap(refused_tries())[:-30], tmp_path).found
     assert found.error is None
     assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]
-
-
-def test_packets_that_were_captured_in_part_are_told(tmp_path: Path) -> None:
-    """Requests may be missing then."""
     cut = [(time_ns, linktype, data, wire + 100) for time_ns, linktype, data, wire in refused_tries()]
     (found,) = explained(pcap(cut), tmp_path).found
     assert any(warning.startswith("81 of 81 packets were captured in part") for warning in found.warnings)
-
-
-def test_a_header_without_a_capture_is_an_error(tmp_path: Path) -> None:
     (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
     assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: no capture: pcap, but its header is cut")

@@ -84,7 +84,7 @@ def test_lines_in_another_format_are_told_with_samples(folder: Path) -> None:
 
 
 def test_a_configuration_gives_the_logs_beside_it_their_format(folder: Path) -> None:
-    """Also one that is named after them; and it is told itself."""
+    """Also one that is named after them; and it is told itself. Formats can be given apart as well."""
     (folder / "log").write_text(f"{OWN}\n")
     (folder / "conf").write_text(CONFIGURATION)
     alone, (log, configuration) = explained("log").found, explained("log", "conf").found
@@ -92,32 +92,17 @@ def test_a_configuration_gives_the_logs_beside_it_their_format(folder: Path) -> 
     assert (log.name, log.kind) == ("log", Kind.ACCESS_LOG)
     assert (figure(log, "format"), figure(log, "given up by the client (499)")) == ("own", 1)
     assert (configuration.kind, figure(configuration, "log_format own")) == (Kind.NGINX_CONF, OWN_FORMAT)
+    for given in (explained("log", log_formats=(OWN_FORMAT,)), explained("log", configurations=("conf",))):
+        assert [(file.name, figure(file, "requests")) for file in given.found] == [("log", 1)]
 
 
-@pytest.mark.parametrize("option", ["log_formats", "configurations"])
-def test_formats_can_be_given_apart(option: str, folder: Path) -> None:
-    """As a string, or in a configuration that is not explained."""
-    (folder / "log").write_text(f"{OWN}\n")
-    (folder / "conf").write_text(CONFIGURATION)
-    found = (
-        explained("log", log_formats=(OWN_FORMAT,)).found
-        if option == "log_formats"
-        else explained("log", configurations=("conf",)).found
-    )
-    assert [(file.name, figure(file, "requests")) for file in found] == [("log", 1)]
-
-
-@pytest.mark.parametrize("text", ["", "no variables"])
-def test_a_format_that_is_none_is_bad_input(text: str, folder: Path) -> None:
-    (folder / "log").write_text(OWN)
-    with pytest.raises(BadInputError) as caught:
-        explained("log", log_formats=(text,))
-    assert caught.value.where.startswith("--log-format ")
-
-
-def test_a_configuration_that_is_none_is_bad_input(folder: Path) -> None:
+def test_a_format_that_is_none_is_bad_input(folder: Path) -> None:
     (folder / "log").write_text(OWN)
     (folder / "conf").write_text("http {")
+    for text in ("", "no variables"):
+        with pytest.raises(BadInputError) as caught:
+            explained("log", log_formats=(text,))
+        assert caught.value.where.startswith("--log-format ")
     with pytest.raises(BadInputError) as caught:
         explained("log", configurations=("conf",))
     assert caught.value.where == "conf"
@@ -132,53 +117,41 @@ def test_a_log_that_is_not_in_the_given_format_is_told_where_it_leaves_it(folder
 
 
 def test_counters_of_two_files_are_compared_in_their_order(folder: Path) -> None:
-    """Names say nothing: the first one is before, and the comparison stands behind the files."""
+    """Names say nothing: the first one is before, and the comparison stands behind the files.
+
+    If they went backwards, nobody can tell but the user whether after came before before.
+    """
     (folder / "z").write_text(proc_net(5))
     (folder / "a").write_text(proc_net(12))
     found = explained("z", "a").found
-    assert [file.name for file in found] == ["z", "a", "z -> a"]
-    assert figure(found[2], "TcpExt.ListenOverflows") == 7
-    assert [figure(file, "TcpExt.ListenOverflows") for file in found[:2]] == [5, 12]
+    assert [(file.name, figure(file, "TcpExt.ListenOverflows")) for file in found] == [
+        ("z", 5),
+        ("a", 12),
+        ("z -> a", 7),
+    ]
+    assert found[2].warnings == ()
+    backwards = explained("a", "z").found[2]
+    assert [warning.startswith("counters went backwards") for warning in backwards.warnings] == [True]
 
 
-def test_counters_that_have_nothing_in_common_are_not_compared(folder: Path) -> None:
-    """/proc/net/netstat and /proc/net/snmp alternate: each has its own predecessor."""
+def test_only_readings_of_the_same_are_compared(folder: Path) -> None:
+    """/proc/net/netstat and /proc/net/snmp alternate: each has its own predecessor; two tools have none in common."""
     for number in (1, 2):
         (folder / f"netstat{number}").write_text(proc_net(number))
         (folder / f"snmp{number}").write_text(f"Tcp: OutSegs RetransSegs\nTcp: {number}00 {number}\n")
-    found = explained("netstat1", "snmp1", "netstat2", "snmp2").found
-    assert [file.name for file in found[4:]] == ["netstat1 -> netstat2", "snmp1 -> snmp2"]
-
-
-def test_readings_of_two_tools_are_not_compared(folder: Path) -> None:
-    (folder / "proc").write_text(proc_net(5))
+        (folder / f"softnet{number}").write_text(softnet(number))
     (folder / "nstat").write_text("#kernel\nTcpExtListenOverflows           12                 0.0\n")
-    assert [file.name for file in explained("proc", "nstat").found] == ["proc", "nstat"]
-
-
-def test_counters_that_went_backwards_raise_the_question_of_their_order(folder: Path) -> None:
-    """After before before, or a restart: nobody can tell but the user."""
-    (folder / "1").write_text(proc_net(5))
-    (folder / "2").write_text(proc_net(2))
-    forwards, backwards = explained("2", "1").found[2], explained("1", "2").found[2]
-    assert forwards.warnings == ()
-    assert [warning.startswith("counters went backwards") for warning in backwards.warnings] == [True]
+    found = explained("netstat1", "snmp1", "softnet1", "netstat2", "snmp2", "softnet2", "nstat").found
+    assert [file.name for file in found[7:]] == ["netstat1 -> netstat2", "snmp1 -> snmp2", "softnet1 -> softnet2"]
+    assert figure(found[9], DROPPED) == 1
 
 
 def test_two_readings_in_one_file_are_compared_there(folder: Path) -> None:
     (folder / "loop").write_text(f"Fri Nov 20\n{proc_net(5)}Fri Nov 20\n{proc_net(9)}")
-    (found,) = explained("loop").found
-    assert (figure(found, "readings"), figure(found, "TcpExt.ListenOverflows")) == (2, 4)
+    (folder / "softnet").write_text(softnet(3) + softnet(10))
+    found, cpus = explained("loop", "softnet").found
+    assert (figure(found, "readings"), figure(found, "TcpExt.ListenOverflows"), figure(cpus, DROPPED)) == (2, 4, 7)
     assert found.warnings == ("lines without figures: 2, such as 'Fri Nov 20', 'Fri Nov 20'",)
-
-
-def test_softnet_readings_are_compared_as_well(folder: Path) -> None:
-    (folder / "one").write_text(softnet(3))
-    (folder / "two").write_text(softnet(10))
-    (folder / "both").write_text(softnet(3) + softnet(10))
-    found = explained("one", "two").found
-    assert [(file.name, figure(file, DROPPED)) for file in found] == [("one", 3), ("two", 10), ("one -> two", 7)]
-    assert figure(explained("both").found[0], DROPPED) == 7
 
 
 def test_several_processes_in_one_file_are_told_apart(folder: Path) -> None:
@@ -217,10 +190,21 @@ def test_an_unknown_file_is_told_and_the_others_are_read(content: bytes, reason:
     assert not explained("unknown").any_read
 
 
-def test_unknown_files_of_a_folder_are_told_in_short(folder: Path) -> None:
+def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_told_in_short(
+    folder: Path,
+) -> None:
+    """With a warning, since the rest is missing."""
+    text = "".join(f"{COMBINED.replace('612', str(number * 7919))}\n" for number in range(30_000))
+    packed = gzip.compress(text.encode())
     (folder / "evidence").mkdir()
+    (folder / "evidence" / "log.gz").write_bytes(packed[: len(packed) // 2])
     (folder / "evidence" / "notes").write_text("hello")
-    assert [file.error for file in explained("evidence").found] == ["not recognised: first line 'hello'"]
+    log, notes = explained("evidence").found
+    requests = figure(log, "requests")
+    assert isinstance(requests, int | float)
+    assert 5_000 < requests < 25_000
+    assert any(warning.startswith("only a part could be unpacked") for warning in log.warnings)
+    assert notes.error == "not recognised: first line 'hello'"
 
 
 def test_a_malformed_file_is_told_with_its_place(folder: Path) -> None:
@@ -238,19 +222,6 @@ def test_a_text_that_is_too_long_is_told(folder: Path, monkeypatch: pytest.Monke
     counters, log = explained("netstat", "log").found
     assert counters.error == "more than 1 MiB of text; only captures and access logs may be that long"
     assert figure(log, "requests") == 20_000
-
-
-def test_a_cut_short_gzip_file_is_read_as_far_as_it_goes(folder: Path) -> None:
-    """With a warning, since the rest is missing."""
-    text = "".join(f"{COMBINED.replace('612', str(number * 7919))}\n" for number in range(30_000))
-    packed = gzip.compress(text.encode())
-    (folder / "log.gz").write_bytes(packed[: len(packed) // 2])
-    (found,) = explained("log.gz").found
-    requests = figure(found, "requests")
-    assert requests is not None
-    assert not isinstance(requests, str)
-    assert 5_000 < requests < 25_000
-    assert any(warning.startswith("only a part could be unpacked") for warning in found.warnings)
 
 
 def test_a_broken_file_of_a_folder_spoils_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

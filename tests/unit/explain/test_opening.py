@@ -56,14 +56,15 @@ def test_the_head_ends_with_a_whole_line() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_lines_end_at_line_feeds_only(size: int) -> None:
-    """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces."""
-    data = "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
-    assert list(OpenedFile(in_pieces(data, size)).lines()) == ["a\x0cb\u2028c", "d\u00e9\r", "", "last"]
+def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces.
 
-
-def test_bytes_that_are_no_text_stay_visible() -> None:
-    assert list(OpenedFile(io.BytesIO(b"a\xffb\n")).lines()) == ["a\ufffdb"]
+    Bytes that are no text stay visible, and a line without end is given out in pieces.
+    """
+    data = b"\xff" + "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
+    assert list(OpenedFile(in_pieces(data, size)).lines()) == ["\ufffda\x0cb\u2028c", "d\u00e9\r", "", "last"]
+    monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
+    assert list(OpenedFile(in_pieces(b"x" * 25, size)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -72,11 +73,6 @@ def test_byte_order_marks_are_understood(encoding: str) -> None:
     assert OpenedFile(io.BytesIO(data)).head_text == "Tcp: A\nTcp: 1\n"
     assert OpenedFile(io.BytesIO(data)).text() == "Tcp: A\nTcp: 1\n"
     assert list(OpenedFile(io.BytesIO(data)).lines()) == ["Tcp: A", "Tcp: 1"]
-
-
-def test_a_line_without_end_is_given_out_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
-    assert list(OpenedFile(in_pieces(b"x" * 25, 4)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,27 +124,25 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_little_memory() -> None:
     assert peak_bytes < 8 << 20
 
 
-def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path) -> None:
-    """A pipe that lies there is left alone, since it would never end."""
+def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe that lies there is left alone, since it would never end; standard input is read like a file."""
     for name in ("b.log", "a.log"):
         (tmp_path / name).write_text("x")
     (tmp_path / "deeper").mkdir()
     (tmp_path / "deeper" / "c.log").write_text("x")
     os.mkfifo(tmp_path / "pipe")
     found = sources([str(tmp_path), str(tmp_path / "b.log"), "-"])
-    assert [(source.path and source.path.name, source.named) for source in found] == [
-        ("a.log", False),
-        ("b.log", False),
-        ("b.log", True),
-        (None, True),
+    assert [(source.name, source.named) for source in found] == [
+        (str(tmp_path / "a.log"), False),
+        (str(tmp_path / "b.log"), False),
+        (str(tmp_path / "b.log"), True),
+        ("standard input", True),
     ]
-
-
-def test_files_of_the_only_folder_go_by_their_own_names(tmp_path: Path) -> None:
-    """The folder was named, and needs no repetition on every line."""
-    (tmp_path / "a.log").write_text("x")
-    assert [source.name for source in sources([str(tmp_path)])] == ["a.log"]
-    assert [source.name for source in sources([str(tmp_path), "-"])] == [str(tmp_path / "a.log"), "standard input"]
+    # The only folder was named, and needs no repetition on every line.
+    assert [source.name for source in sources([str(tmp_path)])] == ["a.log", "b.log"]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
+    with opened(found[3]) as read:
+        assert read.text() == "hello"
 
 
 @pytest.mark.parametrize("name", ["missing", "empty", "-"])
@@ -175,9 +169,3 @@ def test_a_failing_disk_is_bad_input_as_well(tmp_path: Path, monkeypatch: pytest
     ):
         list(read.lines())
     assert caught.value.where == str(tmp_path / "log")
-
-
-def test_standard_input_is_read_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
-    with opened(sources(["-"])[0]) as read:
-        assert read.text() == "hello"

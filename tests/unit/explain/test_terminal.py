@@ -67,6 +67,7 @@ def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> N
 
 
 def test_details_have_every_reason_and_every_figure() -> None:
+    assert "\x1b[33mWarning\x1b[0m" in render_text(FOUND, OVERFLOWS, width=80, color=True)
     first = render_text(FOUND, OVERFLOWS, width=80, color=False).removesuffix("  More: --details\n")
     whole = render_text(FOUND, OVERFLOWS, width=80, color=False, everything=True)
     assert whole.startswith(f"{first}\n\nReasons\n  Found: The accept queue overflows.\n    For: 9 connections met")
@@ -87,28 +88,18 @@ def test_long_sentences_are_wrapped_under_their_beginning() -> None:
 
 
 def test_a_long_value_is_wrapped_beside_its_name() -> None:
-    """The name stays on one line, so that the figures can be looked through."""
-    found = Found(
-        name="a", kind=Kind.NGINX_CONF, figures=(Figure(key="some", name="log_format own", value="$status " * 20),)
+    """The name stays on one line, so that figures can be looked through; one that belongs to another is indented."""
+    figures = (
+        Figure(key="some", name="log_format own", value="$status " * 20),
+        Figure(key="some", name="connections", value=7),
+        Figure(key="some", name="  refused", value=2),
     )
+    found = Found(name="a", kind=Kind.NGINX_CONF, figures=figures)
     lines = render_text((found,), NOTHING, width=60, color=False, everything=True).splitlines()
     at = lines.index("[1] a: nginx configuration")
     assert lines[at + 1].startswith("  log_format own   $status")
     assert lines[at + 2].startswith("                   $status")
-
-
-def test_an_indented_figure_stays_indented() -> None:
-    """It belongs to the one before; the values stand below each other all the same."""
-    figures = (Figure(key="some", name="connections", value=7), Figure(key="some", name="  refused", value=2))
-    found = Found(name="a", kind=Kind.CAPTURE, figures=figures)
-    lines = render_text((found,), NOTHING, width=60, color=False, everything=True).splitlines()
-    assert lines[-2:] == ["  connections   7", "    refused     2"]
-
-
-def test_colours_come_only_where_they_are_asked_for() -> None:
-    """A pipe gets plain ASCII; a terminal gets headings and warnings that stand out."""
-    assert "\x1b" not in render_text(FOUND, OVERFLOWS, width=80, color=False)
-    assert "\x1b[33mWarning\x1b[0m" in render_text(FOUND, OVERFLOWS, width=80, color=True)
+    assert lines[-2:] == ["  connections      7", "    refused        2"]
 
 
 @pytest.mark.parametrize("color", [True, False])
