@@ -19,9 +19,10 @@ AROUND = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME"
 FORWARDS = """\
 #!/bin/sh
 while [ "$1" != "-L" ]; do shift; done
-: >"${2%%:*}"
+socket="${2%%:*}"
 shift 2
 echo "$@" >"$SEEN"
+: >"$socket"
 exec sleep 60
 """
 REFUSES = "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n"
