@@ -16,6 +16,7 @@ class Machine:
 
     answers_after: the number of attempts that fail once dockerd runs; None: all fail.
     exits_after: the number of attempts after which dockerd ends; None: it stays.
+    fails: by a word of its command, how a program ends that does nothing here.
     """
 
     def __init__(self, folder: Path, *, answers_after: int | None = 1, exits_after: int | None = None) -> None:
@@ -24,6 +25,7 @@ class Machine:
         self.attempts_since_start = 0
         self.installed = True
         self.log_on_start = "starting up\n"
+        self.fails: dict[str, Finished] = {}
         self.commands: list[str] = []
         self.reports: list[str] = []
         self.paths = EnginePaths(
@@ -54,6 +56,8 @@ class Machine:
     def run(self, command: Sequence[str], *, timeout_s: float) -> Finished:
         assert timeout_s > 0
         self.commands.append(" ".join(command))
+        for word in self.fails.keys() & set(command):
+            return self.fails[word]
         if "install" in command:
             self.installed = True
         if command[0] == "setsid":

@@ -1,7 +1,6 @@
 """Starting an engine, on a machine that exists only in a temporary folder: no apt-get, no dockerd, no root."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from tests.support.daemon_machine import DAEMON_PID, Machine
 from tuneproof.errors import CannotRunHereError, EngineUnavailableError
 from tuneproof.lab.engine.commands import Finished
-from tuneproof.lab.engine.daemon import Host, ensure_engine
 from tuneproof.lab.engine.reach import NoLocalEngineError
 
 
@@ -59,16 +57,12 @@ def test_a_service_that_does_not_start_shows_its_journal(tmp_path: Path) -> None
     """What systemctl says is only that it failed; the journal says why."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
-
-    def run(command: Sequence[str], *, timeout_s: float) -> Finished:
-        assert timeout_s > 0
-        if command[0] == "journalctl":
-            return Finished(status=0, output="no space left on device")
-        return Finished(status=1, output="Job for docker.service failed.")
-
-    host = Host(paths=machine.paths, run=run, find=lambda name: name, connect=machine.connect, is_root=True)
+    machine.fails = {
+        "systemctl": Finished(status=1, output="Job for docker.service failed."),
+        "journalctl": Finished(status=0, output="no space left on device"),
+    }
     with pytest.raises(EngineUnavailableError) as caught:
-        ensure_engine(report=machine.reports.append, host=host)
+        machine.ensure()
     assert caught.value.tail == "Job for docker.service failed.\nno space left on device"
 
 
@@ -159,14 +153,8 @@ def test_an_engine_that_the_user_chose_is_never_replaced(tmp_path: Path) -> None
 def test_an_installation_that_fails_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     machine = Machine(tmp_path)
-    commands: list[str] = []
-
-    def run(command: Sequence[str], *, timeout_s: float) -> Finished:
-        assert timeout_s > 0
-        commands.append(command[0])
-        return Finished(status=100, output="E: no space")
-
-    host = Host(paths=machine.paths, run=run, find=lambda _: None, connect=machine.connect, is_root=True)
+    machine.installed = False
+    machine.fails = {"install": Finished(status=100, output="E: no space")}
     with pytest.raises(CannotRunHereError, match="E: no space"):
-        ensure_engine(report=machine.reports.append, host=host)
-    assert "setsid" not in commands
+        machine.ensure()
+    assert not any("setsid" in command for command in machine.commands)

@@ -2,7 +2,6 @@
 
 import hashlib
 import http.server
-import os
 import socket
 import ssl
 import subprocess
@@ -91,18 +90,6 @@ def test_a_socket_that_may_not_be_used_leads_to_the_docker_group() -> None:
     assert not isinstance(error, NoLocalEngineError)
     assert error.what == "The Docker engine may not be used by this user: Permission denied."
     assert "usermod -aG docker" in error.remedy
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may use every socket")
-@pytest.mark.usefixtures("docker_config")
-def test_a_real_socket_without_permission_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "closed.sock"
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        path.chmod(0)
-        with pytest.raises(EngineUnavailableError, match="may not be used by this user"):
-            connect()
 
 
 def test_a_missing_default_socket_is_the_one_case_that_may_be_mended() -> None:

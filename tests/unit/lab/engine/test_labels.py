@@ -12,11 +12,6 @@ import pytest
 from tuneproof.lab.engine.labels import OWNER, PROJECT, SESSION, Owner, Session
 
 
-def test_this_process_is_alive() -> None:
-    """A session never takes its own resources for leftovers."""
-    assert not Owner.current().is_dead()
-
-
 @pytest.mark.parametrize(
     ("changes", "dead"),
     [

@@ -26,11 +26,12 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_session_that_ends_well_says_so_and_waits(heard: Path) -> None:
+@pytest.mark.parametrize(("engine", "named"), [("", ""), ("big", " big")], ids=["default", "named"])
+def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, heard: Path) -> None:
     session = Session()
-    with Reaper(session):
+    with Reaper(session, engine=engine):
         assert not heard.exists(), "the pipe is open as long as the session lives"
-    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\ndone"
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}{named}\ndone"
 
 
 def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
@@ -42,13 +43,6 @@ def test_a_session_that_is_killed_is_heard_by_its_silence(heard: Path) -> None:
     os.close(started._writer)
     assert started._process.wait(timeout=30) == 0
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
-
-
-def test_a_session_on_another_engine_names_it(heard: Path) -> None:
-    session = Session()
-    with Reaper(session, engine="big"):
-        pass
-    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id} big\ndone"
 
 
 def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None:

@@ -19,6 +19,7 @@ from tuneproof.lab.engine.sweep import (
     remove_session,
 )
 
+OURS = dict([PROJECT_FILTER.split("=")])
 ALIVE = Session(id="alive")
 DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
 ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
@@ -113,11 +114,8 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
-def test_a_network_over_several_engines_is_free_in_a_moment(
-    api: FakeApi, monkeypatch: pytest.MonkeyPatch, *, overlay: bool, removed: int
-) -> None:
+def test_a_network_over_several_engines_is_free_in_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
     """The swarm hears a little later of its last container's end; on one engine the next look tells."""
-    monkeypatch.setattr(sweep, "_RETRY_S", 0)
     api.overlay = overlay
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
     assert remove_dead_sessions(client(api)).networks == removed
@@ -134,9 +132,8 @@ def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:
 
 def test_images_and_unowned_resources_belong_to_no_session(api: FakeApi) -> None:
     """What a build leaves carries the project's label alone: only ``./lab clean`` takes it."""
-    name, _, value = PROJECT_FILTER.partition("=")
-    api.add("container", "build-step", {name: value})
-    api.add("image", "client", {name: value})
+    api.add("container", "build-step", OURS)
+    api.add("image", "client", OURS)
     remove_dead_sessions(client(api))
     assert {"build-step", "client"} <= api.names()
     assert remove_everything(client(api)).total > 0
@@ -164,9 +161,8 @@ def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(
 
 def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> None:
     """An image that another one builds on can only go after it."""
-    name, _, value = PROJECT_FILTER.partition("=")
     for image in ("base", "middle", "top"):
-        api.add("image", image, {name: value})
+        api.add("image", image, OURS)
     api.add("image", "debian", None)
     api.parents = {"middle": "base", "top": "middle"}
     removed = remove_everything(client(api))
@@ -177,8 +173,7 @@ def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> No
 
 def test_an_image_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> None:
     """Somebody else's container may use it."""
-    name, _, value = PROJECT_FILTER.partition("=")
-    api.add("image", "used", {name: value})
+    api.add("image", "used", OURS)
     api.parents = {"theirs": "used"}
     removed = remove_everything(client(api))
     assert (removed.images, removed.refused) == (0, ("image has dependent child images",))
