@@ -38,18 +38,7 @@ def stall_record(
     steal_pct: float = 0.0,
     measuring_s: float = 1.0,
 ) -> StallRecord:
-    """A whole trial.
-
-    Args:
-        lags_ms: Loop lags of both workers, in milliseconds.
-        late_ms: Lag of the probe behind its own schedule, the same for every probe.
-        bulk: Bytes that came through each worker in the window of 2 s; None without bulk downloads.
-        ended_early: Bulk downloads that ended before the window did.
-        fast_ms: Durations of the fast requests.
-        baseline_ms: Durations of the unloaded ones.
-        steal_pct: Stolen CPU time, in percent.
-        measuring_s: Time in which was measured.
-    """
+    """A whole trial of two workers, over a window of 2 s; without ``bulk`` it had no bulk downloads."""
     return StallRecord(
         workers=(11, 12),
         measure_s=2.0,

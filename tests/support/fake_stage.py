@@ -50,39 +50,23 @@ class FakeClock:
 
 
 class FakeStage:
-    """What surrounds one subject; a reading is the next of its list, and the last one stays.
-
-    Attributes:
-        clock: Goes on when a load sleeps, and while the client does something.
-        did: What was asked of observer, client, neighbours and subject, in order.
-        workers: Readings of the workers.
-        counters: Readings of the kernel's counters.
-        sockets: Readings of the sockets.
-        cgroups: Readings of the subject's cgroup, as text.
-        samples: What a watch returns.
-        answers: The client's answers by function, each a list like those of readings; it took a second.
-        failing: What fails, by its entry in :attr:`did`, and how.
-        asked: What the client was asked, in order.
-        lasts_s: How long doing it would take at least, as it was told.
-        bursts: What the neighbours were asked, as (role, address, port, count).
-        steered: To which CPUs received packets were steered, as (role, CPUs).
-    """
+    """What surrounds one subject; a reading is the next of its list, and the last one stays."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.did: list[str] = []
+        self.did: list[str] = []  # what was asked of observer, client, neighbours and subject, in order
         self.workers: list[tuple[WorkerFigures, ...]] = [(worker(11), worker(12))]
         self.counters: list[Counters] = [counters()]
         self.sockets: list[SocketFigures] = [sockets()]
         self.cgroups: list[str] = [cgroup()]
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
-        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])
-        self.failing: dict[str, LabError] = {}
-        self.asked: list[Call[Any]] = []
-        self.lasts_s: list[float] = []
+        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # the client's; each takes a second
+        self.failing: dict[str, LabError] = {}  # by its entry in did
+        self.asked: list[Call[Any]] = []  # of the client
+        self.lasts_s: list[float] = []  # how long doing it would take at least, as it was told
         self.patience = 1.0
-        self.bursts: list[tuple[str, str, int, int]] = []
-        self.steered: list[tuple[str, tuple[int, ...]]] = []
+        self.bursts: list[tuple[str, str, int, int]] = []  # role, address, port, count
+        self.steered: list[tuple[str, tuple[int, ...]]] = []  # role, CPUs
 
     @property
     def stage(self) -> Stage:

@@ -11,18 +11,12 @@ A = TypeVar("A")
 
 
 class Joined:
-    """The lab's end.
-
-    Attributes:
-        asked: Every call.
-        lasts_s: How long doing it takes at least, as it was told.
-        closed: Whether the conversation has ended.
-    """
+    """The lab's end."""
 
     def __init__(self, interface: type, program: object) -> None:
         self._answers = Answers(interface, program)
         self.asked: list[Call[Any]] = []
-        self.lasts_s: list[float] = []
+        self.lasts_s: list[float] = []  # how long doing it takes at least, as it was told
         self.closed = False
 
     def ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:

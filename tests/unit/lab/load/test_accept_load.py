@@ -24,12 +24,7 @@ OTHERS = (
 
 
 class LoggingStage(FakeStage):
-    """A subject whose error log is a file of this machine, and whose shell is this machine's.
-
-    Args:
-        log: The error log.
-        writes: What nginx writes into it while a load runs.
-    """
+    """A subject whose error log is a file of this machine, and whose shell is this machine's."""
 
     def __init__(self, log: Path, writes: str) -> None:
         super().__init__()

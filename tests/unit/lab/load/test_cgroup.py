@@ -43,15 +43,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="ascii")
 
 
-@pytest.mark.parametrize(("files", "figures"), [(V2, V2_FIGURES), (V1, V1_FIGURES)], ids=["v2", "v1"])
-def test_what_is_neither_the_processes_nor_page_cache_is_the_kernels(
-    files: dict[str, str], figures: CgroupMemory
-) -> None:
-    assert CgroupMemory.from_text("".join(files.values())) == figures
-
-
 @pytest.mark.parametrize(("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)])
-def test_the_files_are_read_where_each_version_has_them(
+def test_what_is_neither_the_processes_nor_page_cache_is_the_kernels(
     below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
 ) -> None:
     """Version 1 has a folder for each resource; that version 2's files are missing there is no error."""
@@ -76,9 +69,3 @@ def test_a_figure_that_is_missing_is_an_error(missing: str) -> None:
     """Taken for zero it would be counted as the kernel's."""
     with pytest.raises(ValueError, match=r"neither cgroup v1 nor v2: \['"):
         CgroupMemory.from_text("".join(V2.values()).replace(missing, ""))
-
-
-def test_no_text_at_all_is_an_error() -> None:
-    """There is not even the first line."""
-    with pytest.raises(ValueError, match="not enough values"):
-        CgroupMemory.from_text("")

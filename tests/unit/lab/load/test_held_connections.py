@@ -1,7 +1,5 @@
 """Held connections as a load: steps with a reading after each, the release, and the slopes."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sockets, worker
@@ -75,11 +73,3 @@ def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage)
     fake.sockets = [sockets(ESTAB=7)]
     with pytest.raises(LabError, match="7 released connections are still there after 60 s"):
         LOAD.run(fake.stage, label="a-b1")
-
-
-def test_a_trial_that_held_nothing_has_no_slope(fake: FakeStage) -> None:
-    """Memory that changed by itself is not that of connections."""
-    recorded = LOAD.run(fake.stage, label="a-b1")
-    readings = tuple(replace(reading, held=0) for reading in recorded.record.readings)
-    with pytest.raises(ValueError, match="x is constant"):
-        LOAD.observe(recorded.with_record(replace(recorded.record, readings=readings)))

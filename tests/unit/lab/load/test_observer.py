@@ -87,18 +87,13 @@ SOCKETS = SocketCounts(
 
 
 class Canned:
-    """An observer's program that knows its answers by heart.
-
-    Attributes:
-        signals: What was sent, to whom.
-        watches: Ports and intervals.
-    """
+    """An observer's program that knows its answers by heart."""
 
     def __init__(self) -> None:
         self.read_counters = COUNTERS
         self.read_workers = WorkerTexts(workers=(texts(9), texts(12)), at_s=12.5)
-        self.signals: list[tuple[str, str]] = []
-        self.watches: list[tuple[int, float]] = []
+        self.signals: list[tuple[str, str]] = []  # what was sent, to whom
+        self.watches: list[tuple[int, float]] = []  # ports and intervals
 
     def counters(self) -> CounterTexts:
         return self.read_counters
@@ -159,17 +154,14 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
 
 
 def test_signals_go_to_workers_or_to_the_master(observer: Observer, program: Canned) -> None:
-    observer.stop_workers()
-    observer.continue_workers()
-    observer.reload()
-    assert program.signals == [("STOP", "workers"), ("CONT", "workers"), ("HUP", "master")]
-
-
-def test_whether_a_master_is_done_with_its_signals_is_asked(observer: Observer) -> None:
-    """Any of its own signals can be sent."""
+    """Which can be asked whether it is done with them."""
     assert not observer.masters_wait()
     observer.signal_master("USR2")
     assert observer.masters_wait()
+    observer.stop_workers()
+    observer.continue_workers()
+    observer.reload()
+    assert program.signals == [("USR2", "master"), ("STOP", "workers"), ("CONT", "workers"), ("HUP", "master")]
 
 
 def test_a_worker_that_shuts_down_is_about_to_leave(observer: Observer, program: Canned) -> None:
@@ -253,15 +245,11 @@ def test_sockets_are_counted_by_the_names_of_their_states(observer: Observer) ->
     )
 
 
-def test_a_watch_has_its_samples_in_order(observer: Observer) -> None:
-    """A worker that came to its end is not in the later ones."""
-    assert observer.watched() == SAMPLES
-
-
 def test_a_watch_is_as_fine_as_was_asked_for(observer: Observer, program: Canned) -> None:
     observer.watch(8000)
     observer.watch(8001, interval_s=0.2)
     assert program.watches == [(8000, 0.05), (8001, 0.2)]
+    assert observer.watched() == SAMPLES
 
 
 def test_turns_are_those_of_each_worker(observer: Observer, channel: Joined) -> None:
@@ -271,16 +259,12 @@ def test_turns_are_those_of_each_worker(observer: Observer, channel: Joined) -> 
     assert [(worker.pid, worker.turn_bytes_p50) for worker in turns.workers] == [(9, 1500), (12, None)]
 
 
-def test_settings_calls_and_texts_come_back_as_values(observer: Observer) -> None:
+def test_settings_calls_and_texts_come_back_as_values(observer: Observer, channel: Joined) -> None:
     """A sysctl that the kernel does not have is None."""
     assert observer.sysctl("net.core.somaxconn") == "4096"
     assert observer.sysctl("net.core.none") is None
     assert observer.calls() == CALLS
     assert observer.printed("sockets") == b"State Recv-Q\n"
-
-
-def test_closing_ends_the_conversation(observer: Observer, channel: Joined) -> None:
-    assert not channel.closed
     observer.close()
     assert channel.closed
 

@@ -48,10 +48,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] = ()) -> float:
     """Run a trial in which the workers are seen to have such sizes; return how long they were waited for, in s.
 
-    Args:
-        fake: The stage.
-        sizes_bytes: Memory of all at each look; the last one stays.
-        ran_s: How long they had run until each look, and want to go on; without any, and afterwards, they sleep.
+    sizes_bytes: memory of all at each look; the last one stays.
+    ran_s: how long they had run until each look, and want to go on; without any, and afterwards, they sleep.
     """
     looks = zip_longest(sizes_bytes, ran_s)
     fake.workers[BEFORE:] = [

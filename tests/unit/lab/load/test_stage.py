@@ -3,9 +3,6 @@
 import types
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
-
-from tuneproof.errors import LabError
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.loadgen import Gaps, Loadgen
@@ -23,34 +20,25 @@ GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
 
 
 class Conversation:
-    """A channel that answers one thing, or fails, and remembers what it was asked."""
+    """A channel that answers one thing, and remembers what it was asked."""
 
-    def __init__(self, answer: Gaps | LabError) -> None:
-        self._answer = answer
+    def __init__(self) -> None:
         self.asked: list[tuple[Call[Any], float]] = []
         self.closed = 0
 
     def timed(self, question: Call[Any], *, lasts_s: float) -> Answered[Gaps]:
         self.asked.append((question, lasts_s))
-        if isinstance(self._answer, LabError):
-            raise self._answer
-        return Answered(answer=self._answer, took_s=2.5, machine=MachineShares(steal_pct=1.5))
+        return Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=1.5))
 
     def close(self) -> None:
         self.closed += 1
 
 
 class StandInLab:
-    """A lab in which programs start, and all give the same answer.
+    """A lab in which programs start, and all give the same answer."""
 
-    Attributes:
-        started: Programs in their order, as (container, command, user).
-        conversations: What is said to them, likewise.
-    """
-
-    def __init__(self, answer: Gaps | LabError = GAPS) -> None:
-        self._answer = answer
-        self.started: list[tuple[str, list[str], str]] = []
+    def __init__(self) -> None:
+        self.started: list[tuple[str, list[str], str]] = []  # container, command, user
         self.conversations: list[Conversation] = []
 
     @property
@@ -61,7 +49,7 @@ class StandInLab:
     def __getitem__(self, name: str) -> types.SimpleNamespace:
         def converse(command: list[str], *, user: str = "") -> Conversation:
             self.started.append((name, command, user))
-            self.conversations.append(Conversation(self._answer))
+            self.conversations.append(Conversation())
             return self.conversations[-1]
 
         def attach() -> Conversation:
@@ -96,6 +84,7 @@ def test_a_program_starts_once_when_it_is_first_asked_for() -> None:
     assert programs.prober is programs.prober
     assert stand_in.started == [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
     assert programs.loadgen is not programs.prober
+    assert stand_in.programs(prober=False).prober is None, "of a lab that has none"
 
 
 def test_a_backend_is_attached_to_once_and_stays_when_programs_start_anew() -> None:
@@ -107,12 +96,6 @@ def test_a_backend_is_attached_to_once_and_stays_when_programs_start_anew() -> N
     assert programs.backend("backend") is backend
     assert stand_in.started == [("backend", ["its own program"], "")]
     assert stand_in.conversations[0].closed == 0
-
-
-def test_a_lab_without_a_prober_has_no_program_of_one() -> None:
-    stand_in = StandInLab()
-    assert stand_in.programs(prober=False).prober is None
-    assert stand_in.started == []
 
 
 def test_each_subject_has_one_observer_beside_it_that_runs_as_nginx_user() -> None:
@@ -161,11 +144,3 @@ def test_a_question_goes_to_the_client_with_the_time_that_it_lasts() -> None:
     (client,) = stand_in.conversations
     assert stand_in.started == [("client", LOADGEN, "")]
     assert client.asked == [(look, 5.0), (look, 0.0)]
-
-
-def test_what_the_client_cannot_do_is_an_error_with_its_words() -> None:
-    stage = StandInLab(LabError("no more file descriptors", where="container client, gaps")).stage()
-    with pytest.raises(LabError) as caught:
-        stage.ask(call(Loadgen.gaps, 1.0))
-    assert caught.value.what == "no more file descriptors"
-    assert caught.value.where == "container client, gaps"

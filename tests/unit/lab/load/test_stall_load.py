@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 A = TypeVar("A")
-ON_ONE_ENGINE = types.SimpleNamespace(is_placed=False)
 
 
 def window(**figures: Any) -> Window:
@@ -43,28 +42,18 @@ def window(**figures: Any) -> Window:
 
 
 class Program:
-    """A stand-in for a program in a container: canned answers, and a record of what was asked.
-
-    Args:
-        ready_s: When it is prepared, by its own clock.
-        ahead_s: How far its clock is ahead of this machine's; None for one that tells ``ready_s``.
-        round_trip_s: How long question and answer are on their way.
-        seen: What it has seen of the trial; an error instead ends it, and with a number it is always so late, in s.
-        prepared: An error with which it ends before that.
-        together: Makes it wait until the other program is asked as well.
-        late_s: How late it is asked for its first window, which it does not run then.
-    """
+    """A stand-in for a program in a container: canned answers, and a record of what was asked."""
 
     def __init__(
         self,
         *,
-        ready_s: float = 100.0,
-        ahead_s: float | None = None,
+        ready_s: float = 100.0,  # by its own clock
+        ahead_s: float | None = None,  # its clock, of this machine's; None for one that tells ready_s
         round_trip_s: float = 0.0,
-        seen: Window | LabError | float | None = None,
-        prepared: LabError | None = None,
+        seen: Window | LabError | float | None = None,  # a number: it is always so late, in s
+        prepared: LabError | None = None,  # it ends before that
         together: Callable[[], object] = lambda: None,
-        late_s: float | None = None,
+        late_s: float | None = None,  # for its first window, which it does not run then
     ) -> None:
         self._late_s = late_s
         self._ready_s = ready_s
@@ -116,14 +105,21 @@ def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | N
     )
 
 
+def on_a_stage(
+    client: Program, prober: Program | None = None, *, observer: object = None, apart: bool = False
+) -> "Stage":
+    programs = types.SimpleNamespace(loadgen=client, prober=prober)
+    lab = types.SimpleNamespace(is_placed=apart)
+    stage = types.SimpleNamespace(lab=lab, programs=programs, address="172.18.0.7", port=8080, observer=observer)
+    return cast("Stage", stage)
+
+
 def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
     """Against the stage's subject; what comes back is what the plan makes its observation of."""
     client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
     prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
-    programs = types.SimpleNamespace(loadgen=client, prober=prober)
-    stage = types.SimpleNamespace(lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080)
     plan = StallLoad(bulk_per_worker=(4, 0))
-    outcome = plan.run(cast("Stage", stage), label="a-b2")
+    outcome = plan.run(on_a_stage(client, prober), label="a-b2")
     assert (outcome.measuring_s, outcome.steal_pct, outcome.files) == (2, 3, {})
     observation = plan.observe(outcome)
     assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
@@ -134,16 +130,12 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
 
 
 class Recorder:
-    """A stand-in for the observer's program: it has seen turns, or ends with an error.
-
-    Attributes:
-        windows_s: Starts and ends that it was asked for.
-    """
+    """A stand-in for the observer's program: it has seen turns, or ends with an error."""
 
     def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
         self._error = error
         self._together = together
-        self.windows_s: list[tuple[float, float]] = []
+        self.windows_s: list[tuple[float, float]] = []  # starts and ends that it was asked for
 
     def ask(self, asked: Call[Any], *, lasts_s: float) -> Turns:
         """Answer as the program would."""
@@ -174,12 +166,9 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
             return super().ask(asked)
 
     client, recorder = Meeting(), Recorder(together=both.wait)
-    programs = types.SimpleNamespace(loadgen=client, prober=Program() if has_prober else None)
-    stage = types.SimpleNamespace(
-        lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer
-    )
+    stage = on_a_stage(client, Program() if has_prober else None, observer=recorder.observer)
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
-    outcome = plan.run(cast("Stage", stage), label="a-b2")
+    outcome = plan.run(stage, label="a-b2")
     ((start_s, end_s),) = recorder.windows_s
     assert client.starts_s == [start_s]
     assert end_s - start_s == pytest.approx(3.0)
@@ -191,9 +180,7 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
 
 def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
     """It would wait for the window's end, and subjects that record nothing have no answer."""
-    programs = types.SimpleNamespace(loadgen=Program(), prober=None)
-    stage = types.SimpleNamespace(lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080)
-    record = StallLoad().run(cast("Stage", stage), label="a-b2").record
+    record = StallLoad().run(on_a_stage(Program()), label="a-b2").record
     assert (record.turns, record.written_bytes) == (None, None)
 
 
@@ -203,13 +190,8 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
     def workers() -> list[types.SimpleNamespace]:
         return [types.SimpleNamespace(write_bytes=count) for count in next(readings)]
 
-    programs = types.SimpleNamespace(loadgen=Program(), prober=None)
-    observer = types.SimpleNamespace(workers=workers)
-    stage = types.SimpleNamespace(
-        lab=ON_ONE_ENGINE, programs=programs, address="172.18.0.7", port=8080, observer=observer
-    )
     plan = StallLoad(counts_writes=True)
-    outcome = plan.run(cast("Stage", stage), label="a-b2")
+    outcome = plan.run(on_a_stage(Program(), observer=types.SimpleNamespace(workers=workers)), label="a-b2")
     assert (outcome.record.written_bytes, plan.observe(outcome).written_bytes) == (740, 740)
 
 
@@ -228,46 +210,11 @@ def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
     """All of the plan but what others do of it; one program does everything, and its answer comes back untouched."""
     seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
     client = Program(seen=seen)
-    plan = StallLoad(
-        workers=3,
-        bulk_per_worker=(4, 0, 1),
-        fast_rate_hz=15.0,
-        fast_timeout_s=2.5,
-        baseline_s=0.5,
-        probe_interval_s=0.02,
-        settle_s=2.0,
-        measure_s=3.0,
-        bulk_path="/film.bin",
-        fast_path="/page",
-        place_timeout_s=7.0,
-    )
+    plan = StallLoad(workers=3, bulk_per_worker=(4, 0, 1), fast_rate_hz=15.0, baseline_s=0.5, bulk_path="/film.bin")
     assert window_of(asked(client, plan=plan)) == seen
-    assert client.specs == [
-        Trial(
-            address="172.18.0.2",
-            port=8000,
-            trial="a-b1",
-            workers=3,
-            bulk_per_worker=(4, 0, 1),
-            bulk_path="/film.bin",
-            fast_rate_hz=15.0,
-            fast_path="/page",
-            fast_timeout_s=2.5,
-            baseline_s=0.5,
-            probe_interval_s=0.02,
-            measure_s=3.0,
-            place_timeout_s=7.0,
-            probes=True,
-        )
-    ]
-
-
-def test_the_window_starts_when_the_bulk_downloads_have_run_for_their_time() -> None:
-    client = Program(ready_s=100.0, round_trip_s=0.1)
-    began_s = time.monotonic()
-    asked(client, plan=StallLoad(settle_s=2.0))
-    (start_s,) = client.starts_s
-    assert 102.1 <= start_s < 102 + time.monotonic() - began_s
+    (spec,) = client.specs
+    assert (spec.address, spec.port, spec.trial, spec.probes) == ("172.18.0.2", 8000, "a-b1", True)
+    assert {name: value for name, value in vars(plan).items() if name in vars(spec)}.items() <= vars(spec).items()
 
 
 def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
@@ -296,20 +243,16 @@ def test_a_host_that_is_always_too_late_is_told() -> None:
     assert len(client.specs) == 8
 
 
-def test_two_programs_are_asked_at_the_same_time() -> None:
-    both = threading.Barrier(2, timeout=5)
-    client, prober = Program(together=both.wait), Program(together=both.wait)
-    asked(client, prober)
-    assert len(client.starts_s) == len(prober.starts_s) == 1
-
-
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    client, prober = (Program(ready_s=each_s) for each_s in ready_s)
+    """And has had the time for its bulk downloads; both are asked at the same time."""
+    both = threading.Barrier(2, timeout=5)
+    client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()
-    asked(client, prober, plan=StallLoad(settle_s=2.0))
+    record = asked(client, prober, plan=StallLoad(settle_s=2.0))
     assert client.starts_s == prober.starts_s
-    assert 109 <= client.starts_s[0] < 109 + time.monotonic() - began_s
+    assert 109.1 <= client.starts_s[0] < 109 + time.monotonic() - began_s
+    assert record.clock_doubt_s is None, "they share a clock"
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
@@ -319,24 +262,16 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(
     client, prober = Program(ahead_s=5000.0, round_trip_s=0.05), Program(ahead_s=-70.0)
     recorder = Recorder()
     monkeypatch.setattr(Observer, "counters", lambda _: types.SimpleNamespace(at_s=time.monotonic() + 900))
-    programs = types.SimpleNamespace(loadgen=client, prober=prober if has_prober else None)
-    lab = types.SimpleNamespace(is_placed=True)
-    stage = types.SimpleNamespace(
-        lab=lab, programs=programs, address="172.18.0.7", port=8080, observer=recorder.observer
-    )
+    stage = on_a_stage(client, prober if has_prober else None, observer=recorder.observer, apart=True)
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     began_s = time.monotonic()
-    record = plan.run(cast("Stage", stage), label="a-b2").record
+    record = plan.run(stage, label="a-b2").record
     starts_s = [client.starts_s[0] - 5000, recorder.windows_s[0][0] - 900]
     starts_s += [prober.starts_s[0] + 70] if has_prober else []
     assert record.clock_doubt_s is not None
     assert 0.05 / 2 <= record.clock_doubt_s < 1
     assert max(starts_s) - min(starts_s) <= record.clock_doubt_s
     assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
-
-
-def test_programs_that_share_a_clock_leave_no_doubt() -> None:
-    assert asked(Program(), Program()).clock_doubt_s is None
 
 
 def test_two_records_become_one() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from tests.support import canned_turns
 from tests.support.canned_trials import fast_request, observed, stall_record
-from tuneproof.lab.load.stall_observation import percentile
 from tuneproof.lab.protocol.turns import Turns
 
 
@@ -38,17 +37,12 @@ def test_a_worker_whose_turns_were_not_recorded_is_an_error() -> None:
 
 
 def test_bulk_bytes_are_per_second_of_the_window() -> None:
-    """The window has 2 s."""
+    """The window has 2 s; without downloads it is zero for each worker, so that an effect can sum them all the same."""
     observation = observed(stall_record(bulk=(3_000_000, 0), ended_early=1))
     assert list(observation.bulk_bytes_per_s) == [1_500_000, 0]
     assert observation.bulk_ended_early == 1
-
-
-def test_without_bulk_downloads_no_worker_carried_any() -> None:
-    """Zero bytes per worker, so that an effect can sum them all the same."""
-    observation = observed(stall_record())
-    assert list(observation.bulk_bytes_per_s) == [0, 0]
-    assert observation.bulk_ended_early == 0
+    without = observed(stall_record())
+    assert (list(without.bulk_bytes_per_s), without.bulk_ended_early) == ([0, 0], 0)
 
 
 def test_the_generators_lag_is_that_of_probes_and_fast_requests_together() -> None:
@@ -86,7 +80,3 @@ def test_a_trial_whose_downloads_ended_early_does_not_count_and_says_so() -> Non
     assert observed(stall_record(bulk=(10, 0))).faults == ()
     spoilt = observed(stall_record(bulk=(10, 0), ended_early=2))
     assert spoilt.faults == ("2 bulk downloads ended before the window did",)
-
-
-def test_a_percentile_lies_between_its_neighbours() -> None:
-    assert [percentile([1.0, 3.0], rank) for rank in (0, 50, 100)] == [1, 2, 3]
