@@ -18,6 +18,10 @@ def verdict(check: Check) -> Verdict:
     ("check", "expected"),
     [
         (doctor.check_engine({**LINUX, "Os": "linux"}, "unix:///x"), ("ok", "Docker 27, API 1.47, at unix:///x")),
+        (
+            doctor.check_engine({**LINUX, "Os": "linux", "Components": [{"Name": "Podman Engine"}]}, "x"),
+            ("ok", "Podman 27, API 1.47, at x"),
+        ),
         # Docker Desktop can be switched to containers of Windows.
         (doctor.check_engine({**LINUX, "Os": "windows"}, "x"), ("missing", "Docker 27, API 1.47, at x")),
         (doctor.check_storage("overlay2"), ("ok", "overlay2")),

@@ -159,6 +159,13 @@ def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(
     assert remove_session(client(api), "dead") == Removed(containers=1)
 
 
+def test_a_container_that_others_have_joined_goes_after_them(api: FakeApi) -> None:
+    """Podman lists it first, and refuses until they have gone."""
+    api.refusals["dead-container"] = [APIError("has dependent containers which must be removed before it")]
+    api.add("container", "joined", DEAD.labels)
+    assert remove_session(client(api), "dead") == Removed(containers=2, networks=1, volumes=1)
+
+
 def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> None:
     """An image that another one builds on can only go after it."""
     for image in ("base", "middle", "top"):

@@ -1,5 +1,6 @@
 """A lab over several engines that are not there: where its containers go, and how its network is removed."""
 
+import threading
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -220,6 +221,27 @@ def test_whatever_keeps_a_container_from_being_removed_is_told(monkeypatch: pyte
     with pytest.raises(ValueError, match="does not know this answer"), Lab(Session()) as lab:
         lab.start(specs())
     assert len(removed) == len(specs()) - 1
+
+
+def test_a_container_is_removed_when_those_that_have_joined_it_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Podman refuses to before; and where one cannot be removed, the other one is tried all the same."""
+    gone: list[str] = []
+    others_are_gone = threading.Event()
+
+    def remove(container: FakeContainer) -> None:
+        if container.spec.joins:
+            others_are_gone.wait()
+        gone.append(container.spec.name)
+        if container.spec.name == "prober":
+            others_are_gone.set()
+        if container.spec.joins:
+            raise ValueError("docker-py does not know this answer")
+
+    monkeypatch.setattr(FakeContainer, "remove", remove)
+    with pytest.raises(ValueError, match="does not know this answer"), Lab(Session()) as lab:
+        lab.start(specs())
+    for joined, joining in (("subject", "netadmin-subject"), ("netadmin-client", "client")):
+        assert gone.index(joining) < gone.index(joined)
 
 
 def test_a_network_that_is_gone_is_as_it_shall_be(engine: FakeEngine) -> None:
