@@ -121,32 +121,24 @@ def test_a_whole_number_passes_for_one_with_a_fraction() -> None:
     ("changed", "message"),
     [
         ({"text": 7}, "Whole.text is 7, which is no str"),
-        ({"text": None}, "Whole.text is None, which is no str"),
-        ({"count": "7"}, "Whole.count is '7', which is no int"),
         ({"count": 7.0}, "Whole.count is 7.0, which is no int"),
         ({"count": True}, "Whole.count is True, which is no int"),
         ({"share": False}, "Whole.share is False, which is no float"),
         ({"on": 1}, "Whole.on is 1, which is no bool"),
-        ({"maybe": "1.5"}, "Whole.maybe is '1.5', which is no float"),
         ({"nothing": 0}, "Whole.nothing is 0, which is no NoneType"),
-        ({"part": None}, "Whole.part is None, which is no dict"),
         ({"part": [2]}, "Whole.part is [2], which is no dict"),
         ({"part": {"size": "2"}}, "Whole.part.size is '2', which is no int"),
         ({"maybe_part": {"near": [3, 3]}}, "Whole.maybe_part.near[] is 3, which is no str"),
         ({"parts": {}}, "Whole.parts is {}, which is no list"),
         ({"parts": [{}, {"size": None}]}, "Whole.parts[].size is None, which is no int"),
-        ({"nested": [[1], 2]}, "Whole.nested[] is 2, which is no list"),
         ({"nested": [[1, "2"]]}, "Whole.nested[][] is '2', which is no int"),
         ({"by_name": []}, "Whole.by_name is [], which is no dict"),
         ({"by_name": {"first": 4}}, "Whole.by_name.first is 4, which is no dict"),
-        ({"by_number": {"8000": [True]}}, "Whole.by_number.8000[] is True, which is no int"),
         ({"maybe_by_name": {"known": 7}}, "Whole.maybe_by_name.known is 7, which is no str"),
         ({"pair": [8]}, "Whole.pair has 1 values instead of 2"),
         ({"pair": [8, "eight", 8]}, "Whole.pair has 3 values instead of 2"),
-        ({"point": [9]}, "Whole.point has 1 values instead of 2"),
         ({"points": [[1, "one"], []]}, "Whole.points[] has 0 values instead of 2"),
         ({"other": 1, "another": 2}, "Whole has no another, other"),
-        ({"part": {"length": 2}}, "Whole.part has no length"),
     ],
     ids=lambda value: "" if isinstance(value, dict) else value.partition(",")[0],
 )
@@ -162,12 +154,10 @@ def test_a_mapping_with_another_kind_of_names_is_refused_with_its_place() -> Non
         from_plain(Whole, {**wire(FULL), "by_number": {"http": []}})
 
 
-@pytest.mark.parametrize("left_out", [("text",), ("count", "by_number")])
-def test_what_is_missing_is_refused_by_name(left_out: tuple[str, ...]) -> None:
-    plain = {name: value for name, value in wire(FULL).items() if name not in left_out}
-    with pytest.raises(MalformedMessageError) as caught:
+def test_what_is_missing_is_refused_by_name() -> None:
+    plain = {name: value for name, value in wire(FULL).items() if name not in {"count", "by_number"}}
+    with pytest.raises(MalformedMessageError, match=r"^Whole lacks count, by_number$"):
         from_plain(Whole, plain)
-    assert str(caught.value) == f"Whole lacks {', '.join(left_out)}"
 
 
 @pytest.mark.parametrize("plain", [None, [], "text", 7, True])

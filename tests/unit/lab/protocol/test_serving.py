@@ -164,13 +164,10 @@ def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able
     assert done["number"] == 8
 
 
-def test_a_machine_on_which_no_time_passed_did_nothing() -> None:
-    now = CpuTimes(jiffies=(5,) * 8)
-    assert now.since(now) == MachineShares(busy_pct=0.0, steal_pct=0.0)
-
-
 def test_cpu_times_are_read_without_those_of_guests() -> None:
     """They are contained in others; the first line is that of all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
-    assert CpuTimes.parse(text) == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))
+    times = CpuTimes.parse(text)
+    assert times == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))
+    assert times.since(times) == MachineShares(), "of a machine on which no time passed"
     assert len(CpuTimes.read().jiffies) == 8

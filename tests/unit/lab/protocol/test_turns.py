@@ -22,11 +22,6 @@ def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
     assert Bucket(number=number, turns=1, total=0).upper == upper
 
 
-def test_half_of_all_bytes_were_read_in_turns_of_the_weighted_median() -> None:
-    worker = reading((0, 1000, 0), (64, 100, 102_400), (120, 1, 204_800))
-    assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (204_800, 204_800)
-
-
 @pytest.mark.parametrize(("small", "p50", "p99"), [(0.49, 50, 50), (0.5, 1, 50), (0.98, 1, 50), (0.99, 1, 1)])
 def test_a_percentile_is_where_so_much_has_been_read_by_smaller_turns(small: float, p50: int, p99: int) -> None:
     """Turns of one byte that read this share of all bytes together, and turns of 50 bytes that read the rest."""
