@@ -9,7 +9,6 @@ from typing import Protocol
 import pytest
 
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.topology import channel as channel_module
 from tuneproof.lab.topology.channel import Channel
@@ -90,15 +89,6 @@ def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) ->
     ]
 
 
-def test_the_time_that_an_answer_took_and_what_the_machine_did_come_with_it(talk: Talk) -> None:
-    """As the program measured them."""
-    machine = {"busy_pct": 50.0, "steal_pct": 1.5}
-    talk.say({"number": 1, "answer": 3, "took_s": 0.25, "machine": machine})
-    answered = talk.channel.timed(ASKED)
-    assert (answered.answer, answered.took_s) == (3, 0.25)
-    assert answered.machine == MachineShares(busy_pct=50.0, steal_pct=1.5)
-
-
 @pytest.mark.parametrize(
     "before",
     [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": 99}, {"number": 7, "error": "late"}],
@@ -169,9 +159,10 @@ def test_a_program_that_has_ended_is_an_error_with_its_status(talk: Talk) -> Non
 
 
 def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes its time is waited for; an answer that comes too late is not taken for the next one's."""
+    """What takes its time is waited for, longer where everything does; what comes too late is no answer to the next."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
-    with pytest.raises(LabError, match=r"adder did not answer within 0\.03 s"):
+    talk.channel.patience = 3.0
+    with pytest.raises(LabError, match=r"adder did not answer within 0\.09 s"):
         talk.channel.ask(ASKED, lasts_s=0.02)
     talk.say({"number": 1, "answer": 99}, {"number": 2, "answer": 3})
     assert talk.channel.ask(ASKED, lasts_s=30.0) == 3
@@ -187,13 +178,6 @@ def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, mon
         talk.channel.ask(ASKED)
     talk._theirs.sendall(frame[20:])
     assert talk.channel.ask(ASKED, lasts_s=30.0) == 3
-
-
-def test_time_limits_are_longer_where_everything_takes_longer(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
-    talk.channel.patience = 3.0
-    with pytest.raises(LabError, match=r"adder did not answer within 0\.06 s"):
-        talk.channel.ask(ASKED, lasts_s=0.01)
 
 
 def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,6 @@ class FakeContainer:
         self.engine = engine
         self.hosts: Mapping[str, str] = {}
         self.knocked: list[list[str]] = []
-        self.refuses = ""
 
     def start(self, *, joined: object, hosts: Mapping[str, str]) -> None:
         del joined

@@ -113,9 +113,8 @@ def test_an_engine_by_two_names_is_one(there: dict[str, EngineFacts]) -> None:
         assert [engine.label for engine in engines.used] == ["default"]
 
 
-@pytest.mark.parametrize("node", [Node(), WORKER])
-def test_all_roles_on_one_engine_need_no_swarm(there: dict[str, EngineFacts], node: Node) -> None:
-    there["big"] = facts("big", node)
+def test_all_roles_on_one_engine_need_no_swarm(there: dict[str, EngineFacts]) -> None:
+    there["big"] = facts("big", Node())
     with placed(dict.fromkeys((Role.SUBJECT, Role.CLIENT, Role.BACKEND), "big")) as engines:
         assert not engines.are_several
         assert engines.home.client_options["environment"] == {"DOCKER_HOST": "big"}
@@ -146,12 +145,6 @@ def test_workers_alone_have_nobody_to_make_a_network(there: dict[str, EngineFact
     ):
         pass
     assert "docker swarm init" in caught.value.remedy
-
-
-def test_an_engine_that_is_not_known_is_bad_input(there: dict[str, EngineFacts]) -> None:
-    there[""] = facts("", MANAGER)
-    with pytest.raises(BadInputError, match="there is no such Docker context"), placed({Role.CLIENT: "far"}):
-        pass
 
 
 @pytest.mark.parametrize(
