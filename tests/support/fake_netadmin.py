@@ -24,34 +24,21 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """What runs in a netadmin container, and the engine's connection to it: calls come as bytes, and answers go so.
-
-    asked: every call but the greeting, as (function, arguments).
-    numbers: the number of every call.
-    errors: by function what is answered instead.
-    noise: lines that are heard before the first answer.
-    alive: whether its wire lives.
-    obeys: whether its link does what was set; otherwise nothing happens to a packet.
-    hangs: how often its link, once measured, passes nothing at all.
-    carries_mbit: what its host carries, either way; unlimited at first.
-    link: what was set.
-    ahead_us: how far the clock at the other end of its link is ahead of its own.
-    """
+    """What runs in a netadmin container, and the engine's connection to it: calls come as bytes, and answers go so."""
 
     def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
         self._greeting = links.Greeting(ready_s=ready_s)
         self._answers = Answers(Agent, self)
         self._unheard = b""
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.numbers: list[int] = []
-        self.errors: dict[str, str] = {"greet": error} if error else {}
-        self.noise: list[dict[str, Any]] = []
-        self.alive = True
-        self.obeys = True
-        self.hangs = 0
-        self.carries_mbit = float("inf")
+        self.asked: list[tuple[str, dict[str, Any]]] = []  # but the greeting
+        self.errors: dict[str, str] = {"greet": error} if error else {}  # by function what is answered instead
+        self.noise: list[dict[str, Any]] = []  # what is heard before the first answer
+        self.alive = True  # its wire
+        self.obeys = True  # its link does what was set; otherwise nothing happens to a packet
+        self.hangs = 0  # how often its link, once measured, passes nothing at all
+        self.carries_mbit = float("inf")  # its host, either way
         self.link = LinkProfile()
-        self.ahead_us = 0
+        self.ahead_us = 0  # the clock at the other end of its link
 
     def channel(self, name: str) -> Channel:
         """Return the lab's end of the conversation."""
@@ -63,7 +50,6 @@ class Program:
     def sendall(self, line: bytes) -> None:
         plain = json.loads(line)
         function, number = plain["call"], plain["number"]
-        self.numbers.append(number)
         if function != "greet":
             self.asked.append((function, plain["with"]))
         if function in self.errors:

@@ -43,20 +43,19 @@ def test_a_setting_is_read_in_its_unit(setting: str, fields: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    ("prefix", "shaped"),
+    ("text", "shaped"),
     [
-        ("", ["client.egress", "client.ingress"]),
-        ("client.", ["client.egress", "client.ingress"]),
-        ("backend.", ["backend.egress", "backend.ingress"]),
-        ("egress.", ["client.egress"]),
-        ("client.ingress.", ["client.ingress"]),
-        ("backend.egress.", ["backend.egress"]),
-        ("backend.ingress.", ["backend.ingress"]),
+        ("rate=7mbit", ["client.egress", "client.ingress"]),
+        ("client.rate=7mbit", ["client.egress", "client.ingress"]),
+        ("backend.rate=7mbit", ["backend.egress", "backend.ingress"]),
+        ("egress.rate=7mbit", ["client.egress"]),
+        ("client.ingress.rate=7mbit", ["client.ingress"]),
+        ("backend.egress.rate=7mbit,client.ingress.rate=7mbit", ["client.ingress", "backend.egress"]),
     ],
 )
-def test_a_prefix_chooses_the_link_and_the_direction(prefix: str, shaped: list[str]) -> None:
+def test_a_prefix_chooses_the_link_and_the_direction(text: str, shaped: list[str]) -> None:
     """All four directions can be set, together or alone."""
-    profile = parse_custom(f"{prefix}rate=7mbit")
+    profile = parse_custom(text)
     found = {
         f"{link}.{direction}": impairment
         for link, item in profile.links.items()
@@ -66,13 +65,6 @@ def test_a_prefix_chooses_the_link_and_the_direction(prefix: str, shaped: list[s
     assert [name for name, impairment in found.items() if impairment == Impairment()] == [
         name for name in found if name not in shaped
     ]
-
-
-def test_settings_of_several_links_stand_side_by_side() -> None:
-    profile = parse_custom("backend.rate=2gbit,client.ingress.rate=100mbit,delay=1ms")
-    assert profile.backend == LinkProfile.both(Impairment(rate_mbit=2000))
-    assert profile.client.egress == Impairment(delay_ms=1)
-    assert profile.client.ingress == Impairment(delay_ms=1, rate_mbit=100)
 
 
 def test_spaces_and_capitals_do_not_matter() -> None:
@@ -93,17 +85,10 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ("rate=1mbit,limit=10p", "limit=10p: 10 needs no unit, not p"),
         ("delay=soon", "delay=soon: a number with one of the units us, ms, s is missing"),
         ("delay=", "delay=: a number with one of the units us, ms, s is missing"),
-        ("delay", "delay: a number with one of the units us, ms, s is missing"),
-        ("delay=nanms", "delay=nanms: a number with one of the units us, ms, s is missing"),
         ("rate=1mbit,limit=x", "limit=x: a number with no unit is missing"),
         ("delay=-1ms", "delay=-1ms: delay_ms: -1 is not between 0 and 10000"),
-        ("delay=20s", "delay=20s: delay_ms: 20000 is not between 0 and 10000"),
-        ("loss=120%", "loss=120%: loss_pct: 120 is not between 0 and 100"),
         ("delay=0.5us", "delay=0.5us: delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
-        (
-            "rate=1mbit,limit=1.5",
-            "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600",
-        ),
+        ("rate=1mbit,limit=1.5", "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600"),
         ("delay=1ms,delay=2ms", "delay=2ms: given twice for client.egress and client.ingress"),
         ("delay=1ms,client.ingress.delay=1ms", "client.ingress.delay=1ms: given twice for client.ingress"),
         ("jitter=5ms", "client: jitter_ms: 5 needs a delay_ms of at least as much"),

@@ -14,8 +14,6 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
     [
         ({"loss_pct": 120}, "loss_pct: 120 is not between 0 and 100"),
         ({"duplicate_pct": -0.5}, "duplicate_pct: -0.5 is not between 0 and 100"),
-        ({"corrupt_pct": 100.5}, "corrupt_pct: 100.5 is not between 0 and 100"),
-        ({"reorder_pct": 101}, "reorder_pct: 101 is not between 0 and 100"),
         ({"delay_ms": 10_000.5}, "delay_ms: 10000.5 is not between 0 and 10000"),
         ({"delay_ms": math.nan}, "delay_ms: nan is not a number between 0 and 10000"),
         ({"delay_ms": "20"}, "delay_ms: '20' is not a number between 0 and 10000"),
@@ -23,9 +21,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
         ({"delay_ms": 1, "jitter_ms": -1}, "jitter_ms: -1 is not between 0 and 10000"),
         ({"loss_pct": True}, "loss_pct: True is not a number between 0 and 100"),
         ({"rate_mbit": 0}, "rate_mbit: 0 is not between 0.01 and 32000"),
-        ({"rate_mbit": 32_001.0}, "rate_mbit: 32001 is not between 0.01 and 32000"),
         ({"rate_mbit": math.inf}, "rate_mbit: inf is not a number between 0.01 and 32000"),
-        ({"limit_packets": 0}, "limit_packets: 0 is not between 1 and 2600"),
         ({"limit_packets": 2601}, "limit_packets: 2601 is not between 1 and 2600"),
         ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 2600"),
         ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
@@ -115,18 +111,15 @@ def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_giv
 def test_the_queue_holds_what_travels_and_a_buffer(impairment: Impairment, packets: int) -> None:
     """The longest delay, and one round trip or 20 ms, at the link's rate; 100 frames at least, and what fits."""
     assert impairment.queue_packets == packets
-    assert impairment.to_netem()["limit_packets"] == packets
+    assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
 
-@pytest.mark.parametrize("field", ["delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit"])
-def test_each_field_alone_shapes(field: str) -> None:
-    """Jitter and reordering are never alone: they need a delay."""
-    fields: dict[str, Any] = {field: 1}
-    assert Impairment(**fields).shapes
-
-
-def test_a_limit_alone_does_not_shape() -> None:
-    """No packet waits, so none is ever too many."""
+def test_each_field_alone_shapes_but_a_limit() -> None:
+    """Jitter and reordering are never alone: they need a delay. Where no packet waits, none is ever too many."""
+    fields: list[dict[str, Any]] = [
+        {name: 1} for name in ("delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit")
+    ]
+    assert all(Impairment(**alone).shapes for alone in fields)
     assert not Impairment().shapes
     assert not Impairment(limit_packets=10).shapes
 
@@ -169,29 +162,14 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
         "rate_bytes_per_s": 12_500_000,
         "limit_packets": 174,  # 12.5 MB/s times 21.001 ms, by 1514 bytes
     }
-    whole = ("delay_us", "jitter_us", "rate_bytes_per_s", "limit_packets")
-    assert {name: type(value) for name, value in netem.items()} == {
-        name: int if name in whole else float for name in netem
-    }
+    whole = {name for name, value in netem.items() if isinstance(value, int)}
+    assert whole == {"delay_us", "jitter_us", "rate_bytes_per_s", "limit_packets"}
 
 
 def test_netem_gets_zero_for_no_rate() -> None:
     """As the kernel itself writes it down; delays may vary, and packets overtake each other, only then."""
     netem = Impairment(delay_ms=1, jitter_ms=0.1, reorder_pct=4).to_netem()
     assert (netem["rate_bytes_per_s"], netem["jitter_us"], netem["reorder_pct"]) == (0, 100, 4.0)
-
-
-def test_results_name_the_limit_that_is_set() -> None:
-    assert Impairment(delay_ms=20, loss_pct=1).to_json() == {
-        "delay_ms": 20,
-        "jitter_ms": 0.0,
-        "loss_pct": 1,
-        "duplicate_pct": 0.0,
-        "reorder_pct": 0.0,
-        "corrupt_pct": 0.0,
-        "rate_mbit": None,
-        "limit_packets": 2600,
-    }
 
 
 def test_a_limit_must_fit_the_memory_also_where_super_frames_pass() -> None:

@@ -135,10 +135,6 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
         assert least * rate_mbit < carried(rate_mbit, noise=noise, seed=seed) < 1.01 * rate_mbit
 
 
-def test_on_a_quiet_host_it_is_the_rate() -> None:
-    assert carried(100, noise=NOISE["quiet"]) == pytest.approx(100, rel=0.01)
-
-
 def test_a_window_that_begins_in_a_pause_would_not() -> None:
     """So the first and the last point do not do: this is what the highest points are for."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
@@ -179,12 +175,9 @@ def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) 
 
 @pytest.mark.parametrize("ahead_us", [0, 1_000, -5_000_000_000])
 def test_the_quickest_ways_tell_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
-    """Others waited somewhere, each way for itself."""
+    """Others waited somewhere, each way for itself; ways that differ err by half of their difference."""
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
-
-
-def test_ways_that_differ_err_by_half_of_their_difference() -> None:
-    assert other_ahead_us(seen(ahead_us=0, there_us=(300,), back_us=(100,))) == 100
+    assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(300,), back_us=(100,))) == ahead_us + 100
 
 
 def test_each_way_is_told_as_one_clock_would_have_timed_it() -> None:

@@ -12,7 +12,11 @@ from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
 
-SUPER_FRAMES = NetworkProfile(name="near", summary="Near.", client=LinkProfile.both(Impairment(delay_ms=1)))
+LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # of which only the first needs single packets
+
+
+def of_a_client(**ways: Impairment) -> NetworkProfile:
+    return NetworkProfile(name="own", summary="Own.", client=LinkProfile(**ways))
 
 
 def links(lab: FakeLab, *roles: str) -> ShapedLinks:
@@ -37,12 +41,6 @@ def test_the_owner_of_a_link_stands_for_its_role_in_the_network(
     assert client.answers
 
 
-def test_only_the_owners_that_were_asked_for_are_there() -> None:
-    """A link that no arm shapes needs none."""
-    specs = owner_specs(shaper="native", image="netadmin:1", cpuset="1", roles=("backend",))
-    assert [spec.name for spec in specs] == ["netadmin-backend"]
-
-
 def test_what_is_there_already_is_left_alone() -> None:
     """Shaping takes time, and empties queues: two arms over one network must not pay for it in between."""
     lab = FakeLab()
@@ -56,14 +54,6 @@ def test_what_is_there_already_is_left_alone() -> None:
     assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
     assert lab.programs["client"].link.egress.rate_mbit == 2
     shaped.apply(BARE, subject="subject")
-    assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
-    assert not lab.programs["client"].link.shapes
-
-
-def test_a_link_without_an_owner_is_not_shaped() -> None:
-    """Whoever makes the lab knows which links some arm shapes."""
-    lab = FakeLab(roles=("client",))
-    links(lab, "client").apply(PROFILES["slow-backend"], subject="subject")
     assert lab.asked() == {"client": ["shape"], "subject": ["switch_segmentation"]}
     assert not lab.programs["client"].link.shapes
 
@@ -95,24 +85,10 @@ def test_a_subject_that_cannot_be_told_is_an_error() -> None:
     [
         (PROFILES["lossy"], False),
         (PROFILES["slow-backend"], False),
-        (SUPER_FRAMES, True),
+        (of_a_client(egress=NEAR, ingress=NEAR), True),
         (BARE, True),
-        (
-            NetworkProfile(
-                name="up",
-                summary="Up.",
-                client=LinkProfile(egress=Impairment(loss_pct=1), ingress=Impairment(delay_ms=1)),
-            ),
-            True,
-        ),
-        (
-            NetworkProfile(
-                name="down",
-                summary="Down.",
-                client=LinkProfile(egress=Impairment(delay_ms=1), ingress=Impairment(loss_pct=1)),
-            ),
-            False,
-        ),
+        (of_a_client(egress=LOSES, ingress=NEAR), True),
+        (of_a_client(egress=NEAR, ingress=LOSES), False),
     ],
     ids=["both", "backend", "super-frames", "bare", "only-towards-the-subject", "only-from-the-subject"],
 )

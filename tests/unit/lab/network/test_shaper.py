@@ -12,10 +12,8 @@ from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impos
     ("asked", "impossible", "chosen"),
     [
         ("auto", {"native": "", "wire": ""}, "native"),
-        ("auto", {"native": "", "wire": "no tun"}, "native"),
         ("auto", {"native": "no netem", "wire": ""}, "wire"),
         ("native", {"native": "", "wire": "no tun"}, "native"),
-        ("wire", {"native": "no netem", "wire": ""}, "wire"),
         ("wire", {"native": "", "wire": ""}, "wire"),
     ],
 )
