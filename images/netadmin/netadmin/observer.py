@@ -105,12 +105,14 @@ class Observer(protocol.Observer):
 
     def sockets(self, port: int) -> protocol.SocketCounts:
         """Return the figures of the TCP sockets around a port; see sockets.py."""
+        are_many = sockets.ended(self._net("sockstat")) >= sockets.MANY_ENDED
         # A kernel without IPv6 has no second one.
-        tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()]
+        tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()] if are_many else []
         time_waits = sockets.time_waits(table.read_text(encoding="ascii") for table in tables)
         with self._open_diag() as diag:
             diag.bind()
-            return sockets.figures(sockets.tcp_sockets(diag), time_waits=time_waits, port=port)
+            found = sockets.tcp_sockets(diag, states=sockets.UNENDED if are_many else sockets.EVERY)
+            return sockets.figures(found, time_waits=time_waits, port=port)
 
     def watch(self, port: int, interval_s: float) -> None:
         """Sample the workers' memory and the port's queues from now on (CannotDoError: that is done already)."""

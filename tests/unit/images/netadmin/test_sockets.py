@@ -3,6 +3,8 @@
 import socket
 from pathlib import Path
 
+import pytest
+
 from images.netadmin.netadmin import sockets
 from images.netadmin.netadmin.observer import Observer
 from tests.support.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, asked, entry
@@ -25,6 +27,7 @@ def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Pr
     )
     proc.list_sockets("tcp", [(LISTEN, PORT), (TIME_WAIT, PORT), (ESTAB, 40000)])
     proc.list_sockets("tcp6", [(TIME_WAIT, 40001), (LISTEN, PORT), (TIME_WAIT, 40002)])
+    proc.count_ended(sockets.MANY_ENDED)
     assert asked(Observer(diag.open, proc=proc.folder), call(Program.sockets, PORT)) == SocketCounts(
         listeners=(ListenerFigures(queued=3, backlog=511), ListenerFigures(queued=4, backlog=511)),
         local={LISTEN: 2, ESTAB: 2, TIME_WAIT: 1, SYN_RECV: 1},
@@ -34,32 +37,40 @@ def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Pr
     )
 
 
-def test_every_state_is_counted_once_and_has_a_name(proc: Proc) -> None:
+@pytest.mark.parametrize(
+    ("ended", "states"),
+    [(sockets.MANY_ENDED, 0b1111_1011_1110), (sockets.MANY_ENDED - 1, 0b1111_1111_1110)],
+    ids=["many-by-the-table", "few-by-messages"],
+)
+def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, states: int) -> None:
     """The kernel's numbers begin with 1; of those that its two lists both have, each state comes from one of them."""
     every = range(1, 12)
     diag = FakeDiag(*(entry(number, PORT) for number in every))
     proc.list_sockets("tcp", [(number, PORT) for number in every])
+    proc.count_ended(ended)
     answer = asked(Observer(diag.open, proc=proc.folder), call(Program.sockets, PORT))
     assert answer.local == dict.fromkeys(every, 1)
     assert len({STATES[state] for state in answer.local}) == 11
-    assert diag.asked == [(2, 0b1111_1011_1110), (10, 0b1111_1011_1110)]
+    assert diag.asked == [(2, states), (10, states)]
 
 
 def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
     (proc.folder / "net" / "tcp6").unlink()
     proc.list_sockets("tcp", [(TIME_WAIT, 40001)])
+    proc.count_ended(sockets.MANY_ENDED)
     answer = asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.sockets, PORT))
     assert answer.others == {TIME_WAIT: 1}
 
 
 def test_this_kernel_lists_a_connection_that_has_ended_where_it_is_looked_for() -> None:
-    """The end that closes first keeps the TIME-WAIT."""
+    """The end that closes first keeps the TIME-WAIT, and it is one of those that are counted without a look at each."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
             accepted, _ = server.accept()
             accepted.close()
             assert client.recv(1) == b""
+    assert sockets.ended(Path("/proc/net/sockstat").read_text(encoding="ascii")) > 0
     tables = [Path("/proc/net/tcp").read_text(encoding="ascii")]
     assert sockets.time_waits(tables)[port] == 1
 
