@@ -1,6 +1,7 @@
 """Labs that have ended are removed while others start; none is forgotten, and no fault is swallowed."""
 
 import threading
+import time
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,6 +30,7 @@ class SlowLab:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self.may_end.wait(timeout=10)
+        time.sleep(0.01)
         self.removed.append(self)
         if self.fault is not None:
             raise self.fault
@@ -64,12 +66,14 @@ def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> No
 
 
 def test_a_lab_that_cannot_be_removed_is_told_once(slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch) -> None:
-    """By whoever waits next."""
+    """By whoever waits next, when the others are gone: nobody would tell what a program waits for after its end."""
     monkeypatch.setattr(slow_labs, "fault", LabError("the network is still there"))
-    slow_labs.may_end.set()
     remover = LabRemover(Session())
-    with remover.lab():
-        pass
+    for _ in range(8):
+        with remover.lab():
+            pass
+    slow_labs.may_end.set()
     with pytest.raises(LabError, match="still there"):
         remover.wait()
+    assert len(slow_labs.removed) == 8
     remover.wait()
