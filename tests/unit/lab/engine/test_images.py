@@ -2,6 +2,7 @@
 
 import shutil
 import tarfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.lab.engine import base, images
 from tuneproof.lab.engine.base import choose_mirror, ensure_base
-from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
+from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
 
 SHARING = "FROM scratch\nCOPY tuneproof /opt/client/tuneproof\n"
 
@@ -239,3 +240,35 @@ def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
     client = cast("Any", SimpleNamespace(images=SimpleNamespace(get=get)))
     ensure_base(client, "bookworm", report=lambda _: None, environment=environment)
     assert asked == [(environment, "debian", "bookworm-slim")]
+
+
+def test_an_image_waits_for_what_it_is_built_on_and_for_nothing_else(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose base is there is built while another's is being made; a layer after what it lies on."""
+    (root / "modules").mkdir()
+    (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    early = ImageSpec(name="client", suite="bookworm", root=root)
+    late = ImageSpec(name="client", suite="bullseye", root=root)
+    layer = ImageSpec(name="modules", suite="bullseye", root=root, on=late)
+    early_is_built = threading.Event()
+    did: list[str] = []
+
+    def make_base(_client: object, suite: str, **_: object) -> None:
+        if suite == late.suite:
+            assert early_is_built.wait(10)
+        did.append(suite)
+
+    def build(_client: object, spec: ImageSpec, **_: object) -> None:
+        did.append(spec.tag)
+        if spec == early:
+            early_is_built.set()
+
+    def get(name: str) -> None:
+        raise ImageNotFound(name)
+
+    monkeypatch.setattr(images, "ensure_base", make_base)
+    monkeypatch.setattr(images, "_build", build)
+    client = cast("Any", SimpleNamespace(images=SimpleNamespace(get=get)))
+    ensure_images(client, [layer, early], report=lambda _: None)
+    assert did == ["bookworm", early.tag, "bullseye", late.tag, layer.tag]
