@@ -38,7 +38,7 @@ def choose(arguments: Sequence[str]) -> int:
         0; else pytest's status, after what it says: wrong usage, or nothing chosen.
     """
     words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *arguments, "--collect-only", "-q", "--no-header")
-    looked = subprocess.run([sys.executable, "-m", "pytest", *words], check=False, capture_output=True, text=True)
+    looked = subprocess.run(suite.pytest_command(words), check=False, capture_output=True, text=True)
     if looked.returncode:
         sys.stdout.write(looked.stdout)
         sys.stderr.write(looked.stderr)
@@ -52,7 +52,7 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
     words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *plan.arguments, *own, "--no-header", "--no-summary")
     with subprocess.Popen(
-        [sys.executable, "-m", "pytest", *words],
+        suite.pytest_command(words),
         env=dict(plan.environments[engine]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -20,6 +20,7 @@ from typing import Final
 from tuneproof.cli import suite
 from tuneproof.cli.engine_images import images_for, provide_images
 from tuneproof.cli.engine_parts import Plan, choose, folder_of, run_part, runs_in
+from tuneproof.cli.main import INTERRUPTED
 from tuneproof.cli.output import say, show
 from tuneproof.cli.report import write_pages
 from tuneproof.errors import BadInputError, EngineUnavailableError, TuneproofError
@@ -43,7 +44,6 @@ _NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results", "--place")
 _STRICT: Final = "--strict-evidence"
 _SEEDS: Final = 1 << 31
 _FAILED: Final = 1
-_INTERRUPTED: Final = 2
 _OPEN: Final = 3
 
 
@@ -51,8 +51,8 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
     """Prove the claims on several engines.
 
     Returns:
-        0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 2 if it
-        was interrupted; 3 if cells are left that no engine measured; pytest's own if it can choose none.
+        0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130
+        if it was interrupted; 3 if cells are left that no engine measured; pytest's own if it can choose none.
 
     BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for several
     engines. EngineUnavailableError: One does not answer: nothing was started then.
@@ -125,7 +125,7 @@ def _share_out(plan: Plan) -> "_Work":
                 done.result()
         except KeyboardInterrupt:
             # A terminal has told every part's own pytest as well; what they have measured by then is kept.
-            work.statuses.append(_INTERRUPTED)
+            work.statuses.append(INTERRUPTED)
             for engine in plan.environments:
                 work.pile.give_back(engine)
     return work
@@ -228,10 +228,10 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
         say(f"{missing} files of evidence are missing")
     write_pages(merged)
     if open_parts:
-        interrupted = _INTERRUPTED in statuses
+        interrupted = INTERRUPTED in statuses
         why = "the run was interrupted before" if interrupted else "no engine was left for"
         say(f"{why} {', '.join(map(str, open_parts))} of the run; what was decided stands above")
-        return _INTERRUPTED if interrupted else _OPEN
+        return INTERRUPTED if interrupted else _OPEN
     fails = any(cell.contradicts or (plan.is_strict and cell.verdict == Verdict.INCONCLUSIVE) for cell in merged.cells)
     return _FAILED if fails or any(statuses) else 0
 

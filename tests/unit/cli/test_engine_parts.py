@@ -69,7 +69,7 @@ def test_a_part_is_run_by_a_pytest_of_its_own(started: Started, capsys: pytest.C
     ("arguments", "status", "told"),
     [
         (["-k", "no_such_claim"], 5, "no tests collected"),
-        (["--network", "moon"], 4, "--network moon: no such network"),
+        (["--network", "moon"], 2, "--network moon: no such network"),
         (["-k", "listener_lock"], 0, ""),
     ],
 )

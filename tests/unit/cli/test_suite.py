@@ -38,7 +38,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str | list[str]]:
     return seen
 
 
-PYTEST = [sys.executable, "-m", "pytest"]
+PYTEST = [sys.executable, "-m", "tuneproof.cli.as_pytest"]
 PLAIN = suite.WITHOUT_HYPOTHESIS
 
 
@@ -91,7 +91,7 @@ def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | li
     assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*ALONE, "-m", "engine"]]
 
 
-@pytest.mark.parametrize("status", [2, 3, 4, 130, 143])
+@pytest.mark.parametrize("status", [2, 3, 130, 143])
 def test_tests_that_did_not_come_to_their_end_are_the_last(
     status: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
@@ -106,6 +106,23 @@ def test_tests_that_did_not_come_to_their_end_are_the_last(
 )
 def test_the_status_of_a_part_is_told_as_a_shell_tells_it(body: str, status: int) -> None:
     assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "status"),
+    [
+        ("pass", [], 0),
+        ("assert False", [], 1),
+        ("pass", ["--no-such-option"], 2),
+        ("raise KeyboardInterrupt", [], 130),
+        ("import pytest; pytest.exit('the engine is gone', returncode=3)", [], 3),
+    ],
+)
+def test_pytest_ends_with_our_statuses(body: str, words: list[str], status: int, tmp_path: Path) -> None:
+    """Its own are 4 for wrong usage and 2 for an interruption; here 2 is bad input, whichever command finds it."""
+    (tmp_path / "test_it.py").write_text(f"def test_it():\n    {body}\n", encoding="utf-8")
+    own = ["-c", os.devnull, "--rootdir", os.fspath(tmp_path), "-p", "no:cacheprovider"]
+    assert suite._run(suite.pytest_command([*own, *words, os.fspath(tmp_path)])) == status
 
 
 _TELLS_WHAT_IT_GETS = """
