@@ -38,7 +38,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str | list[str]]:
     return seen
 
 
-PYTEST = [sys.executable, "-m", "tuneproof.cli.as_pytest"]
+PYTEST = [sys.executable, "-m", "fixtures.as_pytest"]
 PLAIN = suite.WITHOUT_HYPOTHESIS
 
 
