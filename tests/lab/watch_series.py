@@ -42,6 +42,7 @@ from tuneproof.watch.plan import MOST_COST_SHARE
 _IDLE_S: Final = 3600.0
 _PAIR_S: Final = 6
 _BEGINS_S: Final = 1.0
+_LEAST_RATE: Final = 10_000
 
 
 @contextmanager
@@ -105,6 +106,8 @@ def cost(of: Stage) -> str:
         seen = watched(of, None, lambda: answered.append(wrk(of, connections=4, lasts_s=_PAIR_S)))
     assert seen.cost_share is not None, "the kernel keeps no account"
     rate = max(loop.iterations / loop.watched_s for loop in seen.loops)
+    if rate < _LEAST_RATE:
+        raise LabError(f"The machine is too busy for this load: {rate:.0f} iterations/s.")
     _PAIRS.append((answered[0] / without, seen.cost_share, rate))
     said = f"{without:.0f} requests/s, watched {answered[0]:.0f}; {rate:.0f} iterations/s; {seen.told[-1]}"
     assert seen.cost_share <= MOST_COST_SHARE, said
