@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopSecond
-from tuneproof.watch.program import LONG_NS, Architecture
+from tuneproof.watch.program import CLOSED, LONG_NS, Architecture
 from tuneproof.watch.workers import Doing, peer
 
 _NS_PER_S: Final = 1e9
@@ -59,7 +59,8 @@ class Collector:
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
     began_ns: int = 0  # since when its program or one before it saw the workers
-    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # what descriptors were, by process id
+    _at_first: dict[int, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))  # by process id
+    _is_attached: bool = False
     _away: set[int] = field(default_factory=set)  # workers that no program saw, and that were not in epoll_wait
     told: set[_Same] = field(default_factory=set)  # in the last seconds
     _told_before: set[_Same] = field(default_factory=set)  # by the program before this one
@@ -122,9 +123,11 @@ class Collector:
             self.began_ns = self._last_ns
             for pid in self.names:
                 self._since[pid].times = self.run_times(pid)
+            self._look()
             return ()
-        if not self._at_first:
-            self._at_first = {pid: self.targets(pid, None) for pid in self.detailed}
+        if not self._is_attached:
+            self._is_attached = True
+            self._look()
         if word == "long":
             worker, *numbers = map(int, rest.split())
             self.told.add((worker, numbers[0] // _SAME_NS))
@@ -137,6 +140,11 @@ class Collector:
         elif word == "second":
             return self._second(int(rest))
         return ()
+
+    def _look(self) -> None:
+        """Note what descriptors are, as the program begins and when all of its probes are there: between, some end."""
+        for pid in self.detailed:
+            self._at_first[pid] |= self.targets(pid, None)
 
     def _second(self, now_ns: int) -> tuple[LoopSecond, ...]:
         last_ns, self._last_ns = self._last_ns, now_ns
@@ -264,7 +272,10 @@ class Collector:
     def _was(self, pid: int, on: int, sockaddr: int, known: Mapping[int, str]) -> str:
         """Return what a descriptor was when it was used; by now it may be another one's."""
         now = known.get(on, "")
-        return peer(sockaddr, now) if sockaddr else self._at_first.get(pid, {}).get(on) or now
+        if not sockaddr and (at_first := self._at_first[pid].get(on)):
+            return at_first
+        # What the program has seen no address of, and was not there at first, is a file.
+        return peer(sockaddr or CLOSED, now)
 
     def _on(self, pid: int, call: int, target: str) -> str:
         if call in self.here.path_calls:

@@ -88,6 +88,7 @@ _HEAD: Final = Template("""\
 BEGIN {
     // Without these a program that times no calls would have maps of no type.
     @paused[0] = (uint64)0;
+    @enter[0] = ((uint64)0, (uint64)0, (uint64)0, (uint64)0);
     @which[0] = (int64)0;
     @on[0] = (uint64)0;
     @made[0] = count();
@@ -182,24 +183,16 @@ interval:s:1 {
 }
 """)
 _CALLS: Final = Template("""
-tracepoint:raw_syscalls:sys_enter / $detailed / {
-    $$id = args->id;
-    if ($waits) { return; }
-    $$start = @start[tid].0;
-    if ($$start == 0 || ((($$start >> 4) & $untimed) && !($replaces))) { return; }
-    @made[tid] = count();
-    @enter[tid] = (nsecs, (uint64)@paused[tid], (uint64)args->args[0], (uint64)args->args[1]);
-}
-
+// Before the other one, since probes are taken away in their order: without that one an exit is an earlier call's.
 tracepoint:raw_syscalls:sys_exit / $detailed / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
-    if ($$start == 0) { return; }
     $$ret = args->ret;
     if ($replaces) {
         // From here on the descriptor is another one: a client, an upstream, or none.
         $$by = @enter[tid];
+        if ($$by.0 == 0) { return; }
         if ($accepts) {
             if ($$ret >= 0) { @sockaddr[tid, (uint64)$$ret] = *(uint64 *)uptr($$by.3) | $accepted; }
         } else if ($connects) {
@@ -208,7 +201,7 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
             @sockaddr[tid, $$by.2] = (uint64)$closed;
         }
     }
-    if (($$start >> 4) & $untimed) { return; }
+    if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
     $$moved = (uint64)0;
     $$reads = $reads;
     $$writes = $writes;
@@ -222,11 +215,11 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
     }
     $$now = nsecs;
     if ($$now - $$start >= $young) {
-        $$enter = @enter[tid];
-        if ($$enter.0 < $$start) { return; }
-        $$took = $$now - $$enter.0 - ((uint64)@paused[tid] - $$enter.1);
-        $$on = $$enter.2;
-        if ($second) { $$on = $$enter.3; }
+        $$by = @enter[tid];
+        if ($$by.0 < $$start) { return; }
+        $$took = $$now - $$by.0 - ((uint64)@paused[tid] - $$by.1);
+        $$on = $$by.2;
+        if ($second) { $$on = $$by.3; }
         $$of = @sockaddr[tid, $$on];
         @called[tid] += $$took;
         if ($$took > @longest[tid]) {
@@ -244,6 +237,16 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
         @calls_ns[tid, $$id, $$on, $$of] = sum($$took);
         @calls_bytes[tid, $$id, $$on, $$of] = sum($$moved);
     }
+}
+
+tracepoint:raw_syscalls:sys_enter / $detailed / {
+    $$id = args->id;
+    if ($waits) { return; }
+    $$start = @start[tid].0;
+    // What a descriptor becomes is noted in an iteration that began before this program, too.
+    if (($$start == 0 || (($$start >> 4) & $untimed)) && !($replaces)) { return; }
+    @made[tid] = count();
+    @enter[tid] = (nsecs, (uint64)@paused[tid], (uint64)args->args[0], (uint64)args->args[1]);
 }
 """)
 _LATE_PATH_NS: Final = 1_000_000

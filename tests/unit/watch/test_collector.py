@@ -112,7 +112,7 @@ def test_a_path_is_told_by_its_own_line() -> None:
 
 
 def test_a_descriptor_is_told_as_what_it_was_when_it_was_used() -> None:
-    """By the end of the second it is a client's: before it was an upstream's, since the start or by connect."""
+    """By the end of the second it is a client's: before, an upstream's, since the start or by connect, or a file's."""
     of = begun()
     opened = {7: "upstream 10.0.0.3:8000"}
     of.targets = lambda _, numbers: opened if numbers is None else dict.fromkeys(numbers, "client 10.0.0.2:54321")
@@ -120,7 +120,7 @@ def test_a_descriptor_is_told_as_what_it_was_when_it_was_used() -> None:
     opened = {}
     (one,) = second(of, 1, long(of=0x0300000A401F0002), mapped("calls_ns", _4711_19_7_65535=1, _4711_19_8_0=2))
     assert [each.longest_on for each in one.long] == ["upstream 10.0.0.3:8000"] * 2
-    assert [call.on for call in one.calls] == ["", "client 10.0.0.2:54321"]
+    assert [call.on for call in one.calls] == ["", ""]
 
 
 def test_calls_that_were_not_timed_are_not_told_as_none() -> None:

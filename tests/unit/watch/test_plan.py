@@ -86,3 +86,9 @@ def test_every_process_is_named_in_the_program_and_no_placeholder_is_left(detail
     assert ("raw_syscalls" in text) == bool(detailed)
     assert "$$" not in text
     assert text.count("{") == text.count("}")
+
+
+def test_exits_of_calls_are_left_alone_before_their_starts_are() -> None:
+    """Probes are taken away in their order: an exit whose start nobody saw would be an earlier call's, of seconds."""
+    text = program(X86_64, watched={7}, detailed={7})
+    assert text.index("raw_syscalls:sys_exit") < text.index("raw_syscalls:sys_enter")
