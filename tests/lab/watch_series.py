@@ -42,6 +42,7 @@ from tuneproof.watch.plan import MOST_COST_SHARE
 _IDLE_S: Final = 3600.0
 _PAIR_S: Final = 6
 _BEGINS_S: Final = 1.0
+_ADAPTS_S: Final = 6.0  # until its last program runs: each takes a second of a CPU to start
 _LEAST_RATE: Final = 10_000
 
 
@@ -99,11 +100,16 @@ def kill(of: Stage) -> str:
 def cost(of: Stage) -> str:
     """One pair: requests per second without watching and with it, and the kernel's account, both under a full load."""
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(wrk, of, connections=4, lasts_s=4 * _PAIR_S)
+        pool.submit(wrk, of, connections=4, lasts_s=5 * _PAIR_S)
         time.sleep(_BEGINS_S)
         without = wrk(of, connections=4, lasts_s=_PAIR_S)
         answered: list[float] = []
-        seen = watched(of, None, lambda: answered.append(wrk(of, connections=4, lasts_s=_PAIR_S)))
+
+        def watching() -> None:
+            time.sleep(_ADAPTS_S)
+            answered.append(wrk(of, connections=4, lasts_s=_PAIR_S))
+
+        seen = watched(of, None, watching)
     assert seen.cost_share is not None, "the kernel keeps no account"
     rate = max(loop.iterations / loop.watched_s for loop in seen.loops)
     if rate < _LEAST_RATE:
