@@ -82,12 +82,17 @@ class _Kept(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    # Python's backlog of 5 drops SYNs of connections that come at once, and they come again after a second.
+    request_queue_size = 2 * CONNECTIONS
+
+
 @contextmanager
 def serving() -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
     """A server; the address, and who asked when."""
     asked: list[tuple[tuple[str, int], float]] = []
     handler = type("Handler", (_Kept,), {"asked": asked})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -100,14 +105,14 @@ def serving() -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
 
 def test_it_keeps_to_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most so many connections at a time, so many requests a second on each, and no more requests on one."""
-    monkeypatch.setattr(outside, "ROUND_S", 0.2)
+    monkeypatch.setattr(outside, "ROUND_S", 0.5)
     with serving() as (url, asked):
         told = list(watch_url(url, lasts_s=1.2))
     per_connection: dict[tuple[str, int], int] = {}
     for client, _ in asked:
         per_connection[client] = per_connection.get(client, 0) + 1
     assert len(per_connection) > CONNECTIONS
-    assert max(per_connection.values()) <= 0.2 * RATE_HZ + 1
+    assert max(per_connection.values()) <= 0.5 * RATE_HZ + 1
     assert len(asked) <= 1.3 * RATE_HZ * CONNECTIONS + 2 * CONNECTIONS
     assert told[0].startswith(f"{len(asked)} answers on 12 connections at a time")
 
