@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.support.exchanged import answered
+from tests.support.exchanged import answered, seen
 from tuneproof.catalogue import (
     dying_connections_scripts,
     kernel_settings,
@@ -25,7 +25,6 @@ from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
 from tuneproof.lab.protocol.messages import Call
-from tuneproof.lab.protocol.scripted import Seen
 from tuneproof.proof.scenario.arms import Arm
 
 if TYPE_CHECKING:
@@ -33,14 +32,6 @@ if TYPE_CHECKING:
 
 OK = answered(200)
 NO_SOCKETS = SocketFigures(listeners=(), local={}, others={}, send_queue_bytes=0, unread_bytes=())
-ASKED_ONCE = Seen(
-    connections=0,
-    open_connections=0,
-    left_connections=0,
-    open_streams=0,
-    unacknowledged_bytes=0,
-    requests=("GET / HTTP/1.1",),
-)
 
 
 class Machine(Rig):
@@ -54,7 +45,7 @@ class Machine(Rig):
             addresses=defaultdict(str),
             supervisor=types.SimpleNamespace(write=lambda *_: None),
             observer=types.SimpleNamespace(sockets=lambda _port: NO_SOCKETS),
-            programs=types.SimpleNamespace(backend=lambda _name: types.SimpleNamespace(ask=lambda _: ASKED_ONCE)),
+            programs=types.SimpleNamespace(backend=lambda _name: types.SimpleNamespace(ask=lambda _: seen())),
         )
         super().__init__(cast("Stage", stage), configuration="arm")
         self.takes_s = takes_s

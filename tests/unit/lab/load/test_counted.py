@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from tests.support.exchanged import answered
+from tests.support.exchanged import answered, seen
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
 from tuneproof.lab.load.counted import Counted, CountedRecord
@@ -46,14 +46,7 @@ NEW, RESUMED = (
 )
 
 ARRIVED = Arrived(status=200, body_bytes=5, end="")
-SEEN = Seen(
-    connections=2,
-    open_connections=1,
-    left_connections=1,
-    open_streams=1,
-    unacknowledged_bytes=0,
-    requests=("GET / HTTP/1.1",),
-)
+SEEN = seen(connections=2, open_connections=1, left_connections=1, open_streams=1)
 
 
 def sockets(*, queued: int = 0, **local: int) -> SocketFigures:
