@@ -1,6 +1,7 @@
 """Numbers, and text from elsewhere, in the words of every room."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _ASCII_FORMS: Final = str.maketrans(
@@ -49,6 +50,12 @@ def count(number: int, one: str, many: str = "") -> str:
         many: The noun for any other number; default: that for one with an s.
     """
     return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def each_once(words: Iterable[str]) -> str:
+    """Return what is told of several things in one sentence, each once: ``1.22, 1.26 and 1.30``."""
+    told = list(dict.fromkeys(words))
+    return " and ".join([", ".join(told[:-1]), *told[-1:]] if len(told) > 1 else told)
 
 
 def without_escapes(text: str) -> str:

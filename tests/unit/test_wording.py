@@ -1,8 +1,8 @@
-"""Numbers in the words of every room."""
+"""Words of every room."""
 
 import pytest
 
-from tuneproof.wording import size
+from tuneproof.wording import each_once, size
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,10 @@ from tuneproof.wording import size
 def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
     """The largest unit is GiB: evidence is no larger."""
     assert size(count) == said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abab", "a and b")]
+)
+def test_several_things_are_told_each_once(words: str, said: str) -> None:
+    assert each_once(words) == said

@@ -6,7 +6,7 @@ from typing import Final
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.words import expired_since, limit
-from tuneproof.wording import one_line
+from tuneproof.wording import each_once, one_line
 
 NOTHING: Final = "-"
 
@@ -53,10 +53,10 @@ def run_line(results: Results, shown: Collection[str]) -> str:
     """Return which runs the figures of some cells come from: when, how deep, with which seed, on which machine."""
     parts = results.measured_by(shown)
     versions = ", ".join(dict.fromkeys(cell.nginx for cell in results.cells if cell.id in shown))
-    machines = " and ".join(dict.fromkeys(results.machine(run, shown) for run in parts))
-    days = " and ".join(dict.fromkeys(run.started[:10] for run in parts))
-    depths = " and ".join(dict.fromkeys(str(run.options.get("depth", "?")) for run in parts))
-    seeds = " and ".join(dict.fromkeys(str(run.seed) for run in parts))
+    machines = each_once(results.machine(run, shown) for run in parts)
+    days = each_once(run.started[:10] for run in parts)
+    depths = each_once(str(run.options.get("depth", "?")) for run in parts)
+    seeds = each_once(str(run.seed) for run in parts)
     return plain(f"Measured on {days} with nginx {versions} (depth {depths}, seed {seeds}) on {machines}.")
 
 

@@ -17,6 +17,7 @@ from tuneproof.audit.upstreams import Target
 from tuneproof.audit.version_choice import Concern, concerns
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, changes_between
+from tuneproof.wording import each_once
 
 _IN_UPSTREAM: Final = "upstream"
 _IN_LOCATION: Final = "location"
@@ -152,7 +153,7 @@ def _of_defaults(audit: Audit, newer: Facts, *, old: str, new: str) -> Iterator[
         if not is_upgrade:
             before, after = after, before
         was = f", {before} before" if before else ""
-        since = " and ".join(change.version for change in changes)
+        since = each_once(change.version for change in changes)
         for place in dict.fromkeys(_places_without(changes[0], audit, newer)):
             meaning = "; ".join(filter(None, (part for change in changes for part in _meanings(change, place, newer))))
             meaning = meaning if is_upgrade else f"no longer so: {meaning}"
