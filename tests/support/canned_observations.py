@@ -20,6 +20,10 @@ from tuneproof.lab.load.slow_readers import MemoryObservation
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.load.start_up import StartUpObservation
 from tuneproof.lab.load.steered_load import SteeredObservation
+from tuneproof.proof.depths import LOOKS, QUICK
+from tuneproof.proof.inference.effects import Effect
+from tuneproof.proof.inference.verdicts import Block as Measured
+from tuneproof.proof.inference.verdicts import Verdict, assess
 from tuneproof.proof.scenario.claims import Claim
 
 _Obs = TypeVar("_Obs", bound=Observation)
@@ -107,6 +111,16 @@ STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=
 
 def by_arm(claim: Claim[Any], block: Block) -> dict[str, Observation]:
     return dict(zip(claim.arms, block, strict=True))
+
+
+def verdict_on(claim: Claim[Any], effect: Effect, *, met: bool = True) -> Verdict | None:
+    """Return what blocks of one effect say in a quick run, at the first look that decides; None where none does."""
+    looks = claim.looks(LOOKS[QUICK])
+    for count in looks:
+        blocks = [Measured(effect=effect, met=met)] * count
+        if found := assess(blocks, scale=claim.scale, threshold=claim.threshold, looks=looks, form=claim.form):
+            return found.verdict
+    return None
 
 
 def per_arm(canned: _Obs, **values: Sequence[Any]) -> list[_Obs]:

@@ -2,7 +2,7 @@
 
 import json
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -13,12 +13,11 @@ from tests.support.canned_trials import outcome, stall_record
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
-from tuneproof.lab.network.links import DIRECTIONS, NetworkProfile
+from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.depths import LOOKS, QUICK
 from tuneproof.proof.inference.effects import Scale
-from tuneproof.proof.inference.experiment import Progress
 from tuneproof.proof.scenario import measurement
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -54,7 +53,7 @@ class FakeBench:
         self,
         canned: Canned,
         *,
-        links: "FakeLinks | None" = None,
+        links: Any = None,
         files: Callable[[int], Mapping[str, bytes]] = lambda _: _NO_FILES,
     ) -> None:
         self._canned = canned
@@ -79,40 +78,6 @@ class FakeBench:
     def access_log(self, subject: str) -> str:
         assert subject == SUBJECT.name
         return self.log
-
-
-class FakeLinks:
-    """Answers as the links of a lab do; each of them has one record per direction.
-
-    Args:
-        default: What the links are like for an arm that does not say.
-    """
-
-    def __init__(self, *, default: NetworkProfile) -> None:
-        self._default = default
-
-    def records(self, networks: Sequence[NetworkProfile | None]) -> tuple[dict[str, Any], ...]:
-        names = dict.fromkeys((network or self._default).name for network in networks)
-        return tuple(
-            {
-                "network": name,
-                "link": "client",
-                "direction": direction,
-                "shaper": "wire",
-                "set": {"delay_ms": 20.0},
-                "measured": {"delay_ms": 20.1},
-                "tolerance": {"rtt_p50_ms": 2.0},
-            }
-            for name in names
-            for direction in DIRECTIONS
-        )
-
-    def notes(self, networks: Sequence[NetworkProfile | None]) -> list[str]:
-        assert networks
-        return []
-
-    def logs(self) -> dict[str, str]:
-        return {"client": "Linux version\n"}
 
 
 def access_line(path: str, trial: str, *, body_bytes: int = 3_602_590) -> str:
@@ -145,33 +110,6 @@ def claim(
     return Claim(**{**fields, **changes})
 
 
-def measuring(
-    bench: FakeBench,
-    writer: ResultsWriter,
-    monkeypatch: pytest.MonkeyPatch,
-    *claims: Claim[StallObservation],
-    setup_s: float = 0.0,
-    network: NetworkProfile = BARE,
-    subject: Subject = SUBJECT,
-    progress: Callable[[Progress], None] = lambda _: None,
-) -> Measurement[StallObservation]:
-    """Return a measurement of claims on the bench, whose clock it reads."""
-    monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
-    names = {name for item in claims for name in item.needed_arms}
-    return Measurement(
-        bench=cast("Bench", bench),
-        arms=[arm(name, subject=subject) for name in sorted(names)],
-        claims=claims,
-        looks=LOOKS[QUICK],
-        seed=1,
-        place=replace(PLACE, network=network),
-        writer=writer,
-        progress=progress,
-        setup_s=setup_s,
-        patience=Patience(),
-    )
-
-
 class Deciding:
     """Decides claims on canned benches, and reads what the cells leave behind."""
 
@@ -183,20 +121,38 @@ class Deciding:
         self,
         canned: "Canned | FakeBench",
         *arms: str,
-        decided: Claim[StallObservation] | None = None,
         network: NetworkProfile = BARE,
         subject: Subject = SUBJECT,
         **changes: Any,
     ) -> Cell:
         """Return the cell of a claim, which is called "stall" and about the arm "loaded" unless others are named."""
         bench = canned if isinstance(canned, FakeBench) else FakeBench(canned)
-        asked = decided or claim("stall", *(arms or ("loaded",)), **changes)
+        asked = claim("stall", *(arms or ("loaded",)), **changes)
         return self.measuring(bench, asked, network=network, subject=subject).decide(asked)
 
     def measuring(
-        self, bench: FakeBench, *claims: Claim[StallObservation], **options: Any
+        self,
+        bench: FakeBench,
+        *claims: Claim[StallObservation],
+        setup_s: float = 0.0,
+        network: NetworkProfile = BARE,
+        subject: Subject = SUBJECT,
     ) -> Measurement[StallObservation]:
-        return measuring(bench, self.writer, self._monkeypatch, *claims, **options)
+        """Return a measurement of claims on the bench, whose clock it reads."""
+        self._monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
+        names = {name for item in claims for name in item.needed_arms}
+        return Measurement(
+            bench=cast("Bench", bench),
+            arms=[arm(name, subject=subject) for name in sorted(names)],
+            claims=claims,
+            looks=LOOKS[QUICK],
+            seed=1,
+            place=replace(PLACE, network=network),
+            writer=self.writer,
+            progress=lambda _: None,
+            setup_s=setup_s,
+            patience=Patience(),
+        )
 
     def texts(self, cell: Cell) -> dict[str, str]:
         """Return the files of a cell's own folder, by name."""

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,70 +21,52 @@ PASSING = (
     *("net/netfilter/nf_conntrack_count", "net/ipv4/conf/eth0/forwarding", "net/ipv6/neigh/veth1/retrans_time_ms"),
     *("vm/drop_caches", "vm/stat_refresh", "kernel/pid_max", "fs/file-nr"),
 )
-BEFORE = HostState(
-    sysctls={"net/core/somaxconn": "4096", "vm/swappiness": "60"},
-    links=frozenset({"lo", "eth0"}),
-    qdiscs={"eth0": ("fq_codel 0:",)},
-)
-
-
-class Host:
-    """Folders in the place of /proc/sys and /sys/class/net, and the only one in which programs are found."""
-
-    def __init__(self, folder: Path) -> None:
-        self.sysctls, self.links, self.programs = (folder / name for name in ("sys", "class-net", "bin"))
-        for path in (self.sysctls, self.links / "lo", self.links / "eth0", self.programs):
-            path.mkdir(parents=True)
-
-    def write(self, values: Mapping[str, str]) -> None:
-        for name, value in values.items():
-            (self.sysctls / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.sysctls / name).write_text(value, encoding="latin-1")
-
-    def has_tc(self, prints: str) -> None:
-        """Put a tc there that prints a text, if it is asked for queueing disciplines as JSON."""
-        program = self.programs / "tc"
-        program.write_text(f"#!/bin/sh\n[ \"$*\" = '-json qdisc show' ] && printf '%s' '{prints}'\n", encoding="ascii")
-        program.chmod(0o755)
-
-    def read(self) -> HostState:
-        return HostState.read(sysctls=self.sysctls, links=self.links)
 
 
 @pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    made = Host(tmp_path)
-    monkeypatch.setenv("PATH", str(made.programs))
-    return made
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folders in the place of /proc/sys, of /sys/class/net with one link, and of those of all programs."""
+    for name in ("sys/vm", "links/eth0", "bin"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path
 
 
-def test_sysctls_are_read_by_their_path_but_for_what_passes_or_cannot_be_read(host: Host) -> None:
+def read(folder: Path, **values: str) -> HostState:
+    """Return what there is once these sysctls are as well; two underscores stand for a slash."""
+    for name, value in values.items():
+        path = folder / "sys" / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(value, encoding="latin-1")
+    return HostState.read(sysctls=folder / "sys", links=folder / "links")
+
+
+def test_sysctls_are_read_by_their_path_but_for_what_passes_or_cannot_be_read(folder: Path) -> None:
     """What stands between several numbers stays; a byte that is no text can be compared as well."""
-    host.write({"net/ipv4/tcp_rmem": "4096\t131072\t6291456\n", "vm/swappiness": "60", "net/core/odd": "\xff1\n"})
-    host.write({"net/netfilter/nf_conntrack_max": "262144\n", **dict.fromkeys(PASSING, "1\n")})
     # Permissions would not keep root from reading; nothing is mapped at a process's address 0, for anybody.
-    (host.sysctls / "vm" / "compact_memory").symlink_to("/proc/self/mem")
-    assert host.read().sysctls == {
-        "net/ipv4/tcp_rmem": "4096\t131072\t6291456",
-        "vm/swappiness": "60",
-        "net/core/odd": "\N{REPLACEMENT CHARACTER}1",
-        "net/netfilter/nf_conntrack_max": "262144",
-    }
+    (folder / "sys/vm/compact_memory").symlink_to("/proc/self/mem")
+    values = {"net__ipv4__tcp_rmem": "4096\t131072\t6291456\n", "vm__swappiness": "60", "net__core__odd": "\xff1\n"}
+    assert read(folder, **values, **dict.fromkeys(PASSING, "1\n")) == HostState(
+        sysctls={
+            "net/ipv4/tcp_rmem": "4096\t131072\t6291456",
+            "vm/swappiness": "60",
+            "net/core/odd": "\N{REPLACEMENT CHARACTER}1",
+        },
+        links=frozenset({"eth0"}),
+        qdiscs={},
+    )
 
 
-def test_queueing_disciplines_are_read_by_interface(host: Host) -> None:
+@pytest.mark.parametrize("prints", [json.dumps(QDISCS), json.dumps(QDISCS[::-1]), ""])
+def test_queueing_disciplines_are_read_by_interface(folder: Path, prints: str) -> None:
     """Kind and handle, sorted: the kernel's order may differ. Without rights, tc prints an error, and no JSON."""
-    wanted = {"lo": ("noqueue 0:",), "eth0": ("clsact ffff:", "netem 8001:")}
-    for prints, told in ((json.dumps(QDISCS), wanted), (json.dumps(QDISCS[::-1]), wanted), ("", {})):
-        host.has_tc(prints)
-        assert host.read().qdiscs == told
+    program = folder / "bin/tc"
+    program.write_text(f"#!/bin/sh\n[ \"$*\" = '-json qdisc show' ] && printf '%s' '{prints}'\n", encoding="ascii")
+    program.chmod(0o755)
+    assert read(folder).qdiscs == ({"lo": ("noqueue 0:",), "eth0": ("clsact ffff:", "netem 8001:")} if prints else {})
 
 
-def test_what_a_container_does_not_see_and_what_goes_away_meanwhile_are_no_errors(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert host.read() == HostState(sysctls={}, links=frozenset({"lo", "eth0"}), qdiscs={})
-    host.write({"net/ipv4/conf/veth1/mtu": "1500\n", "net/ipv4/tcp_syncookies": "1\n"})
+def test_what_goes_away_meanwhile_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scandir = os.scandir
 
     def gone(path: Any) -> Any:
@@ -93,40 +75,31 @@ def test_what_a_container_does_not_see_and_what_goes_away_meanwhile_are_no_error
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", gone)
-    assert host.read().sysctls == {"net/ipv4/tcp_syncookies": "1"}
+    told = read(folder, net__ipv4__conf__veth1__mtu="1500\n", net__ipv4__tcp_syncookies="1\n")
+    assert told.sysctls == {"net/ipv4/tcp_syncookies": "1"}
 
 
-def test_links_of_other_peoples_containers_are_no_change(host: Host) -> None:
+def test_links_of_other_peoples_containers_are_no_change(folder: Path) -> None:
     """Somebody starts a container while a scenario runs; a bridge of their own making is told all the same."""
-    before = host.read()
+    before = read(folder)
     for name in ("vethfbca4e1", "br-6aa6b7103714", "br-lan"):
-        (host.links / name).mkdir()
-    assert host.read().changes_since(before) == ["link br-lan is new"]
+        (folder / "links" / name).mkdir()
+    assert read(folder).changes_since(before) == ["link br-lan is new"]
 
 
-@pytest.mark.parametrize(
-    ("sysctls", "links", "qdiscs", "changes"),
-    [
-        (
-            {"vm/swappiness": "10", "net/core/somaxconn": "128"},
-            {"lo", "eth0", "br-1"},
-            {"eth0": ()},
-            [
-                "sysctl net/core/somaxconn: '4096' became '128'",
-                "sysctl vm/swappiness: '60' became '10'",
-                "link br-1 is new",
-                "qdiscs of eth0: ('fq_codel 0:',) became ()",
-            ],
-        ),
-        # It came or went with a module of the kernel or a link, or could not be read once.
-        ({"net/core/somaxconn": "4096"}, {"lo", "eth0"}, {}, []),
-        ({**BEFORE.sysctls, "new": "1"}, {"lo", "eth0"}, {"eth0": ("fq_codel 0:",), "veth1": ("noqueue 0:",)}, []),
-        (BEFORE.sysctls, {"lo", "veth2", "veth1"}, {}, ["link veth1 is new", "link veth2 is new"]),
-    ],
-    ids=["all in one order", "less than before", "more than before", "links that are new, none that went"],
-)
-def test_changes_are_told(
-    sysctls: Mapping[str, str], links: set[str], qdiscs: Mapping[str, tuple[str, ...]], changes: Sequence[str]
-) -> None:
-    after = HostState(sysctls=sysctls, links=frozenset(links), qdiscs=qdiscs)
-    assert after.changes_since(BEFORE) == changes
+def state(sysctls: Mapping[str, str], qdiscs: Mapping[str, tuple[str, ...]], *links: str) -> HostState:
+    return HostState(sysctls=sysctls, links=frozenset(links), qdiscs=qdiscs)
+
+
+def test_changes_are_told_and_nothing_that_came_or_went() -> None:
+    """With a module of the kernel or a link; or it could not be read once."""
+    before = state({"vm/b": "60", "net/a": "4096", "gone": "1"}, {"eth0": ("fq_codel 0:",), "lo": ()}, "lo", "eth0")
+    after = state({"vm/b": "10", "net/a": "128", "new": "1"}, {"eth0": (), "veth1": ("noqueue 0:",)}, "lo", "br-1", "a")
+    assert after.changes_since(before) == [
+        "sysctl net/a: '4096' became '128'",
+        "sysctl vm/b: '60' became '10'",
+        "link a is new",
+        "link br-1 is new",
+        "qdiscs of eth0: ('fq_codel 0:',) became ()",
+    ]
+    assert before.changes_since(before) == []

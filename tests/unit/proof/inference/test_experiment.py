@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tuneproof.proof.inference.effects import Scale, Tally
+from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.experiment import Experiment, Progress, Question, Trial, block_order
 from tuneproof.proof.inference.verdicts import Form, Verdict
 
@@ -101,14 +101,6 @@ def test_open_questions_share_blocks_and_decided_ones_give_up_their_arms() -> No
     assert len(bench.asked) == measured
 
 
-def test_an_answer_stays_as_it_is() -> None:
-    bench = _Bench(_levels)
-    experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("edge", "edge", "idle"))
-    before = experiment.answer("stall")
-    experiment.answer("edge")
-    assert experiment.answer("stall") == before
-
-
 def test_a_void_trial_voids_its_block_for_its_own_questions_only() -> None:
     """The disturbed arm's question needs one block more; the other one does not wait for it."""
     bench = _Bench(_levels, void=lambda arm, block: ("CPU stolen",) if (arm, block) == ("even", 2) else ())
@@ -147,13 +139,6 @@ def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level:
     assert bench.arms_of(5) == {"loaded"}
 
 
-def test_blocks_that_do_not_meet_the_condition_are_counted_against_the_claim() -> None:
-    """And the answer says how many did: after two that did not, eight of nine are out of reach."""
-    question = replace(_ratio("stall", "loaded", "idle"), condition=lambda observed: observed["loaded"] > 30.5)
-    answer = _Bench(_levels).experiment(question).answer("stall")
-    assert (answer.verdict, answer.blocks, answer.blocks_met) == (Verdict.INCONCLUSIVE, 6, 4)
-
-
 def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None:
     """The error reaches the caller; the next call measures the same block anew, and nothing is counted twice."""
     failures = [RuntimeError("the container died")]
@@ -185,24 +170,6 @@ def test_progress_tells_what_runs_and_which_questions_are_open() -> None:
     assert counted == [(block, done, of) for block, of in arms_in.items() for done in range(of)]
     opened = {step.block: step.open_questions for step in bench.progress}
     assert [opened[block] for block in (5, 6, 7)] == [{"stall", "void", "edge"}, {"stall", "edge"}, {"edge"}]
-
-
-def test_a_question_may_look_at_its_own_time() -> None:
-    """Later than the depth does, where a share needs so many trials; and once more after the depth's last."""
-    share = Question[float](
-        name="share",
-        arms=("loaded",),
-        effect=lambda observed: Tally.yes(when=observed["loaded"] > 20),
-        scale=Scale.SHARE,
-        threshold=0.75,
-        own_looks=(13, 26),
-    )
-    bench = _Bench(_levels)
-    experiment = bench.experiment(share, replace(_ratio("edge", "edge", "idle"), further_looks=(4,)))
-    answer, edge = experiment.answer("share"), experiment.answer("edge")
-    assert (answer.verdict, answer.blocks) == (Verdict.HOLDS, 13)
-    assert bench.arms_of(13) == {"loaded", "edge", "idle"}
-    assert (edge.verdict, edge.blocks, bench.progress[-1].block) == (Verdict.INCONCLUSIVE, 13, 13)
 
 
 def test_an_unknown_question_is_refused_with_the_known_ones() -> None:

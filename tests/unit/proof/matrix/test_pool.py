@@ -55,31 +55,6 @@ def test_what_a_lost_engine_had_goes_to_one_that_waits() -> None:
     assert list(lost) == []
 
 
-def test_without_any_engine_left_parts_stay_open() -> None:
-    """What was given back, and what nobody had taken."""
-    pile = Pile(shards(2), {"a"})
-    parts = pile.parts_for("a")
-    next(parts)
-    pile.give_back("a")
-    assert list(parts) == []
-    assert pile.open_parts == tuple(shards(2))
-
-
-def test_who_steps_aside_leaves_all_else_to_the_others() -> None:
-    one, two, three = shards(3)
-    pile = Pile([one, two, three], {"a", "b"})
-    noisy = pile.parts_for("a")
-    assert next(noisy) == one
-    pile.step_aside("a")
-    calm, taken = taking(pile.parts_for("b"))
-    wait_for(taken, 2)
-    assert list(noisy) == []
-    calm.join(10)
-    assert not calm.is_alive()
-    assert taken == [two, three]
-    assert pile.open_parts == ()
-
-
 def test_who_has_stepped_aside_takes_nothing_while_others_are_there() -> None:
     """It waits instead, and goes on once all others are lost: what they leave has nobody else."""
     one, two, three = shards(3)

@@ -18,9 +18,8 @@ from tests.support.canned_observations import (
     per_arm,
     reads,
     takes,
+    verdict_on,
 )
-
-# Workers and connections of all of them, in the order of that scenario's arms.
 from tests.support.claim_effects import TABLE
 from tests.support.every_scenario import (
     DIAGNOSIS,
@@ -35,10 +34,8 @@ from tests.support.every_scenario import (
 from tuneproof.lab.load.base import Observation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.versions import SUITES
-from tuneproof.proof.depths import LOOKS, QUICK
 from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally, number
-from tuneproof.proof.inference.verdicts import Block as Measured
-from tuneproof.proof.inference.verdicts import Form, Verdict, assess
+from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -55,16 +52,6 @@ def effect_of(claim: Claim[Any], block: Block) -> Effect:
     assert isinstance(effect, Ordered) is (claim.form is Form.ORDER)
     assert not isinstance(effect, Tally) or claim.scale is Scale.SHARE
     return effect
-
-
-def verdict_on(claim: Claim[Any], effect: Effect) -> Verdict | None:
-    """Return what blocks of one effect say in a quick run, at the first look that decides; None where none does."""
-    looks = claim.looks(LOOKS[QUICK])
-    for count in looks:
-        blocks = [Measured(effect=effect)] * count
-        if found := assess(blocks, scale=claim.scale, threshold=claim.threshold, looks=looks, form=claim.form):
-            return found.verdict
-    return None
 
 
 @pytest.mark.parametrize(("scenario", "name", "holds", "falls"), TABLE, ids=names(TABLE))

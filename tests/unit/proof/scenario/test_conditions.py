@@ -6,13 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms
+from tests.support.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms, verdict_on
 from tests.support.every_scenario import BUFFERING, CAPACITY, EVERY_SCENARIO, QUEUE, SYN_QUEUE
 from tuneproof.catalogue.connection_capacity import HELD as HELD_ARM
-from tuneproof.proof.depths import LOOKS, QUICK
-from tuneproof.proof.inference.verdicts import Block as Measured
-from tuneproof.proof.inference.verdicts import Verdict, assess
-from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.scenarios import Scenario
 
 # A claim with a condition, a block that meets it, and one that does not, though it has the effect.
@@ -47,16 +44,6 @@ CONDITIONS: Final[Sequence[tuple[Scenario[Any], str, Block, Block]]] = (
 IDS: Final = [f"{scenario.name}-{name}" for scenario, name, *_ in CONDITIONS]
 
 
-def verdict_on(claim: Claim[Any], block: Block) -> Verdict | None:
-    """Return what blocks like this one say of a claim at its first look; None where it leaves it open."""
-    assert claim.condition is not None
-    observed = by_arm(claim, block)
-    looks = claim.looks(LOOKS[QUICK])
-    blocks = [Measured(effect=claim.effect(observed), met=claim.condition(observed))] * looks[0]
-    found = assess(blocks, scale=claim.scale, threshold=claim.threshold, looks=looks, form=claim.form)
-    return found.verdict if found else None
-
-
 @pytest.mark.parametrize(("scenario", "name", "met", "unmet"), CONDITIONS, ids=IDS)
 def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_opposite(
     scenario: Scenario[Any], name: str, met: Block, unmet: Block
@@ -64,9 +51,12 @@ def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_o
     """In one arm; and what has the effect, but breaks the condition, speaks against the claim."""
     claim = scenario.claim(name)
     assert claim.condition_name
-    assert verdict_on(claim, met) is Verdict.HOLDS
-    assert verdict_on(claim, unmet) is Verdict.REFUTED
-    assert verdict_on(replace(claim, condition=lambda _: True), unmet) is Verdict.HOLDS
+    assert claim.condition is not None
+    for block, is_met, verdict in ((met, True, Verdict.HOLDS), (unmet, False, Verdict.REFUTED)):
+        observed = by_arm(claim, block)
+        assert claim.condition(observed) is is_met
+        assert verdict_on(claim, claim.effect(observed), met=is_met) is verdict
+        assert verdict_on(claim, claim.effect(observed)) is Verdict.HOLDS
 
 
 def test_no_claim_with_a_condition_is_left_out() -> None:

@@ -51,16 +51,6 @@ def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
     assert probed(lab) == {"client": 2, "backend": 1}
 
 
-def test_each_link_is_measured_while_its_network_is_there() -> None:
-    """Figures of another network's link would be compared otherwise; they would not fit."""
-    lab = FakeLab()
-    links = lab_links(lab)
-    links.check([PROFILES["wan"], PROFILES["slow-client"], PROFILES["distant-backend"]], subject="subject")
-    assert lab.programs["client"].of("shape")[0]["wanted"]["egress"]["delay_us"] == 20_000
-    rates = [record["measured"]["rate_mbit"] for record in links.records([PROFILES["slow-client"]])]
-    assert rates == pytest.approx([2, 10], rel=0.01)
-
-
 def test_where_nothing_is_shaped_nothing_is_measured() -> None:
     lab = FakeLab()
     links = lab_links(lab)

@@ -1,6 +1,7 @@
 """Subjects with somebody's own nginx: their containers, and whether they have come up."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,7 +15,6 @@ from tuneproof.proof.scenario.backends import local_standin
 from tuneproof.proof.scenario.containers import own_nginx_failed, own_spec, wait_for_workers
 from tuneproof.proof.scenario.placement import CpuPlacement
 
-WORKER = "nginx: worker process"
 OWN = OwnNginx(
     files={"/etc/nginx/nginx.conf": b"events { }\n", "/etc/tuneproof/start.sh": b"exec nginx\n"},
     script="/etc/tuneproof/start.sh",
@@ -25,38 +25,26 @@ SUBJECT = Subject(name="yours", config=SubjectConfig(port=18080), own=OWN)
 PLACEMENT = CpuPlacement(subject="0", others="1")
 
 
-class FakeContainer:
-    """A container whose processes change from one look to the next."""
-
-    def __init__(self, *looks: int, running: bool = True) -> None:
-        self._looks = iter(looks)
-        self._running = running
-
-    def is_running(self) -> bool:
-        return self._running
-
-    def processes(self) -> list[tuple[int, str]]:
-        """Return the master and so many workers."""
-        return [(1, "nginx: master process nginx"), *[(number + 2, WORKER) for number in range(next(self._looks))]]
-
-    def log_tail(self) -> str:
-        return "unknown directive"
-
-
-def waited(container: FakeContainer) -> int:
-    """Return how many workers it has in the end."""
+def waited(*looks: int, running: bool = True) -> int:
+    """Return how many workers a container has in the end whose processes change from one look to the next."""
+    workers = iter(looks)
+    container = SimpleNamespace(
+        is_running=lambda: running,
+        processes=lambda: [(1, "nginx: master process nginx"), *[(2, "nginx: worker process")] * next(workers)],
+        log_tail=lambda: "unknown directive",
+    )
     return wait_for_workers(cast("Any", container), OWN)
 
 
 def test_workers_are_waited_for_until_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many there will be is nginx's own affair: a machine's CPUs, or a number."""
     monkeypatch.setattr(module, "_POLL_S", 0.0)
-    assert waited(FakeContainer(0, 1, 2, 2)) == 2
+    assert waited(0, 1, 2, 2) == 2
 
 
 def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
     with pytest.raises(LabError, match="--nginx-image") as caught:
-        waited(FakeContainer(running=False))
+        waited(running=False)
     assert caught.value.tail == "unknown directive"
 
 
@@ -72,7 +60,7 @@ def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
 def test_one_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_STARTS_WITHIN_S", 0.0)
     with pytest.raises(LabError, match="no workers"):
-        waited(FakeContainer(0))
+        waited(0)
 
 
 def test_its_container_has_what_an_nginx_needs_that_starts_as_root_and_nothing_else() -> None:

@@ -101,21 +101,10 @@ def test_a_backend_is_a_container_of_its_own_kind_within_its_share_of_a_cpu() ->
     """Subjects reach it by its name; the sizes are those that the loads ask for."""
     small = Backend(name="slow", kind=STATIC, cpus=0.06)
     spec = small.spec(image="backend:1", cpuset="1-3")
-    assert small.upstream == "slow:8000"
-    assert (spec.name, spec.role, spec.image, spec.cpuset, spec.cpus) == (
-        "slow",
-        Role.BACKEND,
-        "backend:1",
-        "1-3",
-        0.06,
-    )
-    assert spec.environment == {
-        "BACKEND_KIND": "static",
-        "BULK_BYTES": str(BULK_BYTES),
-        "SMALL_BYTES": str(SMALL_BYTES),
-    }
-    usual = Backend().spec(image="backend:1", cpuset="1")
-    assert (usual.name, usual.cpus, usual.environment["BACKEND_KIND"]) == ("backend", None, "files")
+    assert (spec.name, spec.role, spec.image, spec.cpuset) == ("slow", Role.BACKEND, "backend:1", "1-3")
+    assert (spec.cpus, small.upstream, Backend().spec(image="i", cpuset="1").cpus) == (0.06, "slow:8000", None)
+    sizes = {"BULK_BYTES": str(BULK_BYTES), "SMALL_BYTES": str(SMALL_BYTES)}
+    assert spec.environment == {"BACKEND_KIND": "static", **sizes}
 
 
 START_LOG = "nginx/1.22.1\nstart worker process 11\nstart worker process 12\n"

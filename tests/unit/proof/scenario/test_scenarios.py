@@ -1,11 +1,8 @@
-"""A scenario as a whole: names that fit each other, the arms that claims need, arms that stand in for others."""
-
-from dataclasses import replace
+"""A scenario as a whole: names that fit each other, and the arms that claims need."""
 
 import pytest
 
 from tests.support.fake_bench import SUBJECT, arm, claim
-from tests.support.turned import with_arms_like
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Subject
@@ -57,35 +54,6 @@ def test_only_the_arms_that_claims_and_their_controls_compare_are_used() -> None
     assert [item.name for item in declared.used_arms([RELIEF])] == ["default", "small"]
     assert [item.name for item in declared.used_arms([RELIEF, STALL, RELIEF])] == ["default", "small", "loaded"]
     assert declared.used_arms([]) == ()
-
-
-def test_an_arm_that_goes_by_anothers_name_is_run_as_that_one() -> None:
-    """The remedy is taken away: the arm called small has the default subject. All else stays."""
-    declared = scenario()
-    left_alone = with_arms_like(declared, {"small": "default"})
-    assert left_alone.arms == (ARMS[0], replace(ARMS[0], name="small"), ARMS[2], ARMS[3])
-    assert replace(left_alone, arms=ARMS) == declared
-    assert declared == scenario(), "the one that it was made from is not changed"
-
-
-def test_arms_can_change_places() -> None:
-    swapped = with_arms_like(scenario(), {"small": "default", "default": "small"})
-    assert [(item.name, item.subject.name) for item in swapped.arms[:2]] == [("default", "small"), ("small", "subject")]
-
-
-@pytest.mark.parametrize(
-    ("stand_ins", "missing"),
-    [
-        ({"lost": "default"}, "'lost'"),
-        ({"small": "lost"}, "'lost'"),
-        ({"small": "lost", "gone": "small"}, "'gone', 'lost'"),
-    ],
-    ids=["instead-of", "in-place-of", "both"],
-)
-def test_an_arm_that_there_is_not_stands_in_for_none_and_none_for_it(stand_ins: dict[str, str], missing: str) -> None:
-    """A misspelt name would leave the remedy where it is, and the claim would stand."""
-    with pytest.raises(ValueError, match=f"pathology has no arm {missing}; it has default, small, loaded, spare"):
-        with_arms_like(scenario(), stand_ins)
 
 
 def test_arms_share_their_subjects() -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable
 
 import pytest
 
@@ -12,15 +11,9 @@ from tests.support.canned_trials import stall_record
 from tuneproof.catalogue.reuseport_stall import TCP_RMEM, ReuseportStall, dose_maxima
 from tuneproof.catalogue.reuseport_stall_effects import (
     fed_to_loaded,
-    loaded_turns,
     slow,
-    stall,
-    turn_bytes,
-    turn_cpu_ms,
 )
-from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
-from tuneproof.lab.protocol.turns import Histograms
-from tuneproof.proof.inference.effects import Ordered
+from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.preconditions import PreconditionError
 
@@ -82,39 +75,6 @@ def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_no
         fed_to_loaded(served())
 
 
-@pytest.mark.parametrize(
-    "record", [stall_record(baseline_ms=[4.0]), stall_record(fast_ms=[5.0])], ids=["no-fast", "no-baseline"]
-)
-def test_without_requests_there_is_no_share(record: StallRecord) -> None:
-    with pytest.raises(ValueError, match=r"no fast request|no samples"):
-        slow(observation_of(record))
-
-
-def test_a_trial_tells_what_its_turns_did() -> None:
-    """Half of all bytes and of all CPU time were in turns of at least so much; the idle worker's takes 1 ms."""
-    observation = observed(reads=12_000_000, cpu_ms=40.0)
-    assert turn_bytes(observation) == 12_000_000
-    assert turn_cpu_ms(observation) == 40
-    assert stall(observation) == 40
-    assert loaded_turns(observation).pid == observation.workers[0].worker_pid
-
-
-@pytest.mark.parametrize("effect", [loaded_turns, turn_bytes, turn_cpu_ms, stall])
-def test_without_a_record_of_turns_there_is_no_effect(effect: Callable[[StallObservation], object]) -> None:
-    """ValueError says so; the probe's lag does not take the turns' place."""
-    with pytest.raises(ValueError, match=r"the turns of worker 1[12] were not recorded"):
-        effect(STALL)
-
-
-def test_an_idle_worker_without_cpu_time_is_nothing_to_compare_with() -> None:
-    whole = observed(cpu_ms=40.0)
-    loaded, idle = whole.workers
-    assert idle.turns is not None
-    asleep = dataclasses.replace(idle, turns=dataclasses.replace(idle.turns, histograms=Histograms()))
-    with pytest.raises(ValueError, match="the idle worker had no CPU time"):
-        stall(dataclasses.replace(whole, workers=(loaded, asleep)))
-
-
 def test_the_scenario_stands_on_the_hosts_default_and_the_articles_remedy() -> None:
     """The first dose is what the host has anyway; the last fixes all three values, as the article does."""
     doses = ReuseportStall(default_rmem=DEFAULT).dose_arms()
@@ -141,13 +101,3 @@ def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> No
         assert arms[one].plan == arms[other].plan
     twin, default = arms["twin"], arms["rmem-6291456"]
     assert twin.subject.config == default.subject.config
-
-
-def test_the_dose_response_is_that_of_all_doses_with_the_largest_first() -> None:
-    """What one turn reads, in the order in which it should fall."""
-    claim = ReuseportStall(default_rmem=DEFAULT).scenario().claim("lag_follows_rmem")
-    block = {dose: observed(reads=50_000 - 10_000 * index) for index, dose in enumerate(claim.arms)}
-    doses = [arm.name for arm in ReuseportStall(default_rmem=DEFAULT).dose_arms()]
-    effect = claim.effect(dict(reversed(block.items())))
-    assert effect == Ordered(responses=tuple(turn_bytes(block[dose]) for dose in doses))
-    assert float(effect) == 1
