@@ -1,6 +1,7 @@
 """A pytest run inside a test, with the project's own conftest and plugins, and claims that are decided beforehand."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type information
@@ -8,7 +9,8 @@ import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type inform
 from fixtures import session
 from fixtures.options import RunState
 from tests.support.places import CHECKOUT
-from tuneproof.report.results.cells import Cell, Effect
+from tests.support.written_results import a_cell
+from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.run_file import ResultsWriter
 
 # Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
@@ -35,27 +37,9 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> N
 
 def cell(**changes: Any) -> Cell:
     """Return a decided cell; a stall that holds as expected, but for the changes."""
-    fields: dict[str, Any] = {
-        "id": "stall/loaded/nginx-1.22/bare",
-        "name": "loaded",
-        "scenario": "stall",
-        "claim": "A loaded worker stalls",
-        "source": "an article",
-        "nginx": "1.22",
-        "network": "bare",
-        "verdict": "holds",
-        "expected": "holds",
-        "threshold": 10.0,
-        "effect": Effect(name="median lag, loaded ÷ idle", unit="ratio", value=134.0, ci_low=98.0, ci_high=180.0),
-        "arms": {"loaded": {"trials": 6}},
-        "blocks": 6,
-        "void_blocks": 1,
-        "seconds": 12.0,
-        "measuring_seconds": 9.0,
-        "evidence": ("evidence/stall/access.log", "evidence/stall/samples.jsonl"),
-        "reason": "",
-    }
-    return Cell(**{**fields, **changes})
+    evidence = ("evidence/stall/access.log", "evidence/stall/samples.jsonl")
+    stall: dict[str, Any] = {"claim": "A loaded worker stalls", "void_blocks": 1, "evidence": evidence}
+    return replace(a_cell("loaded"), **{**stall, **changes})
 
 
 class Decided:
@@ -72,3 +56,22 @@ class Decided:
     def decide(self, _claim: object) -> Cell:
         self._writer.append(self._cell)
         return self._cell
+
+
+_DECIDES: Final = """
+    import pytest
+
+    from fixtures.measurements import decide
+    from tests.support.fake_bench import claim
+    from tests.support.inner_pytest import Decided
+
+    @pytest.mark.claim("loaded")
+    def test_claim(run_state, request, nginx, network):
+        case = request.node.user_properties
+        decide(claim("loaded", "loaded"), Decided(run_state, **{changes}), run_state, properties=case)
+"""
+
+
+def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
+    """Make a folder whose only claim is decided beforehand; the text of further tests may follow."""
+    prepare(pytester, _DECIDES.format(changes=repr(changes)) + then, pages=pages)
