@@ -5,11 +5,10 @@
 
 import argparse
 import shutil
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.bench.capture import measure_capture
 from tests.bench.compose import Compose
 from tests.bench.runs import COMMANDS, measure_command
 from tests.bench.turns import measure_turns
-from tests.bench.wire import measure_wire
+from tests.bench.wire import measure_wire, spread
 from tuneproof.lab.engine.images import ImageSpec, ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
@@ -84,10 +83,10 @@ def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         compose = Compose(Path(folder), specs)
         pairs = [(_seconds(ours), _seconds(compose.up_and_down) if has_compose else 0.0) for _ in range(_LABS)]
-    yield f"start and end of {len(specs)} containers, {_LABS} times: {_spread([lab for lab, _ in pairs])} s"
+    yield f"start and end of {len(specs)} containers, {_LABS} times: {spread([lab for lab, _ in pairs])} s"
     if has_compose:
-        yield f"  by docker-compose: {_spread([other for _, other in pairs])} s"
-        yield f"  lab / docker-compose: {_spread([lab / other for lab, other in pairs])}"
+        yield f"  by docker-compose: {spread([other for _, other in pairs])} s"
+        yield f"  lab / docker-compose: {spread([lab / other for lab, other in pairs])}"
     else:
         yield "  no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison"
 
@@ -96,10 +95,6 @@ def _seconds(work: Callable[[], None]) -> float:
     began_s = time.monotonic()
     work()
     return time.monotonic() - began_s
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{statistics.median(values):.2f} (median; {min(values):.2f} to {max(values):.2f})"
 
 
 @contextmanager

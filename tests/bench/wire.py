@@ -1,7 +1,7 @@
 """What a wire costs: time until it is ready, memory, throughput, and how exact it is."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tests.support.path_lab import PEER, path_lab_specs
@@ -53,9 +53,9 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
                 yield from _exactness(links)
             memory_mb.append(_own_memory_bytes(lab[owner_name("client")]) / 1e6)
     yield f"wire, {_LABS} labs with two wires each:"
-    yield f"  ready after the start of its program: {_spread(ready_s)} s"
-    yield f"  throughput, nothing held back: {_spread([rate / 1000 for rate in rates_mbit])} Gbit/s"
-    yield f"  memory of its container, page cache aside: {_spread(memory_mb)} MB"
+    yield f"  ready after the start of its program: {spread(ready_s)} s"
+    yield f"  throughput, nothing held back: {spread([rate / 1000 for rate in rates_mbit])} Gbit/s"
+    yield f"  memory of its container, page cache aside: {spread(memory_mb)} MB"
 
 
 def _exactness(links: ShapedLinks) -> Iterator[str]:
@@ -82,5 +82,5 @@ def _own_memory_bytes(container: LabContainer) -> int:
     return figures.get("anon", figures.get("rss", 0)) + figures.get("shmem", 0)
 
 
-def _spread(values: list[float]) -> str:
+def spread(values: Sequence[float]) -> str:
     return f"{statistics.median(values):.2f} (median; {min(values):.2f} to {max(values):.2f})"

@@ -169,17 +169,10 @@ def test_a_named_place_replaces_the_default_one(
     assert steps == [*engine, [*PYTEST, *asked]]
 
 
-def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[list[str]] = []
-
-    def run_command(command: list[str]) -> int:
-        started.append(command)
-        return 5
-
-    monkeypatch.setattr(suite, "_run", run_command)
+def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], statuses: list[int]) -> None:
+    statuses += [5]
     assert suite.start(["tests/scenarios"], ["-k", "stall"], stays=True) == 5
-    assert started == [[*PYTEST, "tests/scenarios", "-k", "stall"]]
-    assert steps == ["engine"]
+    assert steps == ["engine", [*PYTEST, "tests/scenarios", "-k", "stall"]]
 
 
 def test_a_child_reads_what_the_users_shell_has_opened_for_it(tmp_path: Path) -> None:
