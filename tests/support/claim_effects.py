@@ -1,7 +1,7 @@
 """Canned observations for each claim: with its effect, somewhat beyond its threshold, and without it."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 from tests.support.canned_observations import (
     ACCEPT,
@@ -29,30 +29,11 @@ from tests.support.canned_observations import (
     unloaded,
     waits,
 )
-from tests.support.every_scenario import (
-    BUFFERING,
-    CAPACITY,
-    DISTANCE,
-    EVERY_SCENARIO,
-    FAILURES,
-    HERD,
-    KEEPALIVE,
-    LEAGUE,
-    PROTOCOL,
-    QUALITY,
-    QUEUE,
-    SLOW_LINK,
-    STALLING,
-    STEERING,
-    STREAMS,
-    SYN_QUEUE,
-    TUNED,
-    WORKER_CONNECTIONS,
-)
+from tests.support.every_scenario import EVERY_SCENARIO, claim_of
 from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Form
-from tuneproof.proof.scenario.scenarios import Scenario
 
+Row = tuple[Sequence[Block], Sequence[Block]]
 # Workers and connections of all of them, in the order of that scenario's arms.
 STARTS: Final = [(workers, workers * slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000)]
 # More than any figure is taken for at least.
@@ -70,7 +51,7 @@ HELD: Final = (
 SIZES: Final = "smaller_events_are_held_longer"
 
 
-def counting_rows() -> Iterator[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]:
+def counting_rows() -> Iterator[tuple[str, Row]]:
     """Yield a row for every claim that is decided by counting: somewhat beyond its threshold, and somewhat short of it.
 
     That the arms differ as they must is another matter: tests/lab/test_turned_claims.py.
@@ -78,173 +59,137 @@ def counting_rows() -> Iterator[tuple[Scenario[Any], str, Sequence[Block], Seque
     for scenario in EVERY_SCENARIO:
         for claim in scenario.claims:
             # Those of the diagnoses count nothing: tests/unit/catalogue/test_diagnosis_of_failures.py.
-            if not claim.turned_by or scenario is FAILURES or claim.name in (*HELD, SIZES):
-                continue
-            if claim.scale is Scale.SHARE:
-                yield scenario, claim.name, [counted(0.55)], [counted(0.45), counted(0.0)]
+            if not claim.turned_by or scenario.name == "diagnosis_of_failures" or claim.name in (*HELD, SIZES):
                 continue
             more, less = MANY * claim.threshold * 1.02, MANY * claim.threshold / 1.02
-            if claim.form is Form.SAME:
-                yield (
-                    scenario,
-                    claim.name,
-                    [counted(less, MANY), counted(MANY, less)],
-                    [counted(more, MANY), counted(MANY, more)],
-                )
+            if claim.scale is Scale.SHARE:
+                row = [counted(0.55)], [counted(0.45), counted(0.0)]
+            elif claim.form is Form.SAME:
+                row = [counted(less, MANY), counted(MANY, less)], [counted(more, MANY), counted(MANY, more)]
             else:
-                yield scenario, claim.name, [counted(more, MANY)], [counted(less, MANY), counted(MANY, MANY)]
+                row = [counted(more, MANY)], [counted(less, MANY), counted(MANY, MANY)]
+            yield f"{scenario.name}/{claim.name}", row
 
 
-def twins(
-    scenario: Scenario[Any], name: str, taking: Callable[[int, int], Block]
-) -> Iterator[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]:
-    """Yield the row of an A/A control: its arms differ by less than its margin, and by more, either way."""
-    margin = scenario.claim(name).threshold
+def twins(name: str, taking: Callable[[int, int], Block]) -> dict[str, Row]:
+    """Return the row of an A/A control: its arms differ by less than its margin, and by more, either way."""
+    margin = claim_of(name).threshold
     less, more = round(MANY * margin / 1.02), round(MANY * margin * 1.02)
-    yield (
-        scenario,
-        name,
-        [taking(less, MANY), taking(MANY, MANY), taking(MANY, less)],
-        [taking(more, MANY), taking(MANY, more)],
-    )
+    holds = [taking(less, MANY), taking(MANY, MANY), taking(MANY, less)]
+    return {name: (holds, [taking(more, MANY), taking(MANY, more)])}
 
 
 # A claim, blocks with its effect, and blocks without.
-TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]]]] = (
+TABLE: Final[Mapping[str, Row]] = {
     # Expected to be refuted.
-    (
-        QUEUE,
-        "listener_lock_drops_syns",
+    "listen_queue/listener_lock_drops_syns": (
         [per_arm(STORM, backlog_drops=drops) for drops in ((2, 0, 0), (0, 2, 0), (0, 0, 2))],
         [per_arm(STORM, backlog_drops=[0] * 3), per_arm(STORM, connections=[10_000] * 3, backlog_drops=[9] * 3)],
     ),
-    (
-        KEEPALIVE,
-        "keepalive_helps_closing_backend",
+    "upstream_keepalive/keepalive_helps_closing_backend": (
         [costs(131, 100)],
         [costs(129, 100), costs(100, 100), costs(100, 131)],
     ),
-    *counting_rows(),
-    *((STREAMS, name, [counted(0.45), counted(0.0)], [counted(0.55), counted(1.0)]) for name in HELD),
-    (
-        STREAMS,
-        SIZES,
+    **dict(counting_rows()),
+    **{f"streams/{name}": ([counted(0.45), counted(0.0)], [counted(0.55), counted(1.0)]) for name in HELD},
+    f"streams/{SIZES}": (
         [arrived(0.0, 0.5, 0.9)],
         [arrived(0.0, 0.0, 0.9), arrived(0.9, 0.5, 0.0), arrived(1.0, 1.0, 1.0)],
     ),
-    (TUNED, "recipe_doubles_requests", [costs(201, 100)], [costs(199, 100), costs(100, 100), costs(100, 201)]),
-    (STALLING, "small_rmem_slows_fast", [unloaded(4, 8.1)], [unloaded(4, 7.9), unloaded(4, 4), unloaded(8.1, 4)]),
-    (
-        TUNED,
-        "recipe_ends_errors",
+    "tuned_nginx/recipe_doubles_requests": ([costs(201, 100)], [costs(199, 100), costs(100, 100), costs(100, 201)]),
+    "reuseport_stall/small_rmem_slows_fast": ([unloaded(4, 8.1)], [unloaded(4, 7.9), unloaded(4, 4), unloaded(8.1, 4)]),
+    "tuned_nginx/recipe_ends_errors": (
         [per_arm(HTTP, failed_share=(0.0011, 0.0))],
         [per_arm(HTTP, failed_share=shares) for shares in ((0.0009, 0.0), (0.0, 0.0), (0.5, 0.5), (0.0, 0.0011))],
     ),
-    (CAPACITY, "million_idle_connections_cost_20_gb", [held(1000, 40_000)], [held(1000, 38_000), held(1000, 4000)]),
-    (LEAGUE, "aio_threads_halve_lag", [takes(10, 4.9)], [takes(10, 5.1), takes(10, 10), takes(4.9, 10)]),
-    (LEAGUE, "reuseport_off_halves_lag", [takes(10, 4.9)], [takes(10, 5.1), takes(10, 10), takes(4.9, 10)]),
-    (
-        HERD,
-        "shared_queue_wakes_for_nothing",
+    "connection_capacity/million_idle_connections_cost_20_gb": (
+        [held(1000, 40_000)],
+        [held(1000, 38_000), held(1000, 4000)],
+    ),
+    "reuseport_stall_league/aio_threads_halve_lag": ([takes(10, 4.9)], [takes(10, 5.1), takes(10, 10), takes(4.9, 10)]),
+    "reuseport_stall_league/reuseport_off_halves_lag": (
+        [takes(10, 4.9)],
+        [takes(10, 5.1), takes(10, 10), takes(4.9, 10)],
+    ),
+    "reuseport_stall_herd/shared_queue_wakes_for_nothing": (
         # Of all calls, those that found a connection and those that did not: 0.12 of 1.12, 0.11 of 1.11.
         [per_arm(ACCEPT, empty_accepts_per_request=(0.12, 0.0))],
         [per_arm(ACCEPT, empty_accepts_per_request=found) for found in ((0.11, 0.0), (0.5, 0.5), (0.0, 0.12))],
     ),
-    (STALLING, "reuseport_off_cures_loaded_workers", [slow(3, 0)], [slow(2, 0), slow(0, 0), slow(9, 9), slow(0, 3)]),
-    (
-        STALLING,
-        "small_rmem_slows_bulk",
+    "reuseport_stall/reuseport_off_cures_loaded_workers": (
+        [slow(3, 0)],
+        [slow(2, 0), slow(0, 0), slow(9, 9), slow(0, 3)],
+    ),
+    "reuseport_stall/small_rmem_slows_bulk": (
         [per_arm(STALL, bulk_bytes_per_s=((201.0, 0.0), (60.0, 40.0)))],
         [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
     ),
-    (QUALITY, "slow_client_worsens_stall", [takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
-    *twins(STEERING, "twins_answer_as_many", rates),
+    "network_quality/slow_client_worsens_stall": ([takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
+    **twins("softirq_steering/twins_answer_as_many", rates),
     # Expected to hold: identical twins are the same.
-    *twins(KEEPALIVE, "twins_are_as_fast", costs),
-    *twins(KEEPALIVE, "twins_answer_as_many", rates),
-    *twins(DISTANCE, "twins_are_as_fast", rates),
-    *twins(TUNED, "twins_serve_as_many", costs),
-    *twins(STALLING, "twins_are_alike", reads),
-    *twins(QUALITY, "twins_are_alike", takes),
-    *twins(LEAGUE, "twins_are_alike", takes),
-    *twins(PROTOCOL, "twins_are_as_slow", slowest_tenths),
-    *twins(HERD, "twins_wait_as_long", waits),
+    **twins("upstream_keepalive/twins_are_as_fast", costs),
+    **twins("upstream_keepalive/twins_answer_as_many", rates),
+    **twins("upstream_keepalive_distance/twins_are_as_fast", rates),
+    **twins("tuned_nginx/twins_serve_as_many", costs),
+    **twins("reuseport_stall/twins_are_alike", reads),
+    **twins("network_quality/twins_are_alike", takes),
+    **twins("reuseport_stall_league/twins_are_alike", takes),
+    **twins("reuseport_stall_protocol/twins_are_as_slow", slowest_tenths),
+    **twins("reuseport_stall_herd/twins_wait_as_long", waits),
     # Expected to hold: all others.
-    (
-        LEAGUE,
-        "receive_buffer_is_the_larger_factor",
+    "reuseport_stall_league/receive_buffer_is_the_larger_factor": (
         [takes(70, 20, 70, 10, 1, 0.8, 0.7, 70)],
         [takes(70, 0.8, 70, 10, 1, 20, 0.7, 70), takes(70, 20, 70, 10, 1, 70, 20, 70)],
     ),
-    (STALLING, "loaded_worker_stalls", [takes(10.1)], [takes(9.9), takes(1)]),
-    (
-        STALLING,
-        "small_rmem_restores_loop",
+    "reuseport_stall/loaded_worker_stalls": ([takes(10.1)], [takes(9.9), takes(1)]),
+    "reuseport_stall/small_rmem_restores_loop": (
         [reads(12_000_000, 60_000)],
         [reads(490_000, 100_000), reads(100_000, 100_000), reads(100_000, 510_000)],
     ),
     # 2 x 40960 bytes of each of four downloads are 327 680.
-    (STALLING, "small_rmem_bounds_a_turn", [reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
+    "reuseport_stall/small_rmem_bounds_a_turn": ([reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
     # Doses changed places, two of ten pairs by a quarter at most; then three pairs, or all of them.
-    (
-        STALLING,
-        "lag_follows_rmem",
+    "reuseport_stall/lag_follows_rmem": (
         [reads(50, 40, 30, 20, 10), reads(40, 50, 24, 30, 10)],
         [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
     ),
-    (STALLING, "reuseport_feeds_loaded_worker", [fed(5, 3)], [fed(5, 5), fed(3, 5), fed(0, 0), fed(10, 10)]),
-    (
-        QUALITY,
-        "slow_upstream_spares_every_client",
+    "reuseport_stall/reuseport_feeds_loaded_worker": ([fed(5, 3)], [fed(5, 5), fed(3, 5), fed(0, 0), fed(10, 10)]),
+    "network_quality/slow_upstream_spares_every_client": (
         [takes(10, 10, 1.9, 1.9)],
         [takes(10, 10, 1.9, 2.1), takes(10, 10, 10, 10), takes(1.9, 10, 10, 10)],
     ),
-    (QUALITY, "slow_upstream_ends_stall", [takes(10, 1.9)], [takes(10, 2.1), takes(10, 10), takes(1.9, 10)]),
-    (QUALITY, "distant_client_still_stalls", [takes(5.1)], [takes(4.9), takes(1)]),
-    (
-        HERD,
-        "shared_queue_makes_workers_wait",
+    "network_quality/slow_upstream_ends_stall": ([takes(10, 1.9)], [takes(10, 2.1), takes(10, 10), takes(1.9, 10)]),
+    "network_quality/distant_client_still_stalls": ([takes(5.1)], [takes(4.9), takes(1)]),
+    "reuseport_stall_herd/shared_queue_makes_workers_wait": (
         [waits(0.0222, 0.02)],
         [waits(0.0218, 0.02), waits(0.02, 0.02)],
     ),
-    (
-        PROTOCOL,
-        "small_rmem_shortens_slow_requests",
+    "reuseport_stall_protocol/small_rmem_shortens_slow_requests": (
         [slowest_tenths(1000, 660, 1000)],
         [slowest_tenths(1000, 670, 50), slowest_tenths(1000, 1000, 50)],
     ),
-    (CAPACITY, "million_idle_connections_fit", [held(1000, 254_000)], [held(1000, 256_000)]),
-    (
-        TUNED,
-        "recipe_ends_dropped_syns",
+    "connection_capacity/million_idle_connections_fit": ([held(1000, 254_000)], [held(1000, 256_000)]),
+    "tuned_nginx/recipe_ends_dropped_syns": (
         # Of 10 000 requests and their dropped SYNs together: 51 of 10 051.
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
     # No effect at all is this claim's threshold: that leaves it undecided, and only the opposite refutes it.
-    (
-        TUNED,
-        "recipe_ends_slow_connects",
+    "tuned_nginx/recipe_ends_slow_connects": (
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],
     ),
-    (
-        STEERING,
-        "steering_moves_softirqs",
+    "softirq_steering/steering_moves_softirqs": (
         [per_arm(STEERED, steered_to_others_share=shares) for shares in ((0.26, 0.0), (0.5, 0.2))],
         [per_arm(STEERED, steered_to_others_share=shares) for shares in ((0.24, 0.0), (0.5, 0.3), (0.0, 0.0))],
     ),
-    (STEERING, "second_cpu_for_softirqs_helps", [rates(1000, 1110)], [rates(1000, 1090), rates(1000, 1000)]),
-    (
-        QUEUE,
-        "long_backlog_spares_connects",
+    "softirq_steering/second_cpu_for_softirqs_helps": ([rates(1000, 1110)], [rates(1000, 1090), rates(1000, 1000)]),
+    "listen_queue/long_backlog_spares_connects": (
         [storms(129, 1000)],
         [storms(210, 1000), storms(129, 129), storms(1000, 129)],
     ),
     # What the longest queue takes is limited by the storm, not by the law; one connection more or less breaks it.
-    (
-        QUEUE,
-        "queue_holds_backlog_plus_one",
+    "listen_queue/queue_holds_backlog_plus_one": (
         [storms(129, 512, 1000), storms(129, 512, 0)],
         [
             *(storms(short, 512, 1000) for short in (128, 130)),
@@ -252,74 +197,54 @@ TABLE: Final[Sequence[tuple[Scenario[Any], str, Sequence[Block], Sequence[Block]
             storms(*[1000] * 3),
         ],
     ),
-    (
-        QUEUE,
-        "overflows_and_drops_rise_together",
+    "listen_queue/overflows_and_drops_rise_together": (
         [per_arm(STORM, listen_drops=(drops,)) for drops in (500, 520, 480)],
         [
             *(per_arm(STORM, listen_drops=(drops,)) for drops in (530, 470, 1, 0)),
             per_arm(STORM, listen_overflows=(0,)),
         ],
     ),
-    (
-        SYN_QUEUE,
-        "half_open_drops_without_overflows",
+    "listen_queue_half_open/half_open_drops_without_overflows": (
         [per_arm(HALF_OPEN, dropped_share=(0.51,))],
         [per_arm(HALF_OPEN, dropped_share=(0.49,)), per_arm(HALF_OPEN, dropped_share=(0.9,), overflowed_share=(0.9,))],
     ),
-    *(
-        (
-            SYN_QUEUE,
-            name,
+    **{
+        f"listen_queue_half_open/{name}": (
             [per_arm(HALF_OPEN, dropped_share=(0.8, 0.29))],
             [per_arm(HALF_OPEN, dropped_share=shares) for shares in ((0.8, 0.31), (0.8, 0.8), (0.0, 0.0))],
         )
         for name in ("long_syn_backlog_ends_drops", "syncookies_end_drops")
-    ),
+    },
     # The bound of one reader is 4 + 64 x 1 MiB.
-    (
-        BUFFERING,
-        "memory_grows_with_every_reader",
+    "proxy_buffering/memory_grows_with_every_reader": (
         [growths(68, 136, 272, 544), growths(67, 138, 268, 550), growths(69, 136, 272, 544)],
         [growths(66, 136, 272, 544), growths(68, 139, 272, 544), growths(68, 136, 272, 530), growths(0, 0, 0, 0)],
     ),
-    (
-        SLOW_LINK,
-        SLOW_LINK.claims[0].name,
+    "proxy_buffering_slow_link/slow_link_takes_the_bound": (
         [growths(67), growths(68), growths(69)],
         [growths(66), growths(70), growths(0)],
     ),
     # The article's is 64 + 1024 MiB.
-    (
-        BUFFERING,
-        "slow_reader_takes_the_bound",
+    "proxy_buffering/slow_reader_takes_the_bound": (
         [growths(1070), growths(1088), growths(1109)],
         [growths(1066), growths(1110), growths(1)],
     ),
-    (
-        BUFFERING,
-        "one_reader_breaks_a_memory_limit",
+    "proxy_buffering/one_reader_breaks_a_memory_limit": (
         [per_arm(MEMORY, oom_kills=kills) for kills in ((1, 0), (3, 0))],
         [per_arm(MEMORY, oom_kills=kills) for kills in ((0, 0), (1, 1), (3, 1), (0, 1))],
     ),
-    (
-        WORKER_CONNECTIONS,
-        "a_connection_costs_424_bytes",
+    "worker_connections/a_connection_costs_424_bytes": (
         [started(STARTS, slot_bytes=of) for of in (412, 424, 436)],
         [started(STARTS, slot_bytes=of) for of in (411, 437, 456)],
     ),
     # 32 workers of 1 MiB and a million connections each.
-    (
-        WORKER_CONNECTIONS,
-        "a_million_connections_cost_14_gb",
+    "worker_connections/a_million_connections_cost_14_gb": (
         [started(STARTS, slot_bytes=of) for of in (425, 437, 449)],
         [started(STARTS, slot_bytes=of) for of in (423, 450)],
     ),
     # One connection is counted where there was none: 4000 requests are the most that such a ratio can show.
-    (
-        KEEPALIVE,
-        "connections_are_the_cause",
+    "upstream_keepalive/connections_are_the_cause": (
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.49), (1.0, 0.0))],
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.51), (1.0, 1.0), (0.4, 1.0))],
     ),
-)
+}

@@ -31,7 +31,7 @@ CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
 OWN_LOOKS: Final = [key for key, claim in CLAIMS.items() if claim.own_looks]
 # One block of each claim that may count independent units, for how many of them it counts.
 BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
-    **{(scenario.name, name): holds[0] for scenario, name, holds, _ in TABLE},
+    **{(name.partition("/")[0], name.partition("/")[2]): holds[0] for name, (holds, _) in TABLE.items()},
     **{(DIAGNOSIS.name, name): holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
     **{(DIAGNOSIS.name, claim.name): [told()] for claim in CLAIM_OF.values()},
     **{(scenario.name, claim.name): [told()] for scenario in (STREET, FAILURES) for claim in scenario.claims},

@@ -1,55 +1,46 @@
 """Conditions of claims: met by what they are about, and broken by the least of its opposite in one block."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from tests.support.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms, verdict_on
-from tests.support.every_scenario import BUFFERING, CAPACITY, EVERY_SCENARIO, QUEUE, SYN_QUEUE
+from tests.support.every_scenario import EVERY_SCENARIO, claim_of
 from tuneproof.catalogue.connection_capacity import HELD as HELD_ARM
 from tuneproof.proof.inference.verdicts import Verdict
-from tuneproof.proof.scenario.scenarios import Scenario
 
 # A claim with a condition, a block that meets it, and one that does not, though it has the effect.
-CONDITIONS: Final[Sequence[tuple[Scenario[Any], str, Block, Block]]] = (
-    (QUEUE, "long_backlog_spares_connects", storms(129, 1000), storms(129, 999)),
-    *(
-        (
-            SYN_QUEUE,
-            claim.name,
-            per_arm(HALF_OPEN, dropped_share=[0.9, 0.0][: len(claim.arms)]),
-            per_arm(
-                HALF_OPEN,
-                dropped_share=[0.9, 0.0][: len(claim.arms)],
-                overflowed_share=[0.0 for _ in claim.arms[1:]] + [1 / 800],
-            ),
+CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
+    "listen_queue/long_backlog_spares_connects": (storms(129, 1000), storms(129, 999)),
+    **{
+        f"listen_queue_half_open/{name}": (
+            per_arm(HALF_OPEN, dropped_share=shares),
+            per_arm(HALF_OPEN, dropped_share=shares, overflowed_share=[0.0 for _ in shares[1:]] + [1 / 800]),
         )
-        for claim in SYN_QUEUE.claims
-    ),
-    (
-        CAPACITY,
-        "million_idle_connections_fit",
+        for name, shares in (
+            ("half_open_drops_without_overflows", (0.9,)),
+            ("long_syn_backlog_ends_drops", (0.9, 0.0)),
+            ("syncookies_end_drops", (0.9, 0.0)),
+        )
+    },
+    "connection_capacity/million_idle_connections_fit": (
         [replace(HELD, client_rss_bytes=200_000_000)],
         [replace(HELD, client_rss_bytes=201_000_000)],
     ),
-    (
-        BUFFERING,
-        "one_reader_breaks_a_memory_limit",
+    "proxy_buffering/one_reader_breaks_a_memory_limit": (
         per_arm(MEMORY, oom_kills=(3, 0)),
         per_arm(MEMORY, oom_kills=(1, 0), others_ended=(1, 0)),
     ),
-)
-IDS: Final = [f"{scenario.name}-{name}" for scenario, name, *_ in CONDITIONS]
+}
 
 
-@pytest.mark.parametrize(("scenario", "name", "met", "unmet"), CONDITIONS, ids=IDS)
-def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_opposite(
-    scenario: Scenario[Any], name: str, met: Block, unmet: Block
-) -> None:
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_opposite(name: str) -> None:
     """In one arm; and what has the effect, but breaks the condition, speaks against the claim."""
-    claim = scenario.claim(name)
+    claim = claim_of(name)
+    met, unmet = CONDITIONS[name]
     assert claim.condition_name
     assert claim.condition is not None
     for block, is_met, verdict in ((met, True, Verdict.HOLDS), (unmet, False, Verdict.REFUTED)):
@@ -61,14 +52,14 @@ def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_o
 
 def test_no_claim_with_a_condition_is_left_out() -> None:
     conditional = {
-        f"{scenario.name}-{one.name}" for scenario in EVERY_SCENARIO for one in scenario.claims if one.condition
+        f"{scenario.name}/{one.name}" for scenario in EVERY_SCENARIO for one in scenario.claims if one.condition
     }
-    assert conditional == set(IDS)
+    assert conditional == set(CONDITIONS)
 
 
 def test_the_prediction_for_a_million_connections_is_told_with_what_one_client_needed() -> None:
     """From the metrics of the arm, as a cell has them."""
-    claim = CAPACITY.claim("million_idle_connections_fit")
+    claim = claim_of("connection_capacity/million_idle_connections_fit")
     assert claim.moderator is not None
     observed = [*held(1000, 4000), *held(1100, 5000), replace(held(1200, 6000)[0], client_rss_bytes=201_000_000)]
     assert claim.moderator({HELD_ARM.name: HELD_ARM.plan.metrics(observed)}) == (
