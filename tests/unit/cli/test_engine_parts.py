@@ -34,9 +34,6 @@ class Started(AbstractContextManager["Started"]):
     def __exit__(self, *_error: object) -> None:
         self.is_closed = True
 
-    def cells(self) -> list[str]:
-        return [word for before, word in zip(self.words, self.words[1:], strict=False) if before == "--cell"]
-
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
@@ -56,12 +53,14 @@ def plan(*cells: str) -> Plan:
     )
 
 
-def test_a_part_is_run_by_a_pytest_of_its_own(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_part(plan(), "a", SHARD, threading.Lock()) == 1
+@pytest.mark.parametrize("cells", [[], ["x", "y", "z"]], ids=["all", "named"])
+def test_a_part_is_run_by_a_pytest_of_its_own(
+    cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_part(plan(*cells), "a", SHARD, threading.Lock()) == 1
     assert (started.environment, started.is_closed) == ({"ENGINE": "a"}, True)
-    told = " ".join(started.words)
-    assert "-k stall --shard 2/8 --seed 7 --results parts/a-part-2-of-8 " in told
-    assert started.cells() == []
+    own = " ".join(["--shard 2/8", *(f"--cell {cell}" for cell in cells), "--seed 7"])
+    assert f"-k stall {own} --results parts/a-part-2-of-8 " in " ".join(started.words)
     assert capsys.readouterr().out == "[a] one, nginx 1.22: block 3 done\n"
 
 
@@ -81,11 +80,6 @@ def test_pytest_looks_once_which_claims_are_meant(
     said = "".join(capfd.readouterr())
     assert told in said
     assert bool(said) == bool(status)
-
-
-def test_the_cells_that_the_user_names_are_meant(started: Started) -> None:
-    run_part(plan("x", "y", "z"), "a", SHARD, threading.Lock())
-    assert started.cells() == ["x", "y", "z"]
 
 
 def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:

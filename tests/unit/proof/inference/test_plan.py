@@ -52,13 +52,9 @@ def test_no_look_could_do_with_one_less(units: tuple[int, ...], chance: float) -
     plan = side(units, chance)
     assert plan.error <= ERROR_RATE
     for index, look in enumerate(plan.looks):
-        bolder = Side(looks=(*plan.looks[:index], _one_less(plan, index)), error=0.0)
+        one_less = Look(units=look.units, needed=look.needed - 1, tail=0.0)
+        bolder = Side(looks=(*plan.looks[:index], one_less), error=0.0)
         assert look.needed > look.units or _error(bolder, chance) > ERROR_RATE
-
-
-def _one_less(plan: Side, index: int) -> Look:
-    look = plan.looks[index]
-    return Look(units=look.units, needed=look.needed - 1, tail=0.0)
 
 
 def _error(plan: Side, chance: float) -> float:

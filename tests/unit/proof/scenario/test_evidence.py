@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SUBJECT, Deciding, FakeBench, access_line, calm, claim, stalled
-from tuneproof.errors import BadInputError
 from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.protocol.codec import from_plain
 
@@ -73,14 +72,6 @@ def test_a_subject_that_logs_nothing_leaves_no_log(decide: Deciding, monkeypatch
     monkeypatch.setattr(bench, "access_log", lambda _: pytest.fail("there is no log"))
     cell = decide(bench, subject=replace(SUBJECT, config=replace(SUBJECT.config, access_log=False)))
     assert [path.rpartition("/")[2] for path in cell.evidence] == FILES
-
-
-def test_a_results_folder_that_is_in_the_way_is_one_clear_error(decide: Deciding) -> None:
-    """The folder's name is a file's: nothing can be written, and the message names the place."""
-    (decide.writer.folder / "evidence").write_text("", encoding="utf-8")
-    with pytest.raises(BadInputError) as caught:
-        decide(stalled)
-    assert str(decide.writer.folder / "evidence") in caught.value.where
 
 
 def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(decide: Deciding) -> None:

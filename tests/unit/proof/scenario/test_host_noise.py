@@ -1,7 +1,7 @@
 """Looking at the host's noise before each block, and waiting for a calmer moment where there was one before."""
 
+import itertools
 import types
-from collections.abc import Iterable
 
 import pytest
 
@@ -57,18 +57,10 @@ def test_nothing_is_told_of_a_measurement_without_blocks() -> None:
     assert watch.noise() is None
 
 
-def clock(*steps_s: float) -> Iterable[float]:
-    """Return the readings of a clock that goes on by such steps."""
-    now_s = 100.0
-    yield now_s
-    for step_s in steps_s:
-        now_s += step_s
-        yield now_s
-
-
 def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two gaps of 10 and 20 ms in 100 ms; what is shorter than 0.3 ms is the loop itself."""
-    readings = iter([*clock(*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200)])
+    steps_s = [*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200]
+    readings = itertools.accumulate([100.0, *steps_s])
     monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))
     told = gaps.run(0.1)
     assert told.longest_ms == pytest.approx(20)
