@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -53,13 +54,6 @@ def test_a_dead_engine_is_one_error(lab: Lab, conf: Path, monkeypatch: pytest.Mo
     assert ended.err == "lab: No Docker engine answers: gone.\n"
 
 
-class Engine:
-    """Stands for an engine's client."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
     """What the next comparison comes to, without an engine."""
@@ -77,7 +71,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
         )
 
     monkeypatch.setattr(upgrade_proof, "ensure_engine", lambda **_options: None)
-    monkeypatch.setattr(upgrade_proof, "connect", lambda **_options: Engine())
+    monkeypatch.setattr(upgrade_proof, "connect", lambda **_options: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(upgrade_proof, "grounds", grounds)
     monkeypatch.setattr(upgrade_proof, "compare", lambda *_sides, **_more: results[0])
     monkeypatch.setattr(signal, "signal", lambda *_handler: None)

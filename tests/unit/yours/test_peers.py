@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.yours.own import http, opened
 from tuneproof.yours.peers import Peers, peers_of
 
@@ -31,15 +33,6 @@ def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
     assert found.local_ports == (3000, 3001)
     assert found.sockets == ("/run/app.sock", "/run/php/fpm.sock")
     assert found.left_out == ()
-
-
-def test_nginx_itself_stays_itself(tmp_path: Path) -> None:
-    """An address of its own needs nobody in its place."""
-    found = peers(
-        tmp_path,
-        "server { listen 80; location / { proxy_pass http://127.0.0.1:8080; } }\nserver { listen 127.0.0.1:8080; }",
-    )
-    assert found.passed_to == ()
 
 
 def test_a_port_of_another_address_is_not_nginx_itself(tmp_path: Path) -> None:
@@ -108,9 +101,14 @@ def test_ipv6_has_its_stand_in_beside_nginx(tmp_path: Path) -> None:
     )
 
 
-def test_an_ipv6_address_of_nginxs_own_is_nginx_itself(tmp_path: Path) -> None:
-    for listen in ("[::]:8080", "[::1]:8080"):
-        text = f"server {{ listen {listen}; location / {{ proxy_pass http://[::1]:8080; }} }}"
-        assert peers(tmp_path, text).passed_to == ()
+@pytest.mark.parametrize(
+    ("listen", "own"), [("127.0.0.1:8080", "127.0.0.1"), ("[::]:8080", "[::1]"), ("[::1]:8080", "[::1]")]
+)
+def test_an_address_of_nginxs_own_needs_nobody_in_its_place(listen: str, own: str, tmp_path: Path) -> None:
+    text = f"server {{ listen 80; location / {{ proxy_pass http://{own}:8080; }} }}\nserver {{ listen {listen}; }}"
+    assert peers(tmp_path, text).passed_to == ()
+
+
+def test_an_ipv6_address_is_not_listened_on_without_saying_so(tmp_path: Path) -> None:
     text = "server { listen 8080; location / { proxy_pass http://[::1]:8080; } }"
     assert peers(tmp_path, text).local_addresses == ("::1",)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 from tuneproof.lab.load.base import Outcome
@@ -49,54 +50,45 @@ class FakeBench:
         return Outcome(record=CountedRecord(figures=figures, seen=()), measuring_s=0.0)
 
 
-@dataclass
-class FakeEvidence:
-    """Remembers what was kept."""
-
-    kept: list[tuple[str, ...]] = field(default_factory=list)
-
-    def keep(self, _outcome: object, *, void_reasons: tuple[str, ...], **_more: object) -> None:
-        """Keep a trial."""
-        self.kept.append(void_reasons)
-
-
-def rounds(bench: FakeBench, evidence: FakeEvidence, *, seed: int = 1) -> Rounds:
-    """Return rounds that have been run."""
+def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, ...]]]:
+    """Return rounds that have been run, and why the trials that were kept are void."""
+    kept: list[tuple[str, ...]] = []
+    evidence = SimpleNamespace(keep=lambda _outcome, *, void_reasons, **_more: kept.append(void_reasons))
     looks = [Look(at="http://a/", script=lambda _rig: {})]
     made = Rounds(cast("Any", bench), looks, SUBJECTS, cast("Any", evidence), report=lambda _line: None)
     for number in range(1, ROUNDS + 1):
         made.run(number, seed=seed)
-    return made
+    return made, kept
 
 
 def test_each_round_looks_at_another_container_of_either_version() -> None:
     """In an order that the seed decides; a warning that both give is no difference."""
     bench = FakeBench({"old": 32, "new": 4})
-    found = rounds(bench, FakeEvidence()).compared()
+    found = rounds(bench)[0].compared()
     assert sorted(Counter(label.partition("-b")[0] for label in bench.ran).values()) == [2, 2, 3, 3]
     assert [(one.what, one.differs) for one in found.comparisons] == [
         ("nginx warns", False),
         ("connections to the upstream for 32 requests of 4 clients", True),
     ]
     again, other = FakeBench({"old": 32, "new": 4}), FakeBench({"old": 32, "new": 4})
-    rounds(again, FakeEvidence())
-    rounds(other, FakeEvidence(), seed=2)
+    rounds(again)
+    rounds(other, seed=2)
     assert bench.ran == again.ran != other.ran
 
 
 def test_a_trial_that_comes_to_nothing_is_run_once_more() -> None:
     """And is kept, with its reason."""
-    bench, evidence = FakeBench({"old": 32, "new": 4}, void=Counter(old=1)), FakeEvidence()
-    found = rounds(bench, evidence).compared()
+    made, kept = rounds(FakeBench({"old": 32, "new": 4}, void=Counter(old=1)))
+    found = made.compared()
     assert not found.void
     assert len(found.comparisons) == 2
-    assert [reasons for reasons in evidence.kept if reasons] == [("no answer came",)]
+    assert [reasons for reasons in kept if reasons] == [("no answer came",)]
 
 
 def test_what_comes_to_nothing_twice_is_not_compared_and_said() -> None:
     """With the version; no further round asks for it."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
-    found = rounds(bench, FakeEvidence()).compared()
+    found = rounds(bench)[0].compared()
     assert found.void == {"http://a/": "no answer came, of the new version"}
     assert [one.what for one in found.comparisons] == ["nginx warns"]
     assert len(bench.ran) in {2, 3}
