@@ -153,6 +153,9 @@ class _FakeObserver:
     def continue_workers(self) -> None:
         self._fake.do("continue_workers")
 
+    def end_leaving_workers(self) -> None:
+        self._fake.do("end_leaving_workers")
+
     def reload(self) -> None:
         self._fake.do("reload")
 

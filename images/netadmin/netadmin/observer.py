@@ -150,11 +150,13 @@ class Observer(protocol.Observer):
 
     def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx."""
-        titles = {"workers": processes.WORKER, "master": processes.MASTER}
+        leaving = f"{processes.WORKER}{protocol.LEAVING}"
+        titles = {"workers": processes.WORKER, "leaving": leaving, "master": processes.MASTER}
         pids = processes.pids(titles[to], proc=self._proc)
         # A binary upgrade has two masters: the eldest is meant.
         for pid in pids[:1] if to == "master" else pids:
-            os.kill(pid, signal.Signals[f"SIG{name}"])
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.Signals[f"SIG{name}"])
 
     def masters_wait(self) -> bool:
         """Tell whether each master has handled its signals; one that ends meanwhile does no more."""

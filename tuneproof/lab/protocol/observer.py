@@ -6,10 +6,13 @@ other, not with the clock of the machine that asks.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.turns import Turns
+
+LEAVING: Final = " is shutting down"
+"""How the title of a worker ends that shuts down (ngx_worker_process_cycle() in src/os/unix/ngx_process_cycle.c)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +157,8 @@ class Observer(Protocol):
     def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx; its own user may, without any capability (kill(2)).
 
-        ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers" or "master".
+        ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those among
+        them that are "leaving", or the "master". Who has ended meanwhile needs none.
         """
 
     def masters_wait(self) -> bool:

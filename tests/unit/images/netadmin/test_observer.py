@@ -97,6 +97,8 @@ def test_a_signal_to_the_workers_reaches_each_of_them(
     proc.add(10, "nginx: cache manager process\0")
     assert asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, "workers")) is None
     assert signalled == [(9, number), (12, number), (100, number)]
+    asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, "TERM", "leaving"))
+    assert signalled[3:] == [(100, signal.SIGTERM)]
 
 
 def test_a_signal_to_the_master_reaches_the_eldest_alone(
