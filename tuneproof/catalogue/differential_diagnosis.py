@@ -308,7 +308,6 @@ SCENARIO: Final = diagnosis_scenario(THREE_IN_FOUR)
 
 ADVICE: Final = Advice(
     scenario=lambda run: diagnosis_scenario(THREE_IN_FOUR if run.depth == QUICK else NINE_IN_TEN),
-    headlines=("syn_pressure_is_unfinished",),
     # They are about explain, not about nginx.
     full_depth=tuple(claim.name for claim in SCENARIO.claims if claim.effect_name == "right diagnoses"),
     timed=True,
