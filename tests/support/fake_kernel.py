@@ -1,18 +1,19 @@
 """A process table and a list of sockets as the kernel shows them, and somebody who asks the observer of them."""
 
-import io
-import json
 import resource
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import MASTER, WORKER
+from tests.support.joined import Joined
+from tuneproof.errors import LabError
 from tuneproof.lab.protocol import observer as protocol
-from tuneproof.lab.protocol.messages import Answered, Call
-from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.protocol.messages import Call
 
 A = TypeVar("A")
 
@@ -132,26 +133,12 @@ def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int
     }
 
 
-def served(observer: Observer, *lines: str) -> list[dict[str, Any]]:
-    answers = io.StringIO()
-    Answers(protocol.Observer, observer).serve(lines, answers)
-    return [json.loads(line) for line in answers.getvalue().splitlines()]
-
-
 def asked(observer: Observer, question: Call[A]) -> A:
-    answered = _told(observer, question)
-    assert not isinstance(answered, str), answered
-    return answered.answer
+    return Joined(protocol.Observer, observer).ask(question)
 
 
 def refused(observer: Observer, question: Call[Any]) -> str:
     """Return why a question cannot be answered."""
-    answered = _told(observer, question)
-    assert isinstance(answered, str)
-    return answered
-
-
-def _told(observer: Observer, question: Call[A]) -> Answered[A] | str:
-    (plain,) = served(observer, question.line(7))
-    assert plain["number"] == 7
-    return question.parse_answer(plain)
+    with pytest.raises(LabError) as caught:
+        asked(observer, question)
+    return caught.value.what

@@ -35,7 +35,6 @@ class Behaviour:
     silent_paths: tuple[str, ...] = ()  # paths that are never answered
     hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
     probes: int | None = None  # each connection is closed after so many answered probes; None: it is kept
-    pause_s: float = 0.0  # so much later than its head comes the body of a probe's answer
     deaf: bool = False
     """Until :meth:`FakeNginx.listen` nothing is accepted, and the kernel drops the packets of all connections but one
     or two."""
@@ -166,10 +165,7 @@ class FakeNginx:
             connection.sendall(_head(behaviour.statuses[path], pid, length=4) + b"none")
             return True
         if path == "/probe":
-            connection.sendall(_head(200, pid, length=2) + (b"" if behaviour.pause_s else b"ok"))
-            if behaviour.pause_s:
-                self._ended.wait(behaviour.pause_s)
-                connection.sendall(b"ok")
+            connection.sendall(_head(200, pid, length=2) + b"ok")
             return True
         if path == "/small.bin":
             connection.sendall(_head(200, pid, length=behaviour.small_bytes))

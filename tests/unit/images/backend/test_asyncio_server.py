@@ -169,16 +169,3 @@ def test_what_cannot_be_answered_is_refused_and_the_connection_closed(request_: 
     """Where the next request would begin is unknown."""
     head, body, closed = answered(request_)
     assert (head.status, body, closed) == (status, b"", True)
-
-
-def test_a_get_that_announces_an_empty_body_has_none() -> None:
-    head, _, closed = answered(b"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
-    assert (head.status, closed) == (200, False)
-
-
-def test_a_lost_connection_lets_go_of_its_transport() -> None:
-    """The two would keep each other in memory otherwise."""
-    connection, _ = connected()
-    assert connection._transport is not None
-    connection.connection_lost(None)
-    assert getattr(connection, "_transport", "gone") is None

@@ -99,16 +99,22 @@ def test_a_stream_of_http_1_0_has_no_chunks_and_ends_with_its_connection() -> No
         assert body == EVENT.encode()
 
 
-def test_a_connection_that_the_backend_resets_was_not_left() -> None:
-    """The client sees the reset; what was counted begins anew."""
+@pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
+def test_a_stream_that_the_backend_ends_early_was_not_left(*, resets: bool, end: str) -> None:
+    """The client sees how it ended; what was counted begins anew with other replies."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(address, Streams(path="/events"))
         until(streams, lambda it: it.status == 200)
-        backend.play((EVENTS,))
-        assert until(streams, lambda it: it.end != "").end == "reset"
+        backend.end_connections(resets=resets)
+        assert until(streams, lambda it: it.end != "").end == end
         streams.leave()
-        assert (backend.seen().connections, backend.seen().left_connections) == (0, 0)
+        assert (backend.seen().connections, backend.seen().left_connections) == (1, 0)
+        backend.play((Reply(body="hello"),))
+        assert backend.seen().connections == 0
+        streams.open(address, Streams())
+        assert until(streams, lambda it: it.end != "") == Arrived(status=200, body_bytes=5, end="whole")
+        streams.leave()
 
 
 @pytest.mark.parametrize("resets", [False, True], ids=["in order", "by a reset"])
@@ -148,20 +154,6 @@ def test_names_have_the_addresses_that_they_are_given() -> None:
     assert player.answer_to_name(question("localhost", 1)).endswith(socket.inet_aton("127.0.0.1"))
     player.answer_to_name(question("app.test", 28))
     assert asyncio.run(player.seen()).names == ("app.test", "localhost")
-
-
-def test_what_ends_early_was_closed() -> None:
-    with playing(EVENTS, Reply(body="hello")) as (backend, address):
-        streams = OpenStreams()
-        streams.open(address, Streams(path="/events"))
-        until(streams, lambda it: it.status == 200)
-        backend.end_connections(resets=False)
-        assert until(streams, lambda it: it.end != "").end == "closed"
-        streams.leave()
-        streams.open(address, Streams())
-        arrived = until(streams, lambda it: it.end != "")
-        streams.leave()
-    assert arrived == Arrived(status=200, body_bytes=5, end="whole")
 
 
 def test_a_stream_that_nobody_serves_is_an_error() -> None:

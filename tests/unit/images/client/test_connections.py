@@ -61,22 +61,6 @@ def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
         server.wait_for_open(6)
 
 
-def test_a_worker_that_gets_no_connection_is_found_and_left_alone() -> None:
-    with FakeNginx(Behaviour(worker_pids=(31, 7))) as server:
-        found = place("127.0.0.1", server.port, workers=2, per_worker=(0, 2), trial="t", timeout_s=HANG_S)
-        assert {pid: len(connections) for pid, connections in found.items()} == {7: 0, 31: 2}
-        server.wait_for_open(2)
-        for connection in found[31]:
-            connection.close()
-
-
-def test_an_answer_that_comes_in_pieces_is_read_to_its_end() -> None:
-    """On a lossy link a packet may come late; what is left of an answer must not be taken for the next one."""
-    with FakeNginx(Behaviour(pause_s=0.01)) as server, placed(server, 1, 0) as found:
-        for pid, connections in found.items():
-            assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
-
-
 def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[], None]) -> list[int]:
     """Return a list that gets an entry for each burst, and let something happen before the second one begins."""
     bursts: list[int] = []
@@ -150,14 +134,6 @@ def test_a_bulk_download_counts_what_arrives_in_the_window() -> None:
         server.wait_for_open(2)
 
 
-def test_bytes_before_the_window_do_not_count() -> None:
-    """What arrives while the receive buffers grow is no throughput of the window, which never comes here."""
-    with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 1, 0) as found:
-        now_s = time.monotonic()
-        samples = download(asked(found), start_s=now_s + HANG_S, end_s=now_s + 0.5)
-        assert (samples.window_bytes, samples.ended_early) == ((0,), 1)
-
-
 def test_downloads_that_end_before_the_window_are_counted() -> None:
     """All bytes that came are counted, too, and the others are not disturbed."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
@@ -166,15 +142,6 @@ def test_downloads_that_end_before_the_window_are_counted() -> None:
         assert samples.ended_early == 3
         # The response's head came along with the first bytes.
         assert all(100_000 < count < 100_200 for count in samples.window_bytes)
-
-
-def test_a_bulk_answer_that_is_no_200_is_an_error_that_shows_it() -> None:
-    """A missing file must not pass for a slow download."""
-    with FakeNginx(Behaviour(statuses={"/bulk.bin": 404})) as server, placed(server, 1, 0) as found:
-        now_s = time.monotonic()
-        unexpected = download(asked(found), start_s=now_s, end_s=now_s + HANG_S).unexpected
-    assert unexpected is not None
-    assert "answered with b'HTTP/1.1 404" in unexpected
 
 
 def test_a_bulk_connection_that_is_closed_without_an_answer_is_an_error() -> None:

@@ -75,11 +75,6 @@ def test_connections_without_an_answer_are_given_up_in_time() -> None:
     assert (answer.held, answer.failed) == (0, {"ETIMEDOUT": 3})
 
 
-def test_connections_that_cannot_even_begin_are_counted() -> None:
-    told = held(Holder(), 80, "/", 2, address="255.255.255.255")
-    assert (told.held, sum(told.failed.values())) == (0, 2)
-
-
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"x" * 20_000])
 def test_what_is_not_http_is_a_failure(answer: bytes) -> None:
     """A wrong port, or a head without an end."""

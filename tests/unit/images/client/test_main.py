@@ -1,48 +1,33 @@
 """The program in the client: questions, answers, what goes on after a failure, and what is let go at the end."""
 
 import json
-import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from images.client.loadgen import __main__ as program
 from images.client.loadgen.__main__ import Loadgen as Program
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tests.support.places import CHECKOUT
+from tests.support.joined import Joined
+from tuneproof.errors import LabError
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.loadgen import Held, Loadgen, Round, SlowReading, Tool
 from tuneproof.lab.protocol.messages import Answered, Call, call
-from tuneproof.lab.protocol.serving import Answers
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
-A = TypeVar("A")
-
 
 @pytest.fixture
-def able() -> Iterator[Answers]:
+def able() -> Iterator[Joined]:
     """What the program can do; nothing of it is left after the test."""
     loadgen = Program()
-    yield Answers(Loadgen, loadgen)
+    yield Joined(Loadgen, loadgen)
     loadgen.close()
-
-
-def reply(able: Answers, question: Call[A]) -> Answered[A] | str:
-    """Return the answer to a question, or what went wrong, as the lab reads it."""
-    return question.parse_answer(json.loads(able.answer(question.line(1))))
-
-
-def answered(able: Answers, question: Call[A]) -> Answered[A]:
-    told = reply(able, question)
-    assert not isinstance(told, str), told
-    return told
 
 
 def holding(server: FakeNginx, count: int) -> Call[Held]:
@@ -55,7 +40,7 @@ def reading(server: FakeNginx, count: int = 2) -> Call[None]:
     return call(Loadgen.start_slow_readers, asked)
 
 
-def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: Answers) -> None:
+def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: Joined) -> None:
     """But those of the stall and of tools, TLS and HTTP/2, for which other tests or other places stand."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
@@ -71,14 +56,14 @@ def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: A
         # The stand-in answers none without its trial.
         flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
         began_s = time.monotonic()
-        storm = answered(able, call(Loadgen.storm, **target, connections=3, wait_s=HANG_S))
-        started = answered(able, reading(server, 1))
-        slow = answered(able, call(Loadgen.end_slow_readers))
-        article = answered(able, call(Loadgen.one_by_one, protocol))
-        held = answered(able, holding(server, 2))
-        released = answered(able, call(Loadgen.release))
-        flows = answered(able, call(Loadgen.flows, **target, flows=(flow,)))
-        gaps = answered(able, call(Loadgen.gaps, 0.01))
+        storm = able.timed(call(Loadgen.storm, **target, connections=3, wait_s=HANG_S))
+        started = able.timed(reading(server, 1))
+        slow = able.timed(call(Loadgen.end_slow_readers))
+        article = able.timed(call(Loadgen.one_by_one, protocol))
+        held = able.timed(holding(server, 2))
+        released = able.timed(call(Loadgen.release))
+        flows = able.timed(call(Loadgen.flows, **target, flows=(flow,)))
+        gaps = able.timed(call(Loadgen.gaps, 0.01))
         took_s = time.monotonic() - began_s
     assert len(storm.answer.connect_ms) == 3
     assert started.answer is None
@@ -95,19 +80,10 @@ def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: A
     assert sum(each.took_s for each in told) <= took_s
 
 
-def test_a_tool_is_asked_for_by_its_name(able: Answers) -> None:
+def test_a_tool_is_asked_for_by_its_name(able: Joined) -> None:
     load = Tool(tool="curl", address="127.0.0.1", port=1, path="/", concurrency=2, keep_alive=True, timeout_s=5)
-    assert "tool 'curl'" in str(reply(able, call(Loadgen.run_tool, load)))
-
-
-def test_slow_readers_read_on_while_other_questions_are_answered(able: Answers) -> None:
-    """Memory is looked at meanwhile; a question that finds them in the wrong state is answered with the reason."""
-    with FakeNginx(Behaviour(small_bytes=100)) as server:
-        assert reply(able, call(Loadgen.end_slow_readers)) == "RuntimeError: there are no slow readers"
-        assert answered(able, reading(server)).answer is None
-        assert reply(able, reading(server)) == "RuntimeError: slow readers are there already"
-        assert answered(able, holding(server, 1)).answer.held == 1
-        server.wait_for_open(3)
+    with pytest.raises(LabError, match="tool 'curl'"):
+        able.ask(call(Loadgen.run_tool, load))
 
 
 @pytest.fixture
@@ -150,31 +126,3 @@ def test_the_soft_limit_of_open_files_becomes_the_hard_one(file_limits: tuple[in
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
     program.allow_many_files()
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
-
-
-def test_one_process_answers_one_question_after_the_other() -> None:
-    """Each answer comes before the next question, and the program ends with its input."""
-    with (
-        FakeNginx(Behaviour(small_bytes=100)) as server,
-        subprocess.Popen(
-            [sys.executable, "-m", "loadgen"],
-            cwd=CHECKOUT / "images/client",
-            env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            bufsize=1,
-        ) as process,
-    ):
-        assert process.stdin is not None
-        assert process.stdout is not None
-        told = []
-        for line in ("nonsense", holding(server, 2).line(1), call(Loadgen.release).line(2)):
-            process.stdin.write(f"{line}\n")
-            told.append(json.loads(process.stdout.readline()))
-        process.stdin.close()
-        assert process.wait(timeout=HANG_S) == 0
-    assert "error" in told[0]
-    assert [each["number"] for each in told[1:]] == [1, 2]
-    assert (told[1]["answer"]["held"], told[2]["answer"]) == (2, None)

@@ -3,6 +3,7 @@
 import statistics
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -48,13 +49,6 @@ class Worker:
         self.asked = 0
         self.answers_at_s = NEVER_S
 
-    def setsockopt(self, _level: int, _option: int, _value: int) -> None:
-        """Take options: this machine's kernel stamps nothing."""
-
-    def recvmsg(self, _most_bytes: int, _room: int, _flags: int) -> tuple[bytes, list[object], int, None]:
-        """Show the answer without a stamp."""
-        return ANSWER[:1], [], 0, None
-
     def sendall(self, request: bytes) -> None:
         """Take a question; now and then the machine stands still meanwhile, as if its CPU had been taken away."""
         assert request == PROBE
@@ -75,6 +69,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Workers:
     machine = Workers()
     monkeypatch.setattr(probe_module, "time", machine)
     monkeypatch.setattr(probe_module, "select", machine)
+    # This machine's kernel stamps nothing.
+    stamps = SimpleNamespace(arrived_s=lambda _connection, *, seen_s: seen_s)
+    monkeypatch.setattr(probe_module, "ArrivalStamps", lambda _connections: stamps)
     return machine
 
 

@@ -79,14 +79,6 @@ def test_a_load_that_says_too_little_is_refused(load: Tool, reason: str) -> None
         run(load)
 
 
-def test_a_time_limit_that_is_not_whole_is_refused() -> None:
-    """Ab would take 1.5 for 1 without a word."""
-    # As nothing but the type forbids.
-    half = 1.5
-    with pytest.raises(ValueError, match="format code 'd'"):
-        run(Tool(**{**vars(AB), "timeout_s": half}))
-
-
 def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> None:
     """Connection, and all of it, in any order; the first column's spaces separate nothing.
 

@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from images.client.loadgen.__main__ import Loadgen as Program
 from images.client.loadgen.trial import Trials, measure, prepare
 from tests.support.canned_trials import observed
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.protocol.codec import from_plain, to_plain
-from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Answered, call
-from tuneproof.lab.protocol.serving import Answers, CannotDoError
+from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import BulkSamples, Trial, Went, Window
 
 # The stand-in's threads keep no lock that a forked load would need.
@@ -84,15 +81,6 @@ def test_a_trial_without_loads_only_probes() -> None:
     assert 0 <= observation.steal_pct <= 100
 
 
-def test_a_delayed_worker_is_told_from_the_other_through_the_whole_trial() -> None:
-    with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={7: 0.03})) as server:
-        window = trial(server)
-    first, second = observation_of(window).workers
-    assert (first.worker_pid, second.worker_pid) == (7, 31)
-    # What the machine does meanwhile may be in every lag but the shortest.
-    assert min(window.probe[1].lag_ms) < (first.lag_p50_ms or 0)
-
-
 # The client's process ends with the error, and its sockets with it; in this process they are left to the collector.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) -> None:
@@ -125,18 +113,13 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
     assert 0 < window.machine.busy_pct + window.machine.steal_pct <= 100.001
 
 
-def test_without_probes_and_downloads_no_worker_is_looked_for() -> None:
+@pytest.mark.parametrize(("fast_rate_hz", "paths"), [(50.0, ["/small.bin"] * 15), (0.0, [])])
+def test_without_probes_and_downloads_no_worker_is_looked_for(fast_rate_hz: float, paths: list[str]) -> None:
+    """With nothing to do at all the end of the window is waited for."""
     with FakeNginx(Behaviour()) as server:
-        window = trial(server, probes=False, fast_rate_hz=50.0)
+        window = trial(server, probes=False, fast_rate_hz=fast_rate_hz)
     assert (window.workers, window.probe, window.bulk) == ((), (), None)
-    assert {request.path for request in server.requests} == {"/small.bin"}
-    assert len(window.fast) == 15
-
-
-def test_a_program_with_nothing_to_do_waits_for_the_end_of_the_window() -> None:
-    with FakeNginx(Behaviour()) as server:
-        window = trial(server, probes=False)
-    assert server.requests == []
+    assert ([request.path for request in server.requests], len(window.fast)) == (paths, len(paths))
     assert window.measuring_s >= 0.3
 
 
@@ -150,19 +133,6 @@ def test_the_window_is_where_the_start_was_set() -> None:
     for samples in window.probe:
         intended_ms = [at_ms - late_ms for at_ms, late_ms in zip(samples.at_ms, samples.late_ms, strict=True)]
         assert all(0 <= each_ms < 300 for each_ms in intended_ms)
-
-
-def test_the_answer_to_prepare_tells_when_and_how_long() -> None:
-    """By the clock that the start of the window is given in; the unloaded phase is part of it."""
-    able = Answers(Loadgen, Program())
-    with FakeNginx(Behaviour()) as server:
-        began_s = time.monotonic()
-        asked = call(Loadgen.prepare, spec(server, probes=False, baseline_s=0.1))
-        ready = asked.parse_answer(json.loads(able.answer(asked.line(1))))
-        ended_s = time.monotonic()
-    assert isinstance(ready, Answered)
-    assert began_s + 0.1 <= ready.answer <= ended_s
-    assert 0.1 <= ready.took_s <= ended_s - began_s
 
 
 def test_a_trial_that_was_not_prepared_or_came_too_late_is_not_run() -> None:
@@ -183,7 +153,9 @@ def test_a_trial_that_was_not_prepared_or_came_too_late_is_not_run() -> None:
 def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
-        trials.prepare(spec(server, trial="a-b1", bulk_per_worker=(3, 0)))
+        began_s = time.monotonic()
+        ready_s = trials.prepare(spec(server, trial="a-b1", bulk_per_worker=(3, 0), baseline_s=0.1))
+        assert began_s + 0.1 <= ready_s <= time.monotonic(), "by the clock that the window's start is given in"
         server.wait_for_open(5)
         trials.prepare(spec(server, trial="b-b1", bulk_per_worker=(1, 0)))
         server.wait_for_open(3)

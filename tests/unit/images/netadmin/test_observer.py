@@ -1,8 +1,6 @@
 """How the observer answers what it is asked of nginx's processes and of the kernel's counters."""
 
-import os
 import signal
-import subprocess
 import time
 import types
 
@@ -66,88 +64,37 @@ def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatc
     assert asked(observer, call(Program.printed, "processes")).count("VmRSS:") == 3
 
 
-def test_a_sysctl_is_answered_or_none(proc: Proc) -> None:
-    """A kernel may have none of that name."""
-    observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, call(Program.sysctl, "net.ipv4.tcp_no_such_thing")) is None
-
-
 def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
     proc.add_nginx()
     error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.calls))
     assert error == "RecordError: process 9 keeps no record"
 
 
-@pytest.fixture
-def signalled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, signal.Signals]]:
-    """Signals by process id; no process gets any."""
-    sent: list[tuple[int, signal.Signals]] = []
-    stand_in = types.SimpleNamespace(kill=lambda pid, number: sent.append((pid, number)))
-    monkeypatch.setattr(observer_module, "os", stand_in)
-    return sent
-
-
-@pytest.mark.parametrize(("name", "number"), [("STOP", signal.SIGSTOP), ("CONT", signal.SIGCONT)])
-def test_a_signal_to_the_workers_reaches_each_of_them(
-    name: str, number: signal.Signals, proc: Proc, signalled: list[tuple[int, signal.Signals]]
+@pytest.mark.parametrize(
+    ("name", "to", "reached", "error"),
+    [
+        ("STOP", "workers", [9, 12, 100], None),
+        ("CONT", "workers", [9, 12, 100], None),
+        ("TERM", "leaving", [100], None),
+        ("HUP", "master", [1], None),
+        ("DANCE", "workers", [], "KeyError: 'SIGDANCE'"),
+        ("STOP", "backend", [], "KeyError: 'backend'"),
+    ],
+)
+def test_a_signal_reaches_those_that_it_is_for(
+    name: str, to: str, reached: list[int], error: str | None, proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that shuts down is a worker, too; the master and the cache manager go on."""
+    """A worker that shuts down is one, too; one that was just forked has the master's title until it sets its own."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
-    assert asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, "workers")) is None
-    assert signalled == [(9, number), (12, number), (100, number)]
-    asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, "TERM", "leaving"))
-    assert signalled[3:] == [(100, signal.SIGTERM)]
-
-
-def test_a_signal_to_the_master_reaches_the_eldest_alone(
-    proc: Proc, signalled: list[tuple[int, signal.Signals]]
-) -> None:
-    """A worker that was just forked has the master's title until it sets its own."""
-    proc.add_nginx()
     proc.add(2000, MASTER_LINE)
-    assert asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, "HUP", "master")) is None
-    assert signalled == [(1, signal.SIGHUP)]
-
-
-@pytest.mark.parametrize(
-    ("name", "to", "error"),
-    [("DANCE", "workers", "KeyError: 'SIGDANCE'"), ("STOP", "backend", "KeyError: 'backend'")],
-    ids=["signal", "receiver"],
-)
-def test_a_signal_that_there_is_not_reaches_nobody(
-    name: str, to: str, error: str, proc: Proc, signalled: list[tuple[int, signal.Signals]]
-) -> None:
-    proc.add_nginx()
-    assert refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, to)) == error
-    assert signalled == []
-
-
-def test_a_stopped_process_does_nothing_until_it_is_continued(proc: Proc) -> None:
-    """A child of this test under a worker's entry: the kernel tells its parent of both (waitpid(2))."""
-    observer = Observer(FakeDiag().open, proc=proc.folder)
-    with subprocess.Popen(["sleep", "60"]) as child:
-        try:
-            proc.add(child.pid, WORKER)
-            asked(observer, call(Program.signal, "STOP", "workers"))
-            _, stopped = os.waitpid(child.pid, os.WUNTRACED)
-            asked(observer, call(Program.signal, "CONT", "workers"))
-            _, continued = os.waitpid(child.pid, os.WCONTINUED)
-        finally:
-            child.kill()
-    assert os.WIFSTOPPED(stopped)
-    assert os.WIFCONTINUED(continued)
-
-
-def test_what_the_kernel_refuses_is_answered_and_the_next_question_is_taken(proc: Proc) -> None:
-    """Nobody waits for an answer that does not come."""
-    proc.add_nginx()
-    diag = FakeDiag()
-    diag.error = OSError("no buffer space")
-    observer = Observer(diag.open, proc=proc.folder)
-    assert refused(observer, call(Program.sockets, 8000)) == "OSError: no buffer space"
-    assert [worker.pid for worker in asked(observer, call(Program.workers)).workers] == [9, 12]
+    sent: list[tuple[int, signal.Signals]] = []
+    stand_in = types.SimpleNamespace(kill=lambda pid, number: sent.append((pid, number)))
+    monkeypatch.setattr(observer_module, "os", stand_in)
+    ask = asked if error is None else refused
+    assert ask(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, to)) == error
+    assert sent == [(pid, signal.Signals[f"SIG{name}"]) for pid in reached]
 
 
 def test_masters_wait_when_each_of_them_does(proc: Proc) -> None:

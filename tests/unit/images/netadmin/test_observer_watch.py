@@ -4,7 +4,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Final
 
 import pytest
@@ -128,14 +128,3 @@ def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
     diag.error = None
     asked(observer, LONG)
     assert len(asked(observer, call(Program.watched))) == 1
-
-
-def test_a_watch_that_cannot_even_begin_says_so(proc: Proc) -> None:
-    """Whatever opens the socket may fail, too."""
-
-    def refuse() -> AbstractContextManager[FakeDiag]:
-        raise PermissionError("not here")
-
-    observer = Observer(refuse, proc=proc.folder)
-    asked(observer, LONG)
-    assert refused(observer, call(Program.watched)) == "the watch ended early: PermissionError: not here"

@@ -173,15 +173,6 @@ def test_the_observer_answers_for_every_worker(proc: Proc) -> None:
     assert [(worker.pid, worker.turns) for worker in answer.workers] == [(9, 0), (12, 0)]
 
 
-def test_the_observer_tells_whose_record_is_missing(proc: Proc) -> None:
-    """One of two: its figures would else be taken for nothing."""
-    for pid in (9, 12):
-        proc.add(pid, f"{WORKER}\0")
-    canned_turns.write(proc.folder, 9, canned_turns.content(9))
-    error = refused(Observer(FakeDiag().open, proc=proc.folder), AT_ONCE)
-    assert error == "RecordError: process 12 keeps no record"
-
-
 def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(observer, AT_ONCE) == f"no process here is titled {WORKER!r}"

@@ -200,12 +200,6 @@ def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None
         wire.ask({"memory": True})
 
 
-@pytest.mark.usefixtures("kernels")
-def test_where_everything_is_there_a_wire_is_possible() -> None:
-    """Kernel, device, and a file system for its memory."""
-    assert why_impossible() == ""
-
-
 def test_a_missing_kernel_is_the_first_reason(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,14 +213,12 @@ def test_a_missing_kernel_is_the_first_reason(
 
 
 @pytest.mark.usefixtures("kernels")
-def test_a_device_that_cannot_be_opened_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system's own words say why."""
-    monkeypatch.setattr(wire_module, "TUN", tmp_path / "tun")
-    assert why_impossible() == f"{tmp_path}/tun cannot be opened ({os.strerror(errno.ENOENT)})"
-
-
-@pytest.mark.usefixtures("kernels")
-def test_a_folder_that_is_no_mount_is_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The container's own file system may forbid mapping code."""
+def test_a_wire_is_impossible_without_its_device_or_a_mount_for_its_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's own words say why; the container's own file system may forbid mapping code."""
+    assert why_impossible() == ""
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
     assert why_impossible() == f"no file system is mounted at {tmp_path}"
+    monkeypatch.setattr(wire_module, "TUN", tmp_path / "tun")
+    assert why_impossible() == f"{tmp_path}/tun cannot be opened ({os.strerror(errno.ENOENT)})"

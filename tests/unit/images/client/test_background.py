@@ -1,4 +1,4 @@
-"""The load generators' small parts: the machine's figures, loads in processes of their own."""
+"""Loads in processes of their own."""
 
 import os
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ import pytest
 
 from images.client.loadgen.background import Background
 from tuneproof.lab.protocol.codec import MalformedMessageError
-from tuneproof.lab.protocol.cpu_times import CpuTimes, MachineShares
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +19,6 @@ class Counted:
 
     pid: int
     values: tuple[int, ...]
-
-
-def test_busy_and_stolen_time_are_shares_of_all_time_between_two_readings() -> None:
-    """Waiting for a disk is idle time; stolen time is neither busy nor idle."""
-    earlier = CpuTimes(jiffies=(100, 10, 50, 800, 20, 5, 15, 0))
-    later = CpuTimes(jiffies=(120, 10, 60, 840, 30, 5, 15, 20))
-    assert later.since(earlier) == MachineShares(busy_pct=30.0, steal_pct=20.0)
 
 
 def test_a_background_load_runs_in_another_process_and_hands_its_result_back() -> None:
