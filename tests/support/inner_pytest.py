@@ -1,5 +1,6 @@
 """A pytest run inside a test, with the project's own conftest and plugins, and claims that are decided beforehand."""
 
+import json
 from dataclasses import replace
 from typing import Any, Final
 
@@ -75,3 +76,9 @@ _DECIDES: Final = """
 def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
     """Make a folder whose only claim is decided beforehand; the text of further tests may follow."""
     prepare(pytester, _DECIDES.format(changes=repr(changes)) + then, pages=pages)
+
+
+def document(pytester: pytest.Pytester) -> dict[str, Any]:
+    """Return results.json of the latest inner run."""
+    found: dict[str, Any] = json.loads((pytester.path / "results/latest/results.json").read_text(encoding="utf-8"))
+    return found

@@ -54,6 +54,10 @@ def together(shown: Shown, jobs: int = 2) -> SideBySide:
     )
 
 
+def no_lab(*, beside: View) -> AbstractContextManager[Measures]:
+    raise LabError(f"no lab for {type(beside).__name__}")
+
+
 def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
     """Each waits for the other; a line of a lab's comes before the verdicts after it."""
     both, shown = threading.Barrier(2), Shown()
@@ -78,9 +82,6 @@ def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> Non
     def fail(name: str, _view: View) -> None:
         if name == "bad":
             raise LabError("a trial failed")
-
-    def no_lab(*, beside: View) -> AbstractContextManager[Measures]:
-        raise LabError(f"no lab for {type(beside).__name__}")
 
     side = together(Shown())
     bad, good, other = claim("bad", "a"), claim("good", "a"), claim("other", "a")
@@ -126,9 +127,6 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
         with Deciding(lambda _name, _view: None)(beside=beside) as measures:
             yield measures
         threads.append(-1)
-
-    def no_lab(*, beside: View) -> AbstractContextManager[Measures]:
-        raise LabError(f"no lab for {type(beside).__name__}")
 
     side = together(Shown())
     with ExitStack() as labs:
