@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
             since = old.since if old is not None and (old.hash == found or {name, "all"} & same) else today
             entries[name] = {"hash": found, "since": since}
             if old is None or old.hash != found:
-                sys.stdout.write(f"{name}: moved, stands since {since}\n")
+                sys.stdout.write(f"{name}: {'new' if old is None else 'moved'}, stands since {since}\n")
     REGISTERED.write_text(json.dumps(dict(sorted(entries.items())), indent=1) + "\n", encoding="utf-8")
     return 0
 
