@@ -15,6 +15,7 @@ from tuneproof.catalogue.serving_files_scripts import (
     calls_of,
     compressed,
     grow,
+    not_found,
     segments,
     switches,
 )
@@ -83,6 +84,8 @@ ARMS: Final = arms_of(
         _log("log-buffered", f"{ACCESS_LOG_PATH} combined buffer=32k flush=1m"),
         _log("log-by-host", "/var/log/subject/$host.log"),
         _log("log-off", "off"),
+        Setting(name="not-found", config=written_config(""), script=not_found),
+        Setting(name="not-found-off", config=written_config("log_not_found off;"), script=not_found),
         Setting(name="gzip-html-only", config=written_config("gzip on;"), script=compressed),
         _gzip(1),
         _gzip(5),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tuneproof.lab.load.counted import Figures
-from tuneproof.lab.load.exchanges import answers_of
+from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 
@@ -66,6 +66,13 @@ def switches(rig: Rig) -> Figures:
     answered = rig.ok(rig.flow(Flow(path=LARGE, requests=REQUESTS)), requests=REQUESTS)
     rig.rest()
     return {"waits": rig.workers()[0].voluntary_switches - before, "ok": answered}
+
+
+def not_found(rig: Rig) -> Figures:
+    """Ask for a file that is not there many times; count the lines of the error log."""
+    answered = statuses(rig.flow(Flow(path="/favicon.ico", requests=REQUESTS)), 404)
+    rig.must(answered == REQUESTS, f"{answered} of {REQUESTS} requests were answered by 404")
+    return {"error_lines": rig.error_log().count("No such file or directory")}
 
 
 def compressed(rig: Rig) -> Figures:
