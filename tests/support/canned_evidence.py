@@ -11,8 +11,10 @@ from tuneproof.explain.parse.capture.held import HeldRequests
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.error_log import ErrorLog
 from tuneproof.explain.parse.figures import Distribution, distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.processes import status
 from tuneproof.explain.parse.processes.pidstat import PidstatSample
 from tuneproof.explain.parse.processes.schedstat import Schedstat
 from tuneproof.explain.parse.processes.status import ProcessStatus
@@ -95,11 +97,15 @@ def capture(*services: ServiceSummary, held: HeldRequests | None = None) -> Capt
     )
 
 
+def legs(front: Mapping[str, Any] | None = None, back: Mapping[str, Any] | None = None, **times: Any) -> CaptureSummary:
+    """Return a capture inside nginx's namespace."""
+    return capture(service(FRONT, **front or {}), service(BACK, **back or {}), held=held(**times))
+
+
 def both_legs(
     front: Mapping[str, Any] | None = None, back: Mapping[str, Any] | None = None, **times: Any
 ) -> EvidenceSet:
-    """Return a capture inside nginx's namespace."""
-    return evidence(captures=[capture(service(FRONT, **front or {}), service(BACK, **back or {}), held=held(**times))])
+    return seen(legs(front, back, **times))
 
 
 def log(**values: Any) -> LogSummary:
@@ -205,23 +211,9 @@ def softnet(*dropped: int) -> tuple[CounterSnapshot, ...]:
 
 
 def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
-    return tuple(
-        ProcessStatus(
-            name="nginx",
-            pid=pid,
-            state="S (sleeping)",
-            rss_bytes=(each << 20) + 4096,
-            rss_anon_bytes=each << 20,
-            rss_file_bytes=4096,
-            rss_peak_bytes=None,
-            swap_bytes=0,
-            threads=1,
-            voluntary_switches=1,
-            nonvoluntary_switches=1,
-            cpus_allowed="0",
-        )
-        for each in mib
-    )
+    name = f"Name:\tnginx\nPid:\t{pid}\n"
+    kib = [each << 10 for each in mib]
+    return status.snapshots("".join(f"{name}VmRSS:\t{each + 4} kB\nRssAnon:\t{each} kB\n" for each in kib))
 
 
 def scheduled(*run_and_wait_s: tuple[float, float]) -> tuple[Schedstat, ...]:
@@ -262,18 +254,40 @@ def evidence(**kinds: Iterable[Any]) -> EvidenceSet:
     return EvidenceSet(**named)
 
 
+KINDS: Final = {
+    CaptureSummary: "captures",
+    LogSummary: "access_logs",
+    ErrorLog: "error_logs",
+    CounterSnapshot: "counters",
+    SocketTable: "sockets",
+    ProcessStatus: "processes",
+    Schedstat: "processes",
+    PidstatSample: "pidstat",
+    LoadRun: "load_runs",
+}
+
+
+def seen(*parts: Any) -> EvidenceSet:
+    """Return an evidence set of pieces of any kind; a service is captured alone."""
+    kinds: dict[str, list[Any]] = {}
+    for part in parts:
+        piece = capture(part) if isinstance(part, ServiceSummary) else part
+        first = piece[0] if isinstance(piece, tuple) else piece
+        kind = "softnet" if getattr(first, "source", "") == "softnet" else KINDS[type(first)]
+        kinds.setdefault(kind, []).append(piece)
+    return evidence(**kinds)
+
+
 def healthy_evidence() -> EvidenceSet:
     """Return evidence of every kind from a busy host where nothing is wrong."""
-    both = both_legs()
-    return replace(
-        evidence(
-            access_logs=[log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02))))],
-            counters=[grown()],
-            sockets=[table(listening(), listening(), *[established(20_000)] * 5, *half_open(3))],
-            softnet=[softnet(0, 2)],
-            processes=[memory(30, 35), scheduled((10.0, 1.0), (12.0, 1.1))],
-            pidstat=[pidstat("%wait", 1.4, 3.0)],
-            load_runs=[load_run()],
-        ),
-        captures=both.captures,
+    return seen(
+        legs(),
+        log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02)))),
+        grown(),
+        table(listening(), listening(), *[established(20_000)] * 5, *half_open(3)),
+        softnet(0, 2),
+        memory(30, 35),
+        scheduled((10.0, 1.0), (12.0, 1.1)),
+        pidstat("%wait", 1.4, 3.0),
+        load_run(),
     )

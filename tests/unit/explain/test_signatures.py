@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.canned_evidence import BACK, FRONT, capture, evidence, log, service, spread
+from tests.support.canned_evidence import BACK, FRONT, capture, log, seen, service, spread
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 from tuneproof.explain.signatures import Signatures, signatures
@@ -26,7 +26,7 @@ def test_nothing_is_told_by_nothing() -> None:
 def test_connects_are_compared_between_log_and_wire() -> None:
     """The log's clock stands still in a stall; the wire's does not."""
     back = service(BACK, syn_to_synack_s=spread(0.00004))
-    given = evidence(captures=[capture(service(), back)], access_logs=[log(connect_time_s=spread(0.05))])
+    given = seen(capture(service(), back), log(connect_time_s=spread(0.05)))
     assert of(given).log_connect_p90_ms == pytest.approx(50)
     assert of(given).wire_connect_p90_ms == pytest.approx(0.04)
 
@@ -42,7 +42,7 @@ def test_shares_are_of_the_connections_to_nginx_alone() -> None:
         reset_after_own_fin_flows=7,
     )
     back = service(BACK, flows=10, half_open=10, zero_window_flows=10, reset_after_own_fin_flows=10)
-    told = of(evidence(captures=[capture(back, front)]))
+    told = of(seen(capture(back, front)))
     assert (told.syn_repeated_share, told.unfinished_share, told.zero_window_share) == (0.25, 0.1, 0.05)
     assert told.syn_repeated_after_ms == pytest.approx(1020)
     assert told.clients_answered_with_reset == 7

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.canned_evidence import evidence, grown, load_run
+from tests.support.canned_evidence import grown, load_run, seen
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
@@ -45,7 +45,7 @@ FOUND = (
     Found(name="b.bin", kind=None, error="not recognised: first line 'x'"),
 )
 NOTHING = diagnose(EvidenceSet())
-OVERFLOWS = diagnose(evidence(counters=[grown(ListenOverflows=9, ListenDrops=9)]))
+OVERFLOWS = diagnose(seen(grown(ListenOverflows=9, ListenDrops=9)))
 
 
 def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> None:
@@ -106,7 +106,7 @@ def test_a_long_value_is_wrapped_beside_its_name() -> None:
 def test_a_file_name_or_a_line_of_a_stranger_commands_no_terminal(color: bool) -> None:  # noqa: FBT001 - both ways
     found = Found(name="\x1b]0;x\x07.log", kind=None, error="[red]line[/red] \x1b[2J")
     load = load_run(notes=("\x1b[31m\rConnection refused",))
-    text = render_text((found,), diagnose(evidence(load_runs=[load])), width=80, color=color, everything=True)
+    text = render_text((found,), diagnose(seen(load)), width=80, color=color, everything=True)
     for command in ("\x1b]", "\x07", "\x1b[2J", "\x1b[31m\r", "\r"):
         assert command not in text
     assert "[red]line[/red]" in text

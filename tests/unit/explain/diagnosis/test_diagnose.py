@@ -7,13 +7,13 @@ import pytest
 
 from tests.support.canned_evidence import (
     both_legs,
-    capture,
-    evidence,
     grown,
     healthy_evidence,
+    legs,
     log,
     lossy,
     repeated_syns,
+    seen,
     service,
     spread,
 )
@@ -63,8 +63,9 @@ def test_nothing_given_is_not_healthy() -> None:
 def test_causes_come_in_the_order_of_their_origin() -> None:
     """An overflow during a stall follows from it, as does a full SYN queue behind a full accept queue."""
     assert _causes(diagnose(both_legs(front=lossy(), backend_s=spread(0.3)))) == [Cause.PATH_LOSS, Cause.BACKEND_SLOW]
-    counters = evidence(counters=[grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100)]).counters
-    diagnosis = diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), counters=counters))
+    diagnosis = diagnose(
+        seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
+    )
     assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     assert (Cause.ACCEPT_QUEUE_OVERFLOW, Cause.EVENT_LOOP_STALL) in [
         (each.cause, each.of) for each in diagnosis.consequences
@@ -73,17 +74,16 @@ def test_causes_come_in_the_order_of_their_origin() -> None:
 
 def test_a_full_syn_queue_behind_a_full_accept_queue_follows_from_it() -> None:
     """If most drops are overflows; otherwise the SYN queue comes first."""
-    both = evidence(counters=[grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100)])
+    both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     assert _causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
-    flood = evidence(counters=[grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900)])
+    flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
     assert _causes(diagnose(flood)) == [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW]
     assert diagnose(flood).consequences == ()
 
 
 def test_clients_that_leave_a_stall_follow_from_it() -> None:
     """They are no cause of their own, and told once."""
-    logs = evidence(access_logs=[log(client_closed_499=40, closed_499_without_time=30)]).access_logs
-    diagnosis = diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs))
+    diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
         "40 of 200 requests were abandoned (499, 20 %)."
@@ -94,7 +94,7 @@ def test_clients_that_leave_a_stall_follow_from_it() -> None:
 
 def test_a_possible_cause_is_not_healthy() -> None:
     """Something may be wrong, and the screen says what would confirm it; nobody should change anything yet."""
-    diagnosis = diagnose(evidence(captures=[capture(service(**repeated_syns()))]))
+    diagnosis = diagnose(seen(service(**repeated_syns())))
     assert not diagnosis.healthy
     assert diagnosis.found == ()
     assert headline(diagnosis).startswith("POSSIBLE: ")
@@ -107,16 +107,16 @@ def test_what_is_possible_is_sorted_by_how_much_it_could_explain() -> None:
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
     front = lossy(0.009, data_after_peer_fin_flows=40)
     resets = replace(front["from_client"], resets=40)
-    given = evidence(access_logs=[late], captures=[capture(service(**front | {"from_client": resets}))])
+    given = seen(late, service(**front | {"from_client": resets}))
     diagnosis = diagnose(given)
     assert [each.cause for each in diagnosis.possible] == [Cause.EVENT_LOOP_STALL, Cause.PATH_LOSS, Cause.CLIENT_GONE]
     assert [round(each.touched, 3) for each in diagnosis.possible[:2]] == [0.2, 0.009]
 
 
 def test_the_screen_says_nothing_twice() -> None:
-    given = evidence(
-        access_logs=[log(connect_time_s=spread(0.001, 0.25), client_closed_499=40, header_minus_connect_s=spread(0.3))],
-        captures=[capture(service(**repeated_syns()))],
+    given = seen(
+        log(connect_time_s=spread(0.001, 0.25), client_closed_499=40, header_minus_connect_s=spread(0.3)),
+        service(**repeated_syns()),
     )
     texts = [row.text for row in rows(diagnose(given))]
     assert len(texts) == len(set(texts))
@@ -126,19 +126,18 @@ def test_the_screen_says_nothing_twice() -> None:
 
 def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> None:
     """What was not given may be wrong."""
-    diagnosis = diagnose(evidence(counters=[grown()]))
+    diagnosis = diagnose(seen(grown()))
     assert headline(diagnosis) == "No problem found in these files; other evidence may still show one."
-    seen = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
+    looked_at = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
     assert [(row.label, row.text) for row in rows(diagnosis)] == [
-        ("Open", f"not checked: {', '.join(cause for cause in Cause if cause not in seen)}"),
-        ("Not", ", ".join(seen)),
+        ("Open", f"not checked: {', '.join(cause for cause in Cause if cause not in looked_at)}"),
+        ("Not", ", ".join(looked_at)),
     ]
     assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
 
 
 def test_the_details_tell_the_primary_finding_first_and_what_follows_from_it() -> None:
-    logs = evidence(access_logs=[log(client_closed_499=40)]).access_logs
-    text = list(details(diagnose(replace(both_legs(request_s=spread(0.05, 0.4)), access_logs=logs))))
+    text = list(details(diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40)))))
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
     assert text[1].endswith("(captures 1)")
@@ -147,7 +146,7 @@ def test_the_details_tell_the_primary_finding_first_and_what_follows_from_it() -
 
 def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
     """A program reads the same as a person."""
-    given = evidence(counters=[grown(ListenOverflows=9, ListenDrops=9)])
+    given = seen(grown(ListenOverflows=9, ListenDrops=9))
     made = json.loads(json.dumps(to_json(diagnose(given))))
     assert (made["healthy"], made["found"], made["consequences"]) == (False, ["accept-queue overflow"], [])
     assert [each["verdict"] for each in made["assessments"]].count("found") == 1

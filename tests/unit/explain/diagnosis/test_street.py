@@ -19,6 +19,7 @@ from tests.support.canned_evidence import (
     lossy,
     readings,
     scheduled,
+    seen,
     service,
     spread,
     table,
@@ -129,7 +130,7 @@ def test_a_stall_comes_before_a_little_loss() -> None:
 
 
 def test_what_other_services_lose_is_not_nginxs() -> None:
-    given = evidence(captures=[capture(service(), *OTHERS, *SCANNED)])
+    given = seen(capture(service(), *OTHERS, *SCANNED))
     diagnosis = diagnose(given)
     assert diagnosis.healthy
     assert causes(diagnosis) == []
@@ -156,7 +157,7 @@ def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary
     ids=["a-backend", "a-few-tries", "a-closed-port", "a-firewall", "ipv6-before-ipv4", "somebody-listens"],
 )
 def test_tries_of_which_nothing_came_count_where_they_may_be_nginxs(tried: ServiceSummary, *, counts: bool) -> None:
-    narrow = narrowed(evidence(captures=[capture(service(), tried)]))
+    narrow = narrowed(seen(capture(service(), tried)))
     kept = [each.server for each in narrow.evidence.captures[0].content.services]
     assert kept == ([FRONT, tried.server] if counts else [FRONT])
     assert narrow.evidence.other_services == (() if counts else (tried,))
@@ -168,20 +169,20 @@ def test_what_speaks_tls_is_a_service_of_the_web() -> None:
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
     for counts, beside in ((secured, database), (syns, few)):
-        narrow = narrowed(evidence(captures=[capture(counts, beside)]))
+        narrow = narrowed(seen(capture(counts, beside)))
         assert narrow.evidence.captures[0].content.services == (counts,)
 
 
 def test_what_nginxs_host_is_connected_to_is_a_backend() -> None:
     """Though it listens on the same port itself."""
     to_backend = replace(established(port=41_000), peer=SocketAddress(host=BACK.address, port=BACK.port))
-    given = evidence(captures=[capture(service(BACK))], sockets=[table(listening(BACK.port), to_backend)])
+    given = seen(service(BACK), table(listening(BACK.port), to_backend))
     assert [where.leg for where in captured_services(given)] == [Leg.BACK]
     assert [where.leg for where in captured_services(replace(given, sockets=given.sockets[:0]))] == [Leg.UNKNOWN]
 
 
 def test_the_service_in_question_can_be_given() -> None:
-    given = evidence(captures=[capture(service(), *OTHERS)])
+    given = seen(capture(service(), *OTHERS))
     ssh = Endpoint(address="10.0.0.2", port=22)
     assert causes(diagnose(given, ssh)) == [Cause.PATH_LOSS]
     with pytest.raises(BadInputError, match="no capture has connections to it") as caught:
@@ -192,25 +193,25 @@ def test_the_service_in_question_can_be_given() -> None:
 def test_the_backends_of_a_service_stay_with_it() -> None:
     """Also one that refuses everything: it has as many connections as the front has requests."""
     (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
-    amid = evidence(captures=[replace(legs.content, services=(*legs.content.services, *OTHERS))])
+    amid = seen(replace(legs.content, services=(*legs.content.services, *OTHERS)))
     for diagnosis in (diagnose(amid), diagnose(amid, FRONT), diagnose(amid, BACK)):
         assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     down = service(BACK, flows=200, refused=200, handshakes={"refused": 200}, requests=0, response_s=None)
-    assert causes(diagnose(evidence(captures=[capture(service(), down, *SCANNED)]))) == [Cause.REFUSED]
+    assert causes(diagnose(seen(capture(service(), down, *SCANNED)))) == [Cause.REFUSED]
 
 
 def test_one_slow_socket_of_thousands_is_rare() -> None:
     """And one of three is not; nor is one that holds very much. Five connections rule nothing out."""
     slow, heavy = (established(mib << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0) for mib in (1, 64))
     street, few, much = (
-        evidence(sockets=[table(listening(), one, *[established(0)] * others)])
+        seen(table(listening(), one, *[established(0)] * others))
         for one, others in ((slow, 2140), (slow, 2), (heavy, 2140))
     )
     assert verdict(diagnose(street), Cause.SLOW_READER_BUFFERING) is CauseVerdict.RARE
     assert any(line.startswith("Rare: slow-reader buffering: ") for line in told(street))
     assert causes(diagnose(few)) == causes(diagnose(much)) == [Cause.SLOW_READER_BUFFERING]
     little = other(8000, flows=5, handshakes={"complete": 5}, from_server=Side(data_segments=9))
-    assert told(evidence(captures=[capture(little)]))[0] == "These files show too little to say whether all is well."
+    assert told(seen(capture(little)))[0] == "These files show too little to say whether all is well."
 
 
 REPEATED = service(
@@ -221,33 +222,19 @@ REPEATED = service(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        (seen(load_run(tool="wrk", failed_share=1.0, non_2xx=900)), "wrk: 100 % of the requests failed."),
+        (seen(load_run(tool="wrk", latency_ms={"p50": 29_000.0})), "wrk: p50 latency is 29 s."),
+        (seen(load_run(errors={"timeout": 3})), "ab counted errors: timeout 3."),
+        (seen(capture(REPEATED)), "5000 of 6200 segments with data appear in the capture more than once"),
         (
-            evidence(load_runs=[load_run(tool="wrk", failed_share=1.0, non_2xx=900)]),
-            "wrk: 100 % of the requests failed.",
-        ),
-        (
-            evidence(load_runs=[load_run(tool="wrk", latency_ms={"p50": 29_000.0})]),
-            "wrk: p50 latency is 29 s.",
-        ),
-        (evidence(load_runs=[load_run(errors={"timeout": 3})]), "ab counted errors: timeout 3."),
-        (
-            evidence(captures=[capture(REPEATED)]),
-            "5000 of 6200 segments with data appear in the capture more than once",
-        ),
-        (
-            evidence(
-                captures=[capture(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035)))]
-            ),
+            seen(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035))),
             "10.0.0.2:8000 took 1.03 s for its slowest answer, with handshakes of 35 ms.",
         ),
         (
-            evidence(counters=[readings({"TcpExt.ListenDrops": 84_000_000})]),
+            seen(readings({"TcpExt.ListenDrops": 84_000_000})),
             "84000000 SYNs were dropped since boot (ListenDrops); take two readings to see when.",
         ),
-        (
-            evidence(access_logs=[log(status_counts={200: 150, 503: 50})]),
-            "50 of 200 requests got a server error (25 %).",
-        ),
+        (seen(log(status_counts={200: 150, 503: 50})), "50 of 200 requests got a server error (25 %)."),
     ],
     ids=["errors", "slow", "timeouts", "repeated", "late-answer", "since-boot", "5xx"],
 )

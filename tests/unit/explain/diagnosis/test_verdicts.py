@@ -1,8 +1,8 @@
 """What each cause makes of evidence, at the edges of its thresholds: a row for each case."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -10,12 +10,11 @@ import pytest
 from tests.support.canned_evidence import (
     BACK,
     FRONT,
-    both_legs,
     capture,
     established,
-    evidence,
     grown,
     half_open,
+    legs,
     listening,
     load_run,
     log,
@@ -25,6 +24,7 @@ from tests.support.canned_evidence import (
     readings,
     repeated_syns,
     scheduled,
+    seen,
     service,
     softnet,
     spread,
@@ -41,55 +41,33 @@ from tuneproof.explain.diagnosis.causes import (
     slow_reader_buffering,
     syn_queue_drop,
 )
+from tuneproof.explain.diagnosis.causes.failed_upstreams import (
+    MANY_PORTS,
+    kept_connection_closed,
+    no_live_upstream,
+    no_port,
+    reload,
+)
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
-from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.diagnosis.findings import Cause, CauseAssessment, CauseVerdict
 from tuneproof.explain.diagnosis.symptoms import symptoms
-from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
-from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
-from tuneproof.explain.parse.error_log import ErrorLog, Event
+from tuneproof.explain.parse.error_log import ErrorLog, Event, parse
 from tuneproof.explain.parse.figures import distribution
-from tuneproof.explain.parse.load_tools.run import LoadRun
-from tuneproof.explain.parse.processes.pidstat import PidstatSample
-from tuneproof.explain.parse.processes.schedstat import Schedstat
-from tuneproof.explain.parse.processes.status import ProcessStatus
-from tuneproof.explain.parse.sockets.table import SocketAddress, SocketTable
+from tuneproof.explain.parse.sockets.table import SocketAddress
 
 FOUND, POSSIBLE, RARE = CauseVerdict.FOUND, CauseVerdict.POSSIBLE, CauseVerdict.RARE
 RULED_OUT, NOT_SEEN = CauseVerdict.RULED_OUT, CauseVerdict.NOT_SEEN
-KINDS: Final = {
-    CaptureSummary: "captures",
-    LogSummary: "access_logs",
-    ErrorLog: "error_logs",
-    CounterSnapshot: "counters",
-    SocketTable: "sockets",
-    ProcessStatus: "processes",
-    Schedstat: "processes",
-    PidstatSample: "pidstat",
-    LoadRun: "load_runs",
-}
+Assess = Callable[[EvidenceSet], CauseAssessment]
 
 
-def row(name: str, verdict: CauseVerdict, *parts: Any) -> Any:
+def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]:
     """Return one case: pieces of evidence, and what is said of them, such as "against 1: short of CPU"."""
-    kinds: dict[str, list[Any]] = {}
-    for part in parts:
-        if isinstance(part, ServiceSummary):
-            kinds.setdefault("captures", []).append(capture(part))
-        elif not isinstance(part, str):
-            first = part[0] if isinstance(part, tuple) else part
-            kind = "softnet" if getattr(first, "source", "") == "softnet" else KINDS[type(first)]
-            kinds.setdefault(kind, []).append(part)
     said = tuple(part for part in parts if isinstance(part, str))
-    return pytest.param(evidence(**kinds), verdict, said, id=name)
-
-
-def legs(front: Any = None, back: Any = None, **times: Any) -> CaptureSummary:
-    """Return a capture inside nginx's namespace."""
-    return both_legs(front, back, **times).captures[0].content
+    return name, seen(*(part for part in parts if not isinstance(part, str))), verdict, said
 
 
 def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
@@ -106,9 +84,9 @@ def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
     )
 
 
-def check(cause: ModuleType, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
     """Hold an assessment against a row: its verdict, and words of its numbered reasons, with their files behind."""
-    found = cause.assess(given)
+    found = assess(given)
     assert found.verdict is verdict
     told = [
         *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
@@ -137,9 +115,79 @@ UNHEARD: Final = capture(
 )
 
 
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "half-open": 100})
+
+
+LOST: Final = grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)
+ALONE: Final = table(listening())
+
+
+def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary:
+    """Return a service whose server sent so many of its segments again."""
+    return service(
+        from_client=Side(data_segments=segments, duplicate_acks=acks),
+        from_server=Side(data_segments=segments, retransmitted_segments=server),
+    )
+
+
+SLOW: Final = spread(0.2, 0.8)
+
+
+def slow_log(*workers: Any) -> Any:
+    """Return a log of a slow backend by these workers."""
+    return log(header_minus_connect_s=SLOW, workers=workers)
+
+
+PROMPT: Final = worker(11, spread(0.0, 0.004), SLOW)
+
+
+LATE: Final = spread(0.001, 0.3)
+
+
+LEFT: Final = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
+
+
+FAILED: Final = log(status_counts={200: 100, 502: 100}, connect_time_s=None)
+SCANNED: Final = service(Endpoint(address="10.0.0.2", port=23), flows=2, refused=2, handshakes={"refused": 2})
+REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(): Connection refused (111)",))
+
+
+CLOSED: Final = service(
+    zero_window_flows=2, from_client=Side(zero_windows=30, zero_window_episodes=2, zero_window_s=7.5)
+)
+LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
+
+
+# A SYN that has no answer was dropped by a queue or lost, and a client cannot tell which.
+ALIKE: Final = [
+    row(
+        "SYNs again at the client",
+        POSSIBLE,
+        "for 1: 40 of 200 connections to 10.0.0.2:8000 had to send their SYN again after 1.0 s",
+        "decides 1: ",
+        SYNS_AGAIN_AT_CLIENT,
+    ),
+    row("connects of 300 ms", NOT_SEEN, log(connect_time_s=spread(0.001, 0.3))),
+    row("connects of 1 s", POSSIBLE, log(connect_time_s=spread(0.001, 1.02))),
+]
+ANSWERED_502: Final = log(status_counts={200: 150, 502: 50})
+LEFT_A_WORKER: Final = parse(["2026/11/22 14:50:07 [notice] 29#29: gracefully shutting down"])
+SECOND: Final = int(datetime(2026, 11, 22, 14, 50, 8, tzinfo=UTC).timestamp())
+
+
+def hung_up(reused: int, new: int = 0) -> dict[str, Any]:
+    """Return the fields of a service that closed connections under a request."""
+    return {"hung_up_flows": reused + new, "hung_up_reused_flows": reused}
+
+
+def closed_at(second: int) -> CaptureSummary:
+    return legs({**hung_up(8), "hung_up_seconds": {second: 8}})
+
+
+CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]]]] = {
+    # Only its own counter and a listener above its backlog prove it; a client sees three causes alike.
+    accept_queue_overflow.assess: [
+        *ALIKE,
         row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
         row(
             "two files with a reading each",
@@ -178,45 +226,8 @@ UNHEARD: Final = capture(
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
     ],
-)
-def test_accept_queue_overflow(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Only its own counter and a listener above its backlog prove it; a client sees three causes alike."""
-    check(accept_queue_overflow, given, verdict, said)
-
-
-@pytest.mark.parametrize("cause", [accept_queue_overflow, syn_queue_drop, path_loss])
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
-        row(
-            "SYNs again at the client",
-            POSSIBLE,
-            "for 1: 40 of 200 connections to 10.0.0.2:8000 had to send their SYN again after 1.0 s",
-            "decides 1: ",
-            SYNS_AGAIN_AT_CLIENT,
-        ),
-        # The timer of a SYN runs for 1 s, then for 2 s (RFC 6298).
-        row("connects of 300 ms", NOT_SEEN, log(connect_time_s=spread(0.001, 0.3))),
-        row("connects of 1 s", POSSIBLE, log(connect_time_s=spread(0.001, 1.02))),
-        row("connects of 3 s", POSSIBLE, log(connect_time_s=spread(0.001, 3.05))),
-        row("connects of 2 s", POSSIBLE, log(connect_time_s=spread(0.001, 2.05))),
-        row("connects of 5 s", POSSIBLE, log(connect_time_s=spread(0.001, 5.05))),
-        row("connects of 1.5 s", NOT_SEEN, log(connect_time_s=spread(0.001, 1.5))),
-    ],
-)
-def test_what_three_causes_look_alike_in(
-    cause: ModuleType, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
-) -> None:
-    """A SYN that has no answer was dropped by a queue or lost, and a client cannot tell which."""
-    check(cause, given, verdict, said)
-
-
-MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "half-open": 100})
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+    syn_queue_drop.assess: [
+        *ALIKE,
         row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
         row(
             "cookies had to do",
@@ -275,32 +286,9 @@ MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "hal
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
     ],
-)
-def test_syn_queue_drop(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    check(syn_queue_drop, given, verdict, said)
-
-
-LOST: Final = grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)
-ALONE: Final = table(listening())
-
-
-def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary:
-    """Return a service whose server sent so many of its segments again."""
-    return service(
-        from_client=Side(data_segments=segments, duplicate_acks=acks),
-        from_server=Side(data_segments=segments, retransmitted_segments=server),
-    )
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
-        row(
-            "2 % sent again",
-            FOUND,
-            "for 1: 124 data segments of 10.0.0.2:8000 were sent again (2 %)",
-            service(**lossy(0.02)),
-        ),
+    # Data that is sent again to receivers with holes; a host's counters prove it where it serves nothing else.
+    path_loss.assess: [
+        *ALIKE,
         # One in a hundred by its lower limit explains; less slows long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
@@ -398,32 +386,8 @@ def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary
         row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
         row("requests to a server without room", POSSIBLE, UNHEARD),
     ],
-)
-def test_path_loss(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Data that is sent again to receivers with holes; a host's counters prove it where it serves nothing else."""
-    check(path_loss, given, verdict, said)
-
-
-def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:
-    database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
-    given = replace(evidence(counters=[LOST], sockets=[ALONE]), other_services=(database,))
-    check(path_loss, given, NOT_SEEN, ("against 1: the captures have 310 of other services",))
-
-
-SLOW: Final = spread(0.2, 0.8)
-
-
-def slow_log(*workers: Any) -> Any:
-    """Return a log of a slow backend by these workers."""
-    return log(header_minus_connect_s=SLOW, workers=workers)
-
-
-PROMPT: Final = worker(11, spread(0.0, 0.004), SLOW)
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+    # Both legs on one clock prove it; a log alone does where its workers look in time.
+    backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # Above a fifth of the backend's time, both are to blame.
         row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
@@ -465,18 +429,8 @@ PROMPT: Final = worker(11, spread(0.0, 0.004), SLOW)
         row("timeouts in the error log", POSSIBLE, said_so(Event.ANSWER_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
     ],
-)
-def test_backend_slow(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Both legs on one clock prove it; a log alone does where its workers look in time."""
-    check(backend_slow, given, verdict, said)
-
-
-LATE: Final = spread(0.001, 0.3)
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+    # What nginx holds, and connects that are late in its log alone, are its own; unless it has no CPU.
+    event_loop_stall.assess: [
         row(
             "a request is held",
             FOUND,
@@ -595,18 +549,7 @@ LATE: Final = spread(0.001, 0.3)
         row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
         row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
     ],
-)
-def test_event_loop_stall(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """What nginx holds, and connects that are late in its log alone, are its own; unless it has no CPU."""
-    check(event_loop_stall, given, verdict, said)
-
-
-LEFT: Final = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+    client_gone.assess: [
         row(
             "fast answers",
             FOUND,
@@ -630,27 +573,8 @@ LEFT: Final = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
         row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
-)
-def test_client_gone(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    check(client_gone, given, verdict, said)
-
-
-def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
-    given = evidence(access_logs=[log(**LEFT)], counters=[grown(ListenOverflows=50, ListenDrops=50)])
-    found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
-    assert found.verdict is POSSIBLE
-    assert found.against[0].text.endswith("accept-queue overflow was found.")
-    assert found.against[0].file == "counters 1"
-
-
-FAILED: Final = log(status_counts={200: 100, 502: 100}, connect_time_s=None)
-SCANNED: Final = service(Endpoint(address="10.0.0.2", port=23), flows=2, refused=2, handshakes={"refused": 2})
-REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(): Connection refused (111)",))
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+    # A RST in answer to a SYN, and words for it, are its own; a count of failures is not.
+    refused.assess: [
         row(
             "RST",
             FOUND,
@@ -709,21 +633,8 @@ REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(
             for number, verdict in ((100, FOUND), (100_000, RARE), (3, FOUND))
         ),
     ],
-)
-def test_refused(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """A RST in answer to a SYN, and words for it, are its own; a count of failures is not."""
-    check(refused, given, verdict, said)
-
-
-CLOSED: Final = service(
-    zero_window_flows=2, from_client=Side(zero_windows=30, zero_window_episodes=2, zero_window_s=7.5)
-)
-LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
-
-
-@pytest.mark.parametrize(
-    ("given", "verdict", "said"),
-    [
+    # Windows that clients keep closed prove it; memory and long queues fit it.
+    slow_reader_buffering.assess: [
         row(
             "closed windows",
             FOUND,
@@ -783,21 +694,97 @@ LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
         row("temporary files", POSSIBLE, said_so(Event.TO_FILE, 3)),
         row("few temporary files", NOT_SEEN, said_so(Event.TO_FILE, 2)),
     ],
+    no_port: [
+        row(
+            "nginx says so",
+            FOUND,
+            "for 1: 20 connections to upstreams without a free local port, of 10.0.1.3:9000",
+            said_so(Event.NO_PORT, 20, "10.0.1.3:9000"),
+            ANSWERED_502,
+        ),
+        row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
+        row("no 502", RULED_OUT, log()),
+        row("nothing", NOT_SEEN),
+        # To one address; the range may be another one.
+        row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
+        row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
+    ],
+    no_live_upstream: [
+        row("nginx says so", FOUND, "for 1: 20 requests for which no live", said_so(Event.NONE_LEFT, 20), ANSWERED_502),
+        row("once in thousands", RARE, said_so(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
+        row("no 502", RULED_OUT, log()),
+        row("nothing", NOT_SEEN),
+    ],
+    # A backend that closes new connections as often fails for another reason; the error log does not tell them apart.
+    kept_connection_closed: [
+        row("kept", FOUND, legs(back=hung_up(20))),
+        row("kept and new", POSSIBLE, legs(back=hung_up(20, new=20))),
+        row("once", RARE, legs(back=hung_up(1))),
+        row("new", NOT_SEEN, legs(back=hung_up(0, new=20))),
+        row("none", RULED_OUT, legs()),
+        row("in the error log", POSSIBLE, "decides 1: tcpdump", said_so(Event.HUNG_UP, 20), ANSWERED_502),
+        row("captured outside", POSSIBLE, service(BACK, **hung_up(20))),
+    ],
+    reload: [
+        row("as a worker left", FOUND, closed_at(SECOND), LEFT_A_WORKER),
+        row("in India", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), LEFT_A_WORKER),
+        row("a minute later", POSSIBLE, closed_at(SECOND + 60), LEFT_A_WORKER),
+        row("without a log", POSSIBLE, closed_at(SECOND)),
+        # Workers leave every day.
+        row("closed nothing", RULED_OUT, legs(), LEFT_A_WORKER),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("assess", "given", "verdict", "said"),
+    [
+        pytest.param(assess, *case[1:], id=f"{assess.__module__.rpartition('.')[2]}.{assess.__name__}: {case[0]}")
+        for assess, cases in CASES.items()
+        for case in cases
+    ],
 )
-def test_slow_reader_buffering(given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Windows that clients keep closed prove it; memory and long queues fit it."""
-    check(slow_reader_buffering, given, verdict, said)
+def test_a_cause_makes_of_evidence_what_it_can(
+    assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
+) -> None:
+    check(assess, given, verdict, said)
+
+
+def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:
+    database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
+    given = replace(seen(LOST, ALONE), other_services=(database,))
+    check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures have 310 of other services",))
+
+
+def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
+    given = seen(log(**LEFT), grown(ListenOverflows=50, ListenDrops=50))
+    found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
+    assert found.verdict is POSSIBLE
+    assert found.against[0].text.endswith("accept-queue overflow was found.")
+    assert found.against[0].file == "counters 1"
 
 
 @pytest.mark.parametrize("event", [Event.NO_CONNECTIONS, Event.NO_DESCRIPTORS, Event.NONE_LEFT, Event.HUNG_UP])
 def test_trouble_is_told_whatever_its_cause(event: Event) -> None:
     """Even once: a request failed."""
-    (reason,) = symptoms(evidence(error_logs=[said_so(event, 1)]))
+    (reason,) = symptoms(seen(said_so(event, 1)))
     assert (reason.text, reason.file) == (f"Error log: 1 {event.value}.", "error_logs 1")
 
 
 def test_what_an_error_log_says_once_is_no_trouble() -> None:
     """Nor does its silence say anything of health: more may have been below its level."""
-    given = evidence(error_logs=[said_so(Event.TO_FILE, 1)])
+    given = seen(said_so(Event.TO_FILE, 1))
     assert not list(symptoms(given))
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
+
+
+def test_servers_that_are_left_out_follow_from_what_they_failed_by() -> None:
+    """No live upstream is what comes of it."""
+    both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
+    diagnosis = diagnose(seen(both, ANSWERED_502))
+    assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]
+    assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]
+
+
+def test_workers_that_left_and_closed_nothing_are_healthy() -> None:
+    assert diagnose(seen(LEFT_A_WORKER, legs())).healthy

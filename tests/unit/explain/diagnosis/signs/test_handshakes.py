@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.canned_evidence import both_legs, capture, evidence, service, spread
+from tests.support.canned_evidence import both_legs, capture, seen, service, spread
 from tests.support.canned_evidence import repeated_syns as syns_again
 from tuneproof.explain.diagnosis.signs.handshakes import Viewpoint, no_repeated_syns, repeated_syns, viewpoint
 from tuneproof.explain.diagnosis.signs.legs import captured_services
@@ -22,7 +22,7 @@ def test_an_end_that_answers_in_a_fifth_of_the_time_is_close() -> None:
     ):
         before = None if before_s is None else spread(before_s)
         given = capture(service(syn_to_synack_s=spread(behind_s), synack_to_ack_s=before))
-        [where] = captured_services(evidence(captures=[given]))
+        [where] = captured_services(seen(given))
         assert viewpoint(where) is expected
     front, back = captured_services(both_legs())
     assert (viewpoint(front), viewpoint(back)) == (Viewpoint.SERVER, Viewpoint.CLIENT)
@@ -30,16 +30,16 @@ def test_an_end_that_answers_in_a_fifth_of_the_time_is_close() -> None:
 
 def test_three_repeated_syns_are_a_pattern() -> None:
     """Two are not."""
-    three, two = (evidence(captures=[capture(service(**syns_again(count)))]) for count in (3, 2))
+    three, two = (seen(service(**syns_again(count))) for count in (3, 2))
     assert [each.where.label for each in repeated_syns(three)] == ["10.0.0.2:8000"]
     assert list(repeated_syns(two)) == []
 
 
 def test_twenty_handshakes_at_once_are_enough() -> None:
     """Nineteen are not, nor are any number beside one that had no answer."""
-    enough, few = (evidence(captures=[capture(service(handshakes={"complete": count}))]) for count in (20, 19))
+    enough, few = (seen(service(handshakes={"complete": count})) for count in (20, 19))
     assert len(list(no_repeated_syns(enough))) == 1
     assert list(no_repeated_syns(few)) == []
     trouble: Any
     for trouble in ({"syn_retransmitted_flows": 1}, {"unanswered": 1}, {"synack_retransmitted_flows": 1}):
-        assert list(no_repeated_syns(evidence(captures=[capture(service(**trouble))]))) == []
+        assert list(no_repeated_syns(seen(service(**trouble)))) == []
