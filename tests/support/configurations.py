@@ -36,6 +36,15 @@ KEPT_UPGRADE: Final = "map $http_upgrade $connection_upgrade { default upgrade; 
 APP: Final = "upstream app { server 10.0.0.1:8080; server 10.0.0.2:8080; keepalive 16; }\n"
 PLAIN: Final = "upstream app { server 10.0.0.1:8080; }\n"
 BOTH: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+# Behind a map.
+CONNECTION: Final = "proxy_http_version 1.1; proxy_set_header Connection $connection_upgrade;"
+
+
+def passing(said: str, keepalive: str, *, http: str = APP, to: str = "app", **values: Any) -> Case:
+    """Return a configuration of one place that passes requests on, with what is said there."""
+    server = f"server {{ location / {{ proxy_pass http://{to}; {said} }} }}"
+    return whole(f"{http}{server}", proxied=(place("/", keepalive),), **values)
+
 
 CASES: Final[Mapping[str, Case]] = {
     "address": whole(
@@ -49,70 +58,38 @@ CASES: Final[Mapping[str, Case]] = {
             "upstreams": [],
         },
     ),
-    "address-on-the-newest": whole(
-        "server { listen 80; location / { proxy_pass http://127.0.0.1:3000; } }",
-        version="1.30",
-        proxied=(place("/", "no"),),
-    ),
+    "address-on-the-newest": passing("", "no", version="1.30", http="", to="127.0.0.1:3000"),
     "event-stream": whole(
         "upstream app { server 127.0.0.1:3000; keepalive 4; }\nserver {\nlocation /events {\n"
         f"proxy_pass http://app; {BOTH}\nproxy_set_header Accept text/event-stream;\n}}\n}}",
         proxied=(place("/events", "yes"),),
     ),
-    "classic": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; {BOTH} }} }}",
-        proxied=(place("/", "yes"),),
+    "classic": passing(
+        BOTH,
+        "yes",
         expects={
             "upstreams": [{"name": "app", "servers": ["10.0.0.1:8080", "10.0.0.2:8080"], "keepalive": 16}],
             "servers": [{"listens": ["80"], "names": []}],
         },
     ),
-    "http-1.1-forgotten": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection ''; }} }}",
-        proxied=(place("/", "no"),),
-    ),
-    "http-1.0-that-asks": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection Keep-Alive; }} }}",
-        proxied=(place("/", "depends"),),
-    ),
-    "header-forgotten": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1; }} }}",
-        proxied=(place("/", "no"),),
-    ),
-    "header-forgotten-on-the-newest": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1; }} }}",
-        version="1.29.7",
-        proxied=(place("/", "yes"),),
-    ),
-    "the-version-before": whole(
-        f"{PLAIN}server {{ location / {{ proxy_pass http://app; }} }}", version="1.29.6", proxied=(place("/", "no"),)
-    ),
-    "nothing-said-on-the-newest": whole(
-        f"{PLAIN}server {{ location / {{ proxy_pass http://app; }} }}",
+    "http-1.1-forgotten": passing("proxy_set_header Connection '';", "no"),
+    "http-1.0-that-asks": passing("proxy_set_header Connection Keep-Alive;", "depends"),
+    "header-forgotten": passing("proxy_http_version 1.1;", "no"),
+    "header-forgotten-on-the-newest": passing("proxy_http_version 1.1;", "yes", version="1.29.7"),
+    "the-version-before": passing("", "no", version="1.29.6", http=PLAIN),
+    "nothing-said-on-the-newest": passing(
+        "",
+        "yes",
         version="1.30",
-        proxied=(place("/", "yes"),),
+        http=PLAIN,
         expects={"upstreams": [{"name": "app", "servers": ["10.0.0.1:8080"], "keepalive": 32}]},
     ),
-    "switched-off-on-the-newest": whole(
-        "upstream app { server a:1; keepalive 0; }\nserver { location / { proxy_pass http://app; } }",
-        version="1.30",
-        proxied=(place("/", "no"),),
+    "switched-off-on-the-newest": passing("", "no", version="1.30", http="upstream app { server a:1; keepalive 0; }\n"),
+    "keepalive-with-local": passing(
+        "", "yes", version="1.30", http="upstream app { server a:1; keepalive 8 local; }\n"
     ),
-    "keepalive-with-local": whole(
-        "upstream app { server a:1; keepalive 8 local; }\nserver { location / { proxy_pass http://app; } }",
-        version="1.30",
-        proxied=(place("/", "yes"),),
-    ),
-    "http-1.0-on-the-newest": whole(
-        f"{PLAIN}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.0; }} }}",
-        version="1.30",
-        proxied=(place("/", "no"),),
-    ),
-    "http-2-to-the-upstream": whole(
-        f"{PLAIN}server {{ location / {{ proxy_pass http://app; proxy_http_version 2; }} }}",
-        version="1.30",
-        proxied=(place("/", "yes"),),
-    ),
+    "http-1.0-on-the-newest": passing("proxy_http_version 1.0;", "no", version="1.30", http=PLAIN),
+    "http-2-to-the-upstream": passing("proxy_http_version 2;", "yes", version="1.30", http=PLAIN),
     "inherited-headers": whole(
         f"{APP}{BOTH}\nserver {{ location /a {{ proxy_pass http://app; }}\n"
         "location /b { proxy_pass http://app; proxy_set_header Host $host; } }",
@@ -121,10 +98,8 @@ CASES: Final[Mapping[str, Case]] = {
     "said-after-use": whole(
         f"server {{ location / {{ proxy_pass http://app; }} {BOTH} }}\n{APP}", proxied=(place("/", "yes"),)
     ),
-    "websocket-map-that-closes": whole(
-        f"{UPGRADE}{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1;\n"
-        "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade; } }",
-        proxied=(place("/", "no"),),
+    "websocket-map-that-closes": passing(
+        f"proxy_set_header Upgrade $http_upgrade; {CONNECTION}", "no", http=UPGRADE + APP
     ),
     "websocket-map-that-closes-on-the-newest": whole(
         f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection $connection_upgrade; }} }}\n"
@@ -132,26 +107,10 @@ CASES: Final[Mapping[str, Case]] = {
         version="1.30",
         proxied=(place("/", "no"),),
     ),
-    "websocket-map-that-keeps": whole(
-        f"{KEPT_UPGRADE}{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1;\n"
-        "proxy_set_header Connection $connection_upgrade; } }",
-        proxied=(place("/", "yes"),),
-    ),
-    "upgrade-always": whole(
-        f"{APP}server {{ location /ws {{ proxy_pass http://app; proxy_http_version 1.1;\n"
-        'proxy_set_header Connection "upgrade"; } }',
-        proxied=(place("/ws", "depends"),),
-    ),
-    "header-of-the-client": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_http_version 1.1;\n"
-        "proxy_set_header Connection $http_connection; } }",
-        proxied=(place("/", "depends"),),
-    ),
-    "close-always": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://app; proxy_set_header Connection close; }} }}",
-        version="1.30",
-        proxied=(place("/", "no"),),
-    ),
+    "websocket-map-that-keeps": passing(CONNECTION, "yes", http=KEPT_UPGRADE + APP),
+    "upgrade-always": passing('proxy_http_version 1.1; proxy_set_header Connection "upgrade";', "depends"),
+    "header-of-the-client": passing("proxy_http_version 1.1; proxy_set_header Connection $http_connection;", "depends"),
+    "close-always": passing("proxy_set_header Connection close;", "no", version="1.30"),
     "variable-with-an-address": whole(
         "resolver 127.0.0.11;\nserver { set $backend http://web:3000; location / { proxy_pass $backend; } }",
         proxied=(place("/", "no"),),
@@ -161,30 +120,22 @@ CASES: Final[Mapping[str, Case]] = {
         "proxy_pass $proto://$app:$port; } }",
         proxied=(place("/", "no"),),
     ),
-    "variable-with-an-upstream": whole(
-        f'{APP}server {{ location / {{ set $pool "app"; proxy_pass http://$pool$request_uri; {BOTH} }} }}',
-        proxied=(place("/", "yes"),),
+    "variable-with-an-upstream": passing(f'set $pool "app"; {BOTH}', "yes", to="$pool$request_uri"),
+    "variable-of-a-map": passing(
+        BOTH, "depends", http=f"{APP}map $http_x $pool {{ default app; b other:81; }}\n", to="$pool"
     ),
-    "variable-of-a-map": whole(
-        f"{APP}map $http_x $pool {{ default app; b other:81; }}\n"
-        f"server {{ location / {{ proxy_pass http://$pool; {BOTH} }} }}",
-        proxied=(place("/", "depends"),),
-    ),
-    "variable-of-the-request": whole(
-        f"{APP}server {{ location / {{ proxy_pass http://$http_x_backend; }} }}",
-        version="1.30",
-        proxied=(place("/", "unknown"),),
-    ),
+    "variable-of-the-request": passing("", "unknown", version="1.30", to="$http_x_backend"),
     "variable-that-can-name-no-upstream": whole(
         f"{APP}server {{ location ~ ^/(\\w+)/ {{ proxy_pass http://$1.svc.cluster.local; }} }}",
         version="1.30",
         proxied=(place("~ ^/(\\w+)/", "no"),),
     ),
-    "split-clients": whole(
-        "split_clients $remote_addr $pool { 10% new; * old; }\n"
-        "upstream new { server a:1; keepalive 4; } upstream old { server b:1; keepalive 4; }\n"
-        f"server {{ location / {{ proxy_pass http://$pool; {BOTH} }} }}",
-        proxied=(place("/", "yes"),),
+    "split-clients": passing(
+        BOTH,
+        "yes",
+        http="split_clients $remote_addr $pool { 10% new; * old; }\n"
+        "upstream new { server a:1; keepalive 4; } upstream old { server b:1; keepalive 4; }\n",
+        to="$pool",
     ),
     "php": whole(
         "server { root /srv; index index.php;\n"
@@ -266,10 +217,10 @@ CASES: Final[Mapping[str, Case]] = {
         },
         expects={"stream_servers": 2, "servers": [], "upstreams": [], "reuseport": True},
     ),
-    "cache": whole(
-        "proxy_cache_path /var/cache/nginx levels=1:2 keys_zone=c:10m max_size=1g;\n"
-        f"{APP}server {{ location / {{ proxy_cache c; proxy_cache_lock on; proxy_pass http://app; {BOTH} }} }}",
-        proxied=(place("/", "yes"),),
+    "cache": passing(
+        f"proxy_cache c; proxy_cache_lock on; {BOTH}",
+        "yes",
+        http=f"proxy_cache_path /var/cache/nginx levels=1:2 keys_zone=c:10m max_size=1g;\n{APP}",
     ),
     "generated-with-lua": whole(
         "upstream upstream_balancer { server 0.0.0.1;\nbalancer_by_lua_block {\n"
@@ -284,11 +235,8 @@ CASES: Final[Mapping[str, Case]] = {
         proxied=(place("/", "yes"),),
         expects={"upstreams": [{"name": "upstream_balancer", "servers": ["0.0.0.1"], "keepalive": 320}]},
     ),
-    "lua-fills-the-variable": whole(
-        f"{APP}server {{ location / {{ set $target ''; access_by_lua_block {{ ngx.var.target = pick() }}\n"
-        "proxy_pass http://$target; } }",
-        version="1.30",
-        proxied=(place("/", "unknown"),),
+    "lua-fills-the-variable": passing(
+        "set $target ''; access_by_lua_block { ngx.var.target = pick() }", "unknown", version="1.30", to="$target"
     ),
     "many-includes": Case(
         files={

@@ -68,7 +68,3 @@ def test_advice_on_large_buffers_names_all_that_a_reader_holds() -> None:
     ):
         found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")
         assert named in next(one.why for one in found.advice if one.name == "proxy_buffering")
-
-
-def test_there_are_enough() -> None:
-    assert len({tuple(case.files.values()) for case in CASES.values()} | {case.version for case in CASES.values()}) > 50

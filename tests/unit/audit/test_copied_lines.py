@@ -30,20 +30,28 @@ BY_NAME = pytest.mark.parametrize(
 )
 
 
+def whole(example: str) -> str:
+    return example if "events {" in example else f"events {{ }}\nhttp {{ {example} }}\n"
+
+
 def said_of(line: Line, concern: Concern, example: str, *, version: str = NEWEST) -> list[Advised]:
-    text = example if "events {" in example else f"events {{ }}\nhttp {{ {example} }}\n"
-    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version)
+    found = audit_source(Dump({"nginx.conf": whole(example)}, is_complete=True), version=version)
     words = concern.why.partition("{")[0]
     return [one for one in found.advice if one.claim == line.claim and words in one.why]
 
 
 @BY_NAME
 def test_a_line_is_told_where_it_is_meant_and_only_there(line: Line, concern: Concern) -> None:
-    """By its arguments and what stands around it: the row's own examples of both."""
+    """By its arguments and what stands around it: the row's own examples of both. A patch leaves nothing to say."""
     assert concern.trips, "give a configuration that it must be said of (trips)"
     assert concern.spares or concern.args == ".*", "and one that it must not be said of (spares)"
     for example in concern.trips:
-        assert [one.state.value for one in said_of(line, concern, example)] == [concern.state], example
+        (one,) = said_of(line, concern, example)
+        assert one.state.value == concern.state, example
+        assert bool(one.edits) == (concern.patch is not None)
+        if one.edits:
+            text = whole(example)
+            assert said_of(line, concern, apply(one.edits, {"nginx.conf": text})["nginx.conf"]) == []
     for example in concern.spares:
         assert said_of(line, concern, example) == [], example
 
@@ -56,16 +64,6 @@ def test_a_line_expires_with_its_version(line: Line, concern: Concern) -> None:
     for example in concern.trips:
         assert said_of(line, concern, example, version=before) == []
         assert len(said_of(line, concern, example, version=line.version)) == 1
-
-
-@BY_NAME
-def test_a_patch_leaves_nothing_to_say(line: Line, concern: Concern) -> None:
-    for example in concern.trips:
-        (one,) = said_of(line, concern, example)
-        assert bool(one.edits) == (concern.patch is not None)
-        if one.edits:
-            text = example if "events {" in example else f"events {{ }}\nhttp {{ {example} }}\n"
-            assert said_of(line, concern, apply(one.edits, {"nginx.conf": text})["nginx.conf"]) == []
 
 
 @pytest.mark.parametrize(

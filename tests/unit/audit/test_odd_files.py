@@ -17,21 +17,13 @@ NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 @pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
 def test_only_a_line_feed_ends_a_line(mark: str) -> None:
+    """A problem behind such a comment is on its own line, and a patch's hunks count the same lines as patch(1)."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
-
-
-@pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
-def test_a_problem_behind_such_a_comment_is_on_its_own_line(mark: str) -> None:
-    """As nginx says it."""
+    # As nginx says it.
     parsed = parse_file("nginx.conf", f"# one{mark}two{mark}three\nuser a;\n}}\npid b;\n")
     assert [(problem.line, problem.message) for problem in parsed.problems] == [(3, 'unexpected "}"')]
     assert [statement.name for statement in parsed.statements] == ["user", "pid"]
-
-
-@pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
-def test_a_patch_behind_such_a_comment_applies(mark: str) -> None:
-    """Its hunks count the same lines as patch(1)."""
     text = (
         f"# one{mark}two\nevents {{ }}\nhttp {{\n  # three{mark}four\n  upstream u {{ server a:1; keepalive 8; }}\n"
         "  server {\n    listen 80;\n    location / {\n      proxy_pass http://u;\n    }\n  }\n}\n"

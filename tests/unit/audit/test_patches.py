@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.configurations import CASES, HEAD, Case
 from tests.support.unified_diffs import applied
-from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import apply, diff
 from tuneproof.audit.reuse import Reuse
@@ -41,15 +41,6 @@ TEXTS = {
 
 def audited(files: dict[str, str], version: str) -> Audit:
     return audit_source(Dump(files, is_complete=True), version=version)
-
-
-def states(found: Audit) -> dict[tuple[str, str, str], State]:
-    """Return the state of each piece of advice by its place, which lines tell no more after a change."""
-    return {(one.name, one.claim, place(one)): one.state for one in found.advice}
-
-
-def place(advised: Advised) -> str:
-    return f"{advised.at.file} {advised.at.name} {advised.at.args[1:] or advised.at.args}"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

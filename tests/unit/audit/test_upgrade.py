@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -73,6 +74,10 @@ def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
     assert "listen 444 ssl;\n}" in after
 
 
+PASSED: Final = "server {\nlocation / {\n%s; }\n}"
+TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
+
+
 @pytest.mark.parametrize(
     ("http", "what", "line", "since", "kept"),
     [
@@ -80,56 +85,19 @@ def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
         ("server {\n}", "keepalive_time", 2, "1.19.10", ""),
         ("server {\n}", "max_headers", 2, "1.29.8", ""),
         ("server {\nsendfile on;\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
-        (
-            "server {\nlisten 443 ssl;\n}",
-            "ssl_protocols",
-            3,
-            "1.23.4 and 1.27.3",
-            "ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
+        *(
+            (http, what, line, "1.23.4 and 1.27.3", f"{what} TLSv1 TLSv1.1 TLSv1.2;")
+            for http, what, line in (
+                ("server {\nlisten 443 ssl;\n}", "ssl_protocols", 3),
+                (PASSED % "proxy_pass https://a", "proxy_ssl_protocols", 5),
+                (PASSED % "uwsgi_pass suwsgi://a:3031", "uwsgi_ssl_protocols", 5),
+                ("} stream { server {\nlisten 443 ssl; proxy_pass a:1;\n}", "ssl_protocols", 3),
+            )
         ),
+        (PASSED % "proxy_pass http://a", "proxy_http_version", 5, "1.29.7", "proxy_http_version 1.0;"),
+        (f"upstream u {{\nserver a; }}\n{TO_U}", "keepalive", 3, "1.29.7", "server a; keepalive 0;"),
         (
-            "server {\nlocation / {\nproxy_pass http://a; }\n}",
-            "proxy_http_version",
-            5,
-            "1.29.7",
-            "proxy_http_version 1.0;",
-        ),
-        (
-            "server {\nlocation / {\nproxy_pass https://a; }\n}",
-            "proxy_ssl_protocols",
-            5,
-            "1.23.4 and 1.27.3",
-            "proxy_ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
-        ),
-        (
-            "server {\nlocation / {\nuwsgi_pass suwsgi://a:3031; }\n}",
-            "uwsgi_ssl_protocols",
-            5,
-            "1.23.4 and 1.27.3",
-            "uwsgi_ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
-        ),
-        (
-            "} stream { server {\nlisten 443 ssl; proxy_pass a:1;\n}",
-            "ssl_protocols",
-            3,
-            "1.23.4 and 1.27.3",
-            "ssl_protocols TLSv1 TLSv1.1 TLSv1.2;",
-        ),
-        (
-            "upstream u {\nserver a; }\nserver {\nlocation / { proxy_pass http://u; }\n}",
-            "keepalive",
-            3,
-            "1.29.7",
-            "server a; keepalive 0;",
-        ),
-        (
-            (
-                "upstream u {\nserver a; keepalive 9; }\n"
-                "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
-            ),
-            "keepalive_requests",
-            3,
-            "1.19.10",
+            *(f"upstream u {{\nserver a; keepalive 9; }}\n{TO_U}", "keepalive_requests", 3, "1.19.10"),
             "keepalive 9; keepalive_requests 100;",
         ),
     ],
@@ -149,12 +117,9 @@ def test_a_default_that_moved_is_told_where_it_counts(http: str, what: str, line
     [
         ("server { }", "sendfile_max_chunk"),
         ("server { listen 80; }", "ssl_protocols"),
-        ("server { location / { proxy_pass http://a; } }", "proxy_ssl_protocols"),
+        (PASSED % "proxy_pass http://a", "proxy_ssl_protocols"),
         ("upstream u { server a; } server { }", "keepalive"),
-        (
-            "upstream u { server a; } server { location / { proxy_pass http://u; } keepalive_requests 9; }",
-            "keepalive_requests",
-        ),
+        (f"upstream u {{ server a; }} {TO_U}", "keepalive_requests"),
         ("keepalive_requests 9; server { }", "keepalive_requests"),
     ],
 )
