@@ -2,24 +2,15 @@
 
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.support.canned_charts import files, stall, trial
+from tests.support.written_results import HOST, LINK, Json, a_cell, written
 from tuneproof.report.results.files import slug
-from tuneproof.report.results.run_file import FILE_NAME, Results, load
+from tuneproof.report.results.run_file import Results
 
-HOST = {
-    "kernel": "6.1.0",
-    "architecture": "x86_64",
-    "operating_system": "Debian GNU/Linux 12",
-    "cpu_model": "A Processor",
-    "cpu_count": 2,
-    "memory_bytes": 8 << 30,
-    "engine": "26.1",
-    "sysctls": {"net.ipv4.tcp_congestion_control": "cubic", "net.ipv4.tcp_rmem": "4096 131072 6291456"},
-}
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single' {{ 7 * 7 }} \x1b[31m </script> \ud800"
 """What a stranger may write where we print: markup, a template, an escape sequence, half of a surrogate pair."""
 _ARMS = {
@@ -29,19 +20,16 @@ _ARMS = {
 _CONFIG = "worker_processes 2;\nhttp {\n    server {\n        listen 80 reuseport;\n    }\n}\n"
 
 
-def cell(name: str, *, nginx: str = "1.22", network: str = "bare", **changes: Any) -> dict[str, Any]:
+def cell(
+    name: str, *, scenario: str = "reuseport_stall", nginx: str = "1.22", network: str = "bare", **changes: Any
+) -> Json:
     """Return one cell as results.json holds it: a claim that holds as expected, but for the changes."""
-    scenario = changes.pop("scenario", "reuseport_stall")
-    values = {
+    return {
+        **a_cell(name, scenario=scenario, nginx=nginx).to_json(),
         "id": f"{scenario}/{name}/nginx-{nginx}/{network}",
-        "name": name,
-        "scenario": scenario,
         "claim": f"A loaded worker stalls ({name})",
         "source": "An article (2023): requests jump between 38 ms and 1010 ms",
-        "nginx": nginx,
         "network": network,
-        "verdict": "holds",
-        "expected": "holds",
         "threshold": 5.0,
         "effect": effect(80.12345678901234, 52.9, 112.0),
         "arms": _ARMS,
@@ -49,41 +37,15 @@ def cell(name: str, *, nginx: str = "1.22", network: str = "bare", **changes: An
         "void_blocks": 1,
         "seconds": 12.345678901234567,
         "measuring_seconds": 4.5,
-        "evidence": [],
-        "reason": "",
-        "links": [],
+        **changes,
     }
-    return values | changes
 
 
-def effect(value: float, low: float, high: float, unit: str = "ratio") -> dict[str, Any]:
+def effect(value: float, low: float, high: float, unit: str = "ratio") -> Json:
     return {"name": "median loop lag, default ÷ small", "unit": unit, "value": value, "ci_low": low, "ci_high": high}
 
 
-def document(cells: Iterable[Mapping[str, Any]], **changes: Any) -> dict[str, Any]:
-    """Return a finished run's document, but for the changes; None takes a field away."""
-    values = {
-        "schema": 1,
-        "started": "2026-11-20T19:05:40Z",
-        "host": HOST,
-        "seed": 83362795,
-        "options": {"nginx": ["1.22"], "network": ["bare"], "shaper": "auto", "depth": "quick"},
-        "seconds": 443.6,
-        "finished": True,
-        **changes,
-        "cells": list(cells),
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def write(folder: Path, content: Mapping[str, Any]) -> Results:
-    """Write a document into a folder, and read it back as a report does."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE_NAME).write_text(json.dumps(content), encoding="utf-8")
-    return load(folder)
-
-
-def with_evidence(folder: Path, of: dict[str, Any], contents: Mapping[str, str]) -> dict[str, Any]:
+def with_evidence(folder: Path, of: Json, contents: Mapping[str, str]) -> Json:
     place = f"evidence/{slug(of['id'])}"
     for name, text in contents.items():
         (folder / place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +99,13 @@ def write_small_run(folder: Path) -> Results:
         cell("twins", verdict="inconclusive", reason="after 9 blocks too few of them agree"),
         with_evidence(
             folder,
-            cell("over_a_link", scenario="network_quality", network="wan", expected=None, links=[_link()]),
+            cell(
+                "over_a_link",
+                scenario="network_quality",
+                network="wan",
+                expected=None,
+                links=[LINK | {"shaper": "native"}],
+            ),
             {"100% odd #name?.log": "odd\n", "effects.json": "not JSON"},
         ),
         cell(
@@ -158,7 +126,7 @@ def write_small_run(folder: Path) -> Results:
         ),
     ]
     (folder / "trials.jsonl").write_text("{}\n", encoding="utf-8")
-    return write(folder, document(cells))
+    return written(folder, *cells)
 
 
 def write_large_run(folder: Path, *, cells: int) -> Results:
@@ -172,7 +140,7 @@ def write_large_run(folder: Path, *, cells: int) -> Results:
             f"claim_{claim}", nginx=nginx, network=network, scenario=f"scenario_{claim // 6}", arms=_metrics(index)
         )
         made.append(with_evidence(folder, one, stall_evidence(12, seed=index)))
-    return write(folder, document(made))
+    return written(folder, *made)
 
 
 def _drawn(dice: random.Random, lag_ms: float, probes: int) -> Sequence[Sequence[float]]:
@@ -182,15 +150,3 @@ def _drawn(dice: random.Random, lag_ms: float, probes: int) -> Sequence[Sequence
 def _metrics(seed: int) -> dict[str, dict[str, float]]:
     dice = random.Random(seed)  # noqa: S311 - a test's data, no secret
     return {arm: {f"metric_{index}_p50_ms": dice.uniform(0, 100) for index in range(20)} for arm in _ARMS}
-
-
-def _link() -> dict[str, Any]:
-    return {
-        "network": "wan",
-        "link": "client",
-        "direction": "egress",
-        "shaper": "native",
-        "set": {"rtt_p50_ms": 20.0, "rate_mbit": None},
-        "measured": {"rtt_p50_ms": 20.4, "loss_pct": 0.0},
-        "tolerance": {"rtt_p50_ms": 2.0},
-    }

@@ -7,14 +7,13 @@ _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "sou
 
 
 class Page(HTMLParser):
-    """A page read strictly: its links, ids, figures and text; every element is closed in its order."""
+    """A page read strictly: its links, ids and text; every element is closed in its order."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
         self.links: list[str] = []
         self.ids: list[str] = []
-        self.values: list[str] = []
         self.tags: set[str] = set()
         self.text = ""
         self._open: list[str] = []
@@ -34,8 +33,6 @@ class Page(HTMLParser):
                 self.links.append(value or "")
             elif name == "id":
                 self.ids.append(value or "")
-            elif tag == "data" and name == "value":
-                self.values.append(value or "")
 
     def handle_endtag(self, tag: str) -> None:
         """Check that what ends is what began last."""

@@ -8,8 +8,12 @@ from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-HOST: dict[str, Any] = {
+Json = dict[str, Any]
+
+HOST: Json = {
     "kernel": "6.1.0-18",
+    "architecture": "x86_64",
+    "operating_system": "Debian GNU/Linux 12",
     "cpu_model": "A processor",
     "cpu_count": 2,
     "memory_bytes": 8 << 30,
@@ -79,8 +83,11 @@ def unsupported(claim: str = "stalls", **changes: Any) -> Cell:
     return a_cell(claim, **(values | changes))
 
 
-def write(folder: Path, *cells: Cell, **changes: Any) -> Path:
-    """Write a run that ended, with a file for each piece of evidence; a change to None leaves a key out."""
+def write(folder: Path, *cells: Cell | Json, **changes: Any) -> Path:
+    """Write a run that ended; a change to None leaves a key out.
+
+    Each piece of evidence of a cell gets a file; a cell that is JSON has what it has.
+    """
     document = {
         "schema": 1,
         "started": "2026-11-20T09:36:16Z",
@@ -90,17 +97,17 @@ def write(folder: Path, *cells: Cell, **changes: Any) -> Path:
         "seconds": 60.0,
         "finished": True,
         **changes,
-        "cells": [cell.to_json() for cell in cells],
+        "cells": [cell.to_json() if isinstance(cell, Cell) else cell for cell in cells],
     }
     folder.mkdir(parents=True, exist_ok=True)
     given = {name: value for name, value in document.items() if value is not None}
     (folder / "results.json").write_text(json.dumps(given), encoding="utf-8")
-    for path in {path for cell in cells for path in cell.evidence}:
+    for path in {path for cell in cells if isinstance(cell, Cell) for path in cell.evidence}:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(f"{folder.name}: {path}", encoding="utf-8")
     return folder
 
 
-def written(folder: Path, *cells: Cell, **changes: Any) -> Results:
+def written(folder: Path, *cells: Cell | Json, **changes: Any) -> Results:
     """Write a run, and read it back."""
     return load(write(folder, *cells, **changes))

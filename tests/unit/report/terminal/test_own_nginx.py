@@ -3,26 +3,24 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.support.canned_results import cell
-from tuneproof.report.results.cells import Cell, Effect, Fine, Remedy
+from tests.support.written_results import a_cell, ratio
+from tuneproof.report.results.cells import Cell, Fine, Remedy
 from tuneproof.report.terminal.own_nginx import gains_of, render_head, render_lab, render_own
 
 
 def own(
     name: str, times: float, verdict: str = "holds", *, patch: str = "+ a\n", after: int = 4, **remedy: Any
 ) -> Cell:
-    effect = Effect(name="e", unit="ratio", value=times, ci_low=times, ci_high=times)
-    return replace(
-        Cell.from_json(cell("own")),
-        name=name,
-        claim=f"claim {name}",
+    made = a_cell(
+        name,
         verdict=verdict,
         expected=None,
-        effect=effect,
+        effect=ratio(times, times, times),
         arms={"yours": {"upstream_connects": 32}, "patched": {"upstream_connects": after}},
         remedy=Remedy(what="keep connections", patch=patch, at="a.conf:7", gains="connects", **remedy),
         figure="upstream_connects",
     )
+    return replace(made, claim=f"claim {name}")
 
 
 def judged(name: str, verdict: str, **more: Any) -> Cell:
@@ -93,7 +91,7 @@ def test_the_head_says_what_was_tested_on_what_and_how_noisy_it_was() -> None:
     """In two lines; of the lab, the first of what was made, and how much more there is."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)
-    version = Cell.from_json(cell("own")).nginx
+    version = a_cell().nginx
     assert head.splitlines() == [
         f"n.conf, tested on nginx {version} (the oldest)",
         "1 check in 1:15; CPU lost to neighbours: 1 % median, 20 % max",
