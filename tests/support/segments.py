@@ -1,7 +1,7 @@
 """Conversations of two TCP ends, built segment by segment: each test says who sends what and when."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
 from tuneproof.explain.parse.capture.flows import flows
@@ -108,3 +108,14 @@ def get(path: str = "/", *, version: str = "1.1") -> bytes:
 def ok(body: bytes = b"hello", *, length: int | None = None) -> bytes:
     """Return a response; its header may promise more than there is."""
     return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body) if length is None else length}\r\n\r\n".encode() + body
+
+
+Send = Callable[[Conversation], None]
+
+
+def client(payload: bytes = b"", **how: Any) -> Send:
+    return lambda talk: talk.send(CLIENT, payload, **how)
+
+
+def server(payload: bytes = b"", **how: Any) -> Send:
+    return lambda talk: talk.send(SERVER, payload, **how)

@@ -1,13 +1,27 @@
 """Flows out of segments: handshakes, accidents of data, windows, endings, and what a capture may lack."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from itertools import count
+from operator import attrgetter
 from typing import Any
 
 import pytest
 
-from tests.support.segments import CLIENT, SERVER, START_NS, WINDOW, Conversation, end, get, ok, only, records
+from tests.support.segments import (
+    CLIENT,
+    SERVER,
+    START_NS,
+    WINDOW,
+    Conversation,
+    Send,
+    client,
+    end,
+    get,
+    ok,
+    only,
+    records,
+    server,
+)
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
 from tuneproof.explain.parse.capture.flows import flows
 from tuneproof.explain.parse.capture.records import Endpoint, Side
@@ -52,64 +66,9 @@ def test_healthy_flow_has_times_and_no_accident() -> None:
         assert accidents(side) == {}
 
 
-def test_repeated_syn_is_told_with_its_delays() -> None:
-    """A full accept queue: SYNs after 1 s and 3 s, and the answer's time is that of the last."""
-    talk = Conversation()
-    talk.send(CLIENT, flags=SYN, seq=999)
-    talk.send(CLIENT, flags=SYN, seq=999, after_s=1.0)
-    talk.send(CLIENT, flags=SYN, seq=999, after_s=2.0)
-    talk.send(SERVER, flags=SYN | ACK)
-    talk.send(CLIENT, seq=1000)
-    flow = talk.record()
-    assert flow.syn_retransmissions == pytest.approx((1.0, 3.0))
-    assert flow.syn_to_synack_s == pytest.approx(0.001)
-    assert flow.handshake_s == pytest.approx(3.002)
-    assert accidents(flow.from_client) == {}
-
-
-def test_syn_captured_twice_is_not_repeated() -> None:
-    """No stack repeats a SYN within 1 ms."""
-    talk = Conversation()
-    talk.send(CLIENT, flags=SYN, seq=999)
-    talk.send(CLIENT, flags=SYN, seq=999, after_s=0.0002)
-    assert talk.record().syn_retransmissions == ()
-
-
-def test_synack_repeated_after_its_acknowledgement_is_told() -> None:
-    """A server whose accept queue is full forgets the acknowledgement, and asks again."""
-    talk = opened()
-    talk.send(SERVER, flags=SYN | ACK, seq=500_000, after_s=1.0)
-    flow = talk.record()
-    assert flow.handshake == "complete"
-    assert flow.synack_retransmissions == pytest.approx((1.002,))
-
-
-@pytest.mark.parametrize(
-    ("answer", "outcome"), [(None, "unanswered"), (SYN | ACK, "half-open"), (RST | ACK, "refused")]
-)
-def test_handshake_that_fails_is_told_as_what_it_is(answer: int | None, outcome: str) -> None:
-    """No answer, an answer that nobody acknowledges, and a refusal are three things."""
-    talk = Conversation()
-    talk.send(CLIENT, flags=SYN)
-    if answer is not None:
-        talk.send(SERVER, flags=answer)
-    flow = talk.record()
-    assert (flow.handshake, flow.handshake_s) == (outcome, None)
-
-
 # The accidents of one segment of which bytes came a second time.
 RESENT = {"retransmitted_segments": 1, "resent_arrived_segments": 1}
-Send = Callable[[Conversation], None]
-
-
-def client(payload: bytes = b"", **how: Any) -> Send:
-    return lambda talk: talk.send(CLIENT, payload, **how)
-
-
-def server(payload: bytes = b"", **how: Any) -> Send:
-    return lambda talk: talk.send(SERVER, payload, **how)
-
-
+OPEN: Send = Conversation.handshake
 LOST = (server(DATA, captured=False), server(DATA))
 
 
@@ -202,20 +161,92 @@ def test_what_was_sent_again_overtaken_or_held_back_is_told_apart(
     assert (accidents(flow.from_client), accidents(flow.from_server)) == (of_client, of_server)
 
 
-def test_a_probe_of_a_closed_window_is_no_data() -> None:
-    talk = opened()
-    talk.send(CLIENT, window=0)
-    talk.send(SERVER, b"x", seq=500_001)
-    assert talk.record().from_server.data_segments == 0
+NONE: tuple[dict[str, float], ...] = ({}, {})
+SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
 
 
-def test_packet_captured_twice_counts_and_is_suspected() -> None:
-    """A copy within 1 ms is a retransmission for Wireshark; here it is marked, too."""
-    talk = opened()
-    talk.send(SERVER, DATA)
-    talk.segments.append(talk.segments[-1])
-    side = talk.record().from_server
-    assert (side.retransmitted_segments, side.suspected_copies) == (1, 1)
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        # A full accept queue: SYNs after 1 s and 3 s, and the answer's time is that of the last.
+        (
+            (
+                *(client(flags=SYN, seq=999), SYN_AGAIN, client(flags=SYN, seq=999, after_s=2.0)),
+                *(server(flags=SYN | ACK), client(seq=1000)),
+            ),
+            {"syn_retransmissions": pytest.approx((1.0, 3.0)), "syn_to_synack_s": pytest.approx(0.001)}
+            | {"handshake_s": pytest.approx(3.002), "accidents": NONE},
+        ),
+        # No stack repeats a SYN within 1 ms.
+        ((client(flags=SYN, seq=999), client(flags=SYN, seq=999, after_s=0.0002)), {"syn_retransmissions": ()}),
+        # A server whose accept queue is full forgets the acknowledgement, and asks again.
+        (
+            (OPEN, server(flags=SYN | ACK, seq=500_000, after_s=1.0)),
+            {"handshake": "complete", "synack_retransmissions": pytest.approx((1.002,))},
+        ),
+        # No answer, an answer that nobody acknowledges, and a refusal are three things.
+        ((client(flags=SYN),), {"handshake": "unanswered", "handshake_s": None}),
+        ((client(flags=SYN), server(flags=SYN | ACK)), {"handshake": "half-open", "handshake_s": None}),
+        ((client(flags=SYN), server(flags=RST | ACK)), {"handshake": "refused", "handshake_s": None}),
+        # Two SYNs that cross are one flow, and a connection (RFC 9293, 3.5).
+        (
+            (
+                *(client(flags=SYN), server(flags=SYN)),
+                *(client(flags=SYN | ACK, seq=1000), server(flags=SYN | ACK, seq=500_000)),
+            ),
+            {"handshake": "complete", "client.port": 40000, "syn_retransmissions": ()},
+        ),
+        # A challenge (RFC 5961, 4): the old connection answers, the client resets it, and repeats its SYN.
+        (
+            (
+                *(client(flags=SYN, seq=999), server(seq=77), client(flags=RST)),
+                *(SYN_AGAIN, server(flags=SYN | ACK), client()),
+            ),
+            {"handshake": "complete", "syn_retransmissions": pytest.approx((1.002,))},
+        ),
+        # TCP Fast Open: the request in the SYN is one, and its times are those of the SYN.
+        (
+            (client(get(), flags=SYN), server(flags=SYN | ACK), server(ok()), client()),
+            {
+                "handshake": "complete",
+                "exchanges": 1,
+                "response_times.total_s": pytest.approx(0.002),
+                "accidents": NONE,
+            },
+        ),
+        # A capture that begins later.
+        (
+            (server(DATA), client(), server(DATA)),
+            {"handshake": "not seen", "client.port": 40000, "accidents": NONE},
+        ),
+        # A probe of a closed window is no data.
+        ((OPEN, client(window=0), server(b"x", seq=500_001)), {"from_server.data_segments": 0}),
+        # A copy within 1 ms is a retransmission for Wireshark; here it is marked, too.
+        (
+            (OPEN, server(DATA), lambda talk: talk.segments.append(talk.segments[-1])),
+            {"from_server.retransmitted_segments": 1, "from_server.suspected_copies": 1},
+        ),
+        # The client's FIN is acknowledged, the server sends on, the client resets.
+        (
+            (OPEN, client(flags=FIN | ACK), server(DATA), client(flags=RST)),
+            {"data_after_peer_fin_acked_bytes": 1000, "reset_after_own_fin": "client"},
+        ),
+        # What does not acknowledge the FIN was sent before it arrived.
+        ((OPEN, client(flags=FIN | ACK), server(DATA, ack=1001)), {"data_after_peer_fin_acked_bytes": 0}),
+        # RFC 9293 allows a text in a reset; stragglers belong to the same flow.
+        (
+            (OPEN, server(b"no room", flags=RST | ACK), client(DATA)),
+            {"from_server.resets": 1, "from_server.payload_bytes": 7},
+        ),
+    ],
+)
+def test_what_became_of_a_connection_is_told(steps: tuple[Send, ...], told: dict[str, Any]) -> None:
+    talk = Conversation()
+    for step in steps:
+        step(talk)
+    flow = talk.record()
+    both = (accidents(flow.from_client), accidents(flow.from_server))
+    assert {name: both if name == "accidents" else attrgetter(name)(flow) for name in told} == told
 
 
 def test_sequence_numbers_may_wrap() -> None:
@@ -226,43 +257,6 @@ def test_sequence_numbers_may_wrap() -> None:
     assert accidents(talk.record().from_server) == accidents(talk.record().from_client) == {}
     talk.send(SERVER, DATA, seq=talk.seq[SERVER] - 2500, after_s=0.2)
     assert accidents(talk.record().from_server) == RESENT
-
-
-def test_data_that_a_client_no_longer_wants_is_told() -> None:
-    """The client's FIN is acknowledged, the server sends on, the client resets."""
-    talk = opened()
-    talk.send(CLIENT, flags=FIN | ACK)
-    talk.send(SERVER, DATA)
-    talk.send(CLIENT, flags=RST)
-    flow = talk.record()
-    assert (flow.data_after_peer_fin_acked_bytes, flow.reset_after_own_fin) == (1000, "client")
-
-
-def test_data_on_its_way_when_the_fin_came_is_not_for_nobody() -> None:
-    """What does not acknowledge the FIN was sent before it arrived."""
-    talk = opened()
-    talk.send(CLIENT, flags=FIN | ACK)
-    talk.send(SERVER, DATA, ack=1001)
-    assert talk.record().data_after_peer_fin_acked_bytes == 0
-
-
-def test_reset_with_payload_ends_the_flow() -> None:
-    """RFC 9293 allows a text in it; stragglers belong to the same flow."""
-    talk = opened()
-    talk.send(SERVER, b"no room", flags=RST | ACK)
-    talk.send(CLIENT, DATA)
-    flow = talk.record()
-    assert (flow.from_server.resets, flow.from_server.payload_bytes) == (1, 7)
-
-
-def test_capture_that_begins_later_has_no_false_accident() -> None:
-    talk = Conversation()
-    talk.send(SERVER, DATA)
-    talk.send(CLIENT)
-    talk.send(SERVER, DATA)
-    flow = talk.record()
-    assert (flow.handshake, flow.client.port) == ("not seen", 40000)
-    assert accidents(flow.from_client) == accidents(flow.from_server) == {}
 
 
 @pytest.mark.parametrize("kept", [CLIENT, SERVER])
@@ -276,35 +270,12 @@ def test_one_direction_alone_has_no_false_accident(kept: bytes) -> None:
     assert (flow.handshake, flow.syn_to_synack_s) == ("complete", None)
 
 
-def test_both_may_open_at_once() -> None:
-    """Two SYNs that cross are one flow, and a connection (RFC 9293, 3.5)."""
-    talk = Conversation()
-    talk.send(CLIENT, flags=SYN)
-    talk.send(SERVER, flags=SYN)
-    talk.send(CLIENT, flags=SYN | ACK, seq=1000)
-    talk.send(SERVER, flags=SYN | ACK, seq=500_000)
-    flow = talk.record()
-    assert (flow.handshake, flow.client.port, flow.syn_retransmissions) == ("complete", 40000, ())
-
-
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1)])
 def test_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
     """A capture of several queues may have neighbours exchanged."""
     talk = opened()
     flow = only([talk.segments[at] for at in order])
     assert (flow.handshake, flow.client.port, flow.from_server.packets) == ("complete", 40000, 1)
-
-
-def test_syn_with_data_is_data() -> None:
-    """TCP Fast Open: the request in the SYN is one, and its times are those of the SYN."""
-    talk = Conversation()
-    talk.send(CLIENT, get(), flags=SYN)
-    talk.send(SERVER, flags=SYN | ACK)
-    talk.send(SERVER, ok())
-    talk.send(CLIENT)
-    flow = talk.record()
-    assert (flow.handshake, flow.exchanges, accidents(flow.from_client)) == ("complete", 1, {})
-    assert flow.response_times.total_s == pytest.approx(0.002)
 
 
 def test_new_syn_on_the_same_ports_is_a_new_flow() -> None:
@@ -320,20 +291,6 @@ def test_new_syn_on_the_same_ports_is_a_new_flow() -> None:
         ("complete", 1_001_000_000),
         ("complete", 2_001_000_000),
     ]
-
-
-def test_stale_connection_that_answers_a_syn_is_no_refusal() -> None:
-    """A challenge (RFC 5961, 4): the old connection answers, the client resets it, and repeats its SYN."""
-    talk = Conversation()
-    talk.send(CLIENT, flags=SYN, seq=999)
-    talk.send(SERVER, seq=77)
-    talk.send(CLIENT, flags=RST)
-    talk.send(CLIENT, flags=SYN, seq=999, after_s=1.0)
-    talk.send(SERVER, flags=SYN | ACK)
-    talk.send(CLIENT)
-    flow = talk.record()
-    assert flow.handshake == "complete"
-    assert flow.syn_retransmissions == pytest.approx((1.002,))
 
 
 def test_flow_is_given_out_when_it_has_been_over_for_a_while() -> None:

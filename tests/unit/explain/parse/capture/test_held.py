@@ -1,11 +1,13 @@
 """Both legs of requests through nginx: where their time went, and which legs belong together."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.segments import Conversation, end, get, ok
 from tuneproof.explain.parse.capture.decode import Segment
 from tuneproof.explain.parse.capture.flows import flows
-from tuneproof.explain.parse.capture.held import HeldMatcher, HeldRequests
+from tuneproof.explain.parse.capture.held import HeldMatcher
 from tuneproof.explain.parse.capture.records import Endpoint
 
 NGINX = "10.0.0.2"
@@ -38,8 +40,15 @@ def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Se
     return inside.segments + outside.segments
 
 
-def held(segments: list[Segment]) -> HeldRequests | None:
-    """Return what a matcher finds in segments, in the order of their times."""
+def exchange(talk: Conversation, request_s: float, response_s: float) -> list[Segment]:
+    for now_s, sender, payload in ((request_s, talk.client, get()), (response_s, talk.server, ok())):
+        talk.now_s = now_s
+        talk.send(sender, payload, after_s=0.0)
+    return talk.segments
+
+
+def held(segments: list[Segment]) -> Any:
+    """Return what a matcher finds in segments, in the order of their times, with all that a test asks for."""
     matcher = HeldMatcher()
     assert list(flows(sorted(segments), observer=matcher))
     return matcher.held()
@@ -48,29 +57,18 @@ def held(segments: list[Segment]) -> HeldRequests | None:
 def test_time_of_a_request_is_split_by_who_held_it() -> None:
     """A new connection to the backend: its SYN is when nginx did something about the request."""
     found = held(proxied())
-    assert found is not None
     assert (found.front, found.back) == (
         Endpoint(address=NGINX, port=80),
         (Endpoint(address="10.0.0.3", port=8000),),
     )
     assert found.matched == 1
-    means = [
-        part.mean if part else None
-        for part in (
-            found.request_held_s,
-            found.connected_held_s,
-            found.backend_s,
-            found.response_held_s,
-        )
-    ]
-    assert means == pytest.approx([0.021, 0.005, 0.3, 0.040])
+    parts = (found.request_held_s, found.connected_held_s, found.backend_s, found.response_held_s)
+    assert [part.mean for part in parts] == pytest.approx([0.021, 0.005, 0.3, 0.040])
 
 
 def test_kept_connection_to_the_backend_has_no_handshake_to_tell() -> None:
     """One from before the request: then the request itself is what nginx passes on."""
     found = held(proxied(kept=True))
-    assert found is not None
-    assert found.request_held_s is not None
     assert found.request_held_s.mean == pytest.approx(0.020)
     assert found.connected_held_s is None
 
@@ -79,27 +77,16 @@ def test_equal_requests_at_once_have_the_right_mean() -> None:
     """Ten of them: each leg is used once."""
     segments = [segment for number in range(10) for segment in proxied(number)]
     found = held(segments)
-    assert found is not None
     assert found.matched == 10
-    assert found.backend_s is not None
     assert found.backend_s.mean == pytest.approx(0.3)
 
 
 def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
     """The backend answers the second request first: it must not be taken for the first, or one stays without match."""
-    segments: list[Segment] = []
-    for number, (asked_s, passed_s, answered_s, done_s) in enumerate([(1.0, 1.1, 1.6, 1.8), (1.2, 1.3, 1.5, 2.0)]):
-        inside, outside = front(number), back(number)
-        for talk, request_s, response_s in ((inside, asked_s, done_s), (outside, passed_s, answered_s)):
-            talk.now_s = request_s
-            talk.send(talk.client, get(), after_s=0.0)
-            talk.now_s = response_s
-            talk.send(talk.server, ok(), after_s=0.0)
-            segments += talk.segments
-    found = held(segments)
-    assert found is not None
+    first = [*exchange(front(0), 1.0, 1.8), *exchange(back(0), 1.1, 1.6)]
+    second = [*exchange(front(1), 1.2, 2.0), *exchange(back(1), 1.3, 1.5)]
+    found = held([*first, *second])
     assert found.matched == 2
-    assert found.request_held_s is not None
     assert found.request_held_s.mean == pytest.approx(0.1)
 
 
@@ -109,7 +96,6 @@ def test_request_that_nginx_answers_itself_is_unmatched() -> None:
     own.send(own.client, get("/own"))
     own.send(own.server, ok())
     found = held(proxied() + own.segments)
-    assert found is not None
     assert found.matched == 1
 
 
@@ -132,15 +118,8 @@ def test_loopback_has_one_address_for_all() -> None:
         Conversation(client=end("127.0.0.1", port), server=end("127.0.0.1", service))
         for port, service in ((40_000, 80), (40_001, 80), (50_000, 8000))
     ]
-    segments: list[Segment] = []
-    for talk, (request_s, response_s) in zip(talks, ((1.0, 2.0), (1.1, 1.9), (1.2, 1.8)), strict=True):
-        talk.now_s = request_s
-        talk.send(talk.client, get(), after_s=0.0)
-        talk.now_s = response_s
-        talk.send(talk.server, ok(), after_s=0.0)
-        segments += talk.segments
-    found = held(segments)
-    assert found is not None
+    times_s = ((1.0, 2.0), (1.1, 1.9), (1.2, 1.8))
+    found = held([part for talk, of in zip(talks, times_s, strict=True) for part in exchange(talk, *of)])
     assert (found.front.port, found.back[0].port, found.matched) == (80, 8000, 1)
 
 
@@ -158,6 +137,5 @@ def test_requests_that_wait_are_bounded() -> None:
         segments += leg.segments
     matcher = HeldMatcher(pending=3)
     assert list(flows(sorted(segments), observer=matcher))
-    found = matcher.held()
-    assert found is not None
+    found: Any = matcher.held()
     assert (found.matched, len(matcher._order)) == (1, 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.segments import CLIENT, SERVER, Conversation, get, ok
+from tests.support.segments import CLIENT, SERVER, Conversation, Send, client, get, ok, server
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST
 from tuneproof.explain.parse.capture.http1 import MAX_REQUEST, Response, request, response
 
@@ -105,68 +105,46 @@ def test_other_protocols_have_no_exchanges() -> None:
     assert (talk.record().exchanges, talk.record().tls) == (0, True)
 
 
-@pytest.mark.parametrize("flags", [FIN | ACK, RST])
-def test_client_that_goes_before_the_response_left(flags: int) -> None:
-    """By FIN or by RST; the request has no response then."""
+WHOLE, PART = (server(ok(b"hello", length=length)) for length in (5, 1000))
+CHUNKED = server(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        # By FIN or by RST; the request has no response then.
+        ((CLIENT_GOES,), {"left before"}),
+        ((client(flags=RST),), {"left before"}),
+        # Content-Length tells; the same response in full is no reason.
+        ((PART, CLIENT_GOES), {"answered", "left before", "left in"}),
+        ((WHOLE, CLIENT_GOES), {"answered"}),
+        ((CHUNKED, CLIENT_GOES, server(b"5\r\nhello\r\n")), {"answered", "left before", "left in"}),
+        ((CHUNKED, CLIENT_GOES, server()), {"answered"}),
+        # On a connection that it had answered on, or on a new one.
+        ((SERVER_GOES,), {"hung up"}),
+        ((server(flags=RST),), {"hung up"}),
+        ((WHOLE, client(get()), SERVER_GOES), {"answered", "hung up", "reused"}),
+        ((WHOLE, client(get()), server(flags=RST)), {"answered", "hung up", "reused"}),
+        # Whoever sends a request behind the FIN crossed it.
+        ((WHOLE, SERVER_GOES, client(get()), CLIENT_GOES), {"answered", "hung up", "reused"}),
+        ((PART, SERVER_GOES), {"answered", "hung up"}),
+        ((WHOLE, SERVER_GOES), {"answered"}),
+        ((PART, CLIENT_GOES, SERVER_GOES), {"answered", "left before", "left in"}),
+        # A busy host's tcpdump loses packets; the FIN's number tells that something came before it.
+        ((server(ok(b"hello", length=5), captured=False), SERVER_GOES), set()),
+    ],
+)
+def test_who_went_before_the_end_of_a_response_is_told(steps: tuple[Send, ...], told: set[str]) -> None:
     talk = asked()
-    talk.send(CLIENT, flags=flags)
+    for step in steps:
+        step(talk)
     flow = talk.record()
-    assert (flow.client_left_before_response, flow.client_left_in_response) == (True, False)
-    assert flow.response_times.count == 0
-
-
-def test_client_that_goes_before_the_promised_end_left_in_the_response() -> None:
-    """Content-Length tells; the same response in full is no reason."""
-    for length, left in ((1000, True), (5, False)):
-        talk = asked()
-        talk.send(SERVER, ok(b"hello", length=length))
-        talk.send(CLIENT, flags=FIN | ACK)
-        flow = talk.record()
-        assert (flow.client_left_before_response, flow.client_left_in_response) == (left, left)
-
-
-@pytest.mark.parametrize("flags", [FIN | ACK, RST])
-def test_server_that_goes_under_a_request_hung_up(flags: int) -> None:
-    """On a connection that it had answered on, or on a new one; whoever sends a request behind the FIN crossed it."""
-    new = asked()
-    new.send(SERVER, flags=flags)
-    kept, crossed = asked(), asked()
-    for talk in (kept, crossed):
-        talk.send(SERVER, ok(b"hello", length=5))
-    kept.send(CLIENT, get())
-    kept.send(SERVER, flags=flags)
-    crossed.send(SERVER, flags=FIN | ACK)
-    crossed.send(CLIENT, get())
-    crossed.send(CLIENT, flags=FIN | ACK)
-    flows = [talk.record() for talk in (new, kept, crossed)]
-    assert all(flow.hung_up_ns is not None for flow in flows)
-    assert [flow.hung_up_reused for flow in flows] == [False, True, True]
-    assert not any(flow.client_left_before_response for flow in flows)
-
-
-def test_server_whose_answer_the_capture_lacks_did_not_hang_up() -> None:
-    """A busy host's tcpdump loses packets; the FIN's number tells that something came before it."""
-    talk = asked()
-    talk.send(SERVER, ok(b"hello", length=5), captured=False)
-    talk.send(SERVER, flags=FIN | ACK)
-    assert talk.record().hung_up_ns is None
-
-
-def test_server_that_goes_before_the_promised_end_hung_up() -> None:
-    for length, gone, hung_up in ((1000, False, True), (5, False, False), (1000, True, False)):
-        talk = asked()
-        talk.send(SERVER, ok(b"hello", length=length))
-        if gone:
-            talk.send(CLIENT, flags=FIN | ACK)
-        talk.send(SERVER, flags=FIN | ACK)
-        assert (talk.record().hung_up_ns is not None) == hung_up
-
-
-def test_response_that_goes_on_after_the_client_was_left() -> None:
-    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
-    for more, left in ((b"5\r\nhello\r\n", True), (b"", False)):
-        talk = asked()
-        talk.send(SERVER, chunked)
-        talk.send(CLIENT, flags=FIN | ACK)
-        talk.send(SERVER, more)
-        assert talk.record().client_left_in_response is left
+    found = {
+        "answered": flow.response_times.count > 0,
+        "left before": flow.client_left_before_response,
+        "left in": flow.client_left_in_response,
+        "hung up": flow.hung_up_ns is not None,
+        "reused": flow.hung_up_reused,
+    }
+    assert {name for name, is_so in found.items() if is_so} == told
