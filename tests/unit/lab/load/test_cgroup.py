@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from tuneproof.lab.load.cgroup import CgroupMemory
+from tuneproof.lab.load.waiting import VoidTrialError
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
@@ -50,6 +51,13 @@ def test_what_is_neither_the_processes_nor_page_cache_is_the_kernels(
     """Version 1 has a folder for each resource; that version 2's files are missing there is no error."""
     write(tmp_path / below, files)
     assert CgroupMemory.of(container(tmp_path)) == figures
+
+
+def test_a_reading_that_the_engine_has_lost_voids_the_trial() -> None:
+    """The command had succeeded: no figure is missing there."""
+    lost = cast("LabContainer", types.SimpleNamespace(run=lambda _command: b""))
+    with pytest.raises(VoidTrialError):
+        CgroupMemory.of(lost)
 
 
 def test_a_container_without_such_files_is_no_reading(tmp_path: Path) -> None:
