@@ -88,6 +88,14 @@ def test_a_reset_ends_a_reader() -> None:
     assert (answer.alive, answer.ended, answer.unread_bytes) == (0, 1, 0)
 
 
+def test_readers_that_nobody_listens_to_are_counted() -> None:
+    crowd = Crowd()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    answer = slow(port, crowd=crowd, told=Until(lambda: crowd.failed.total() == 2))
+    assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
+
+
 # Once read from, once not: the answer's beginning is in two places.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
 def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float) -> None:
