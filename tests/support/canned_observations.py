@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, Final, TypeVar
 
 from tests.support import canned_turns
@@ -32,40 +32,25 @@ Block = Sequence[Observation]
 
 _ANY: Final[dict[str, Any]] = {"steal_pct": 0.0, "measuring_s": 1.0}
 
-STORM: Final = StormObservation(
-    **_ANY,
-    connections=1000,
-    slow_share=0.0,
-    connected=1000,
-    queue_peak=1000,
-    listen_overflows=500,
-    listen_drops=500,
-    backlog_drops=0,
+
+def seen(kind: type[_Obs], **values: Any) -> _Obs:
+    """Return an observation of this kind in which there was nothing but these values."""
+    nothing = {field.name: 0 for field in fields(kind) if field.default is MISSING}
+    return kind(**{**nothing, **_ANY, **values})
+
+
+STORM: Final = seen(
+    StormObservation, connections=1000, connected=1000, queue_peak=1000, listen_overflows=500, listen_drops=500
 )
-HALF_OPEN: Final = HalfOpenObservation(
-    **_ANY,
-    syns=800,
-    dropped_share=0.0,
-    overflowed_share=0.0,
-    cookies_share=0.0,
-    arrived_share=1.0,
-    half_open=800,
-    sending_s=0.1,
-)
-HTTP: Final = HttpObservation(
-    **_ANY,
+HALF_OPEN: Final = seen(HalfOpenObservation, syns=800, arrived_share=1.0, half_open=800, sending_s=0.1)
+HTTP: Final = seen(
+    HttpObservation,
     requests_per_s=1000.0,
     completed=10_000,
-    failed_share=0.0,
-    slow_connect_share=0.0,
     connect_p99_ms=1.0,
     connect_max_ms=2.0,
     total_p50_ms=3.0,
     total_p99_ms=4.0,
-    upstream_connects_per_request=0.0,
-    time_wait=0,
-    listen_overflows=0,
-    listen_drops=0,
     switches_per_request=1.0,
     run_queue_wait_share=0.02,
     worker_cpu_us_per_request=40.0,
@@ -73,36 +58,22 @@ HTTP: Final = HttpObservation(
 )
 STEERED: Final = SteeredObservation(**vars(HTTP), steered_to_others_share=0.0)
 ACCEPT: Final = AcceptObservation(**asdict(HTTP), empty_accepts_per_request=0.0)
-HELD: Final = HeldObservation(
-    **_ANY,
+HELD: Final = seen(
+    HeldObservation,
     held=10_000,
-    failed=0,
     worker_bytes_per_connection=1000.0,
     kernel_bytes_per_connection=4000.0,
     client_rss_bytes=100_000_000,
 )
-ROUND: Final = ProtocolObservation(
-    **_ANY,
+ROUND: Final = seen(
+    ProtocolObservation,
     requests=20,
-    timeout_share=0.0,
     total_p50_ms=40.0,
     slowest_tenth_ms=1000.0,
     total_max_ms=1000.0,
     bulk_bytes_per_s=1e9,
 )
-MEMORY: Final = MemoryObservation(
-    **_ANY,
-    readers=1,
-    readers_alive=1,
-    growth_bytes=0,
-    cgroup_growth_bytes=0,
-    cgroup_kernel_growth_bytes=0,
-    temp_file_bytes=0,
-    send_queue_bytes=0,
-    unread_bytes=0,
-    oom_kills=0,
-    others_ended=0,
-)
+MEMORY: Final = seen(MemoryObservation, readers=1, readers_alive=1)
 # An nginx of one worker whose every connection costs 424 bytes, beside 1 MiB.
 STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
 # Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
