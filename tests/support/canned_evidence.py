@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary, summarise
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.held import HeldRequests
@@ -291,3 +292,11 @@ def healthy_evidence() -> EvidenceSet:
         pidstat("%wait", 1.4, 3.0),
         load_run(),
     )
+
+
+def verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
+    return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
+
+
+def causes(diagnosis: Diagnosis) -> list[Cause]:
+    return [each.cause for each in diagnosis.found]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.explain.test_detect import SAMPLES
 from tuneproof.errors import BadInputError
 from tuneproof.explain import opening as reading
 from tuneproof.explain.detect import Kind
@@ -13,6 +14,7 @@ from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.found import Found
 from tuneproof.explain.opening import sources
+from tuneproof.explain.terminal import render_text
 
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
 OWN_FORMAT = "$remote_addr|$status|$request_time|$request"
@@ -244,3 +246,15 @@ def test_a_broken_file_of_a_folder_spoils_no_other(folder: Path, monkeypatch: py
     ]
     with pytest.raises(BadInputError, match="Permission denied"):
         explained("evidence/a.log")
+
+
+def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """And nothing is printed by the way; damaged ones are tests/fuzz's."""
+    texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
+    for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
+        (tmp_path / kind.name).write_text(text)
+    explanation = explain(sources([str(tmp_path)]))
+    text = render_text(explanation.found, explanation.diagnosis, width=80, color=False, everything=True)
+    assert capsys.readouterr() == ("", "")
+    assert "error:" not in text
+    assert [kind for kind in Kind if kind is not Kind.CAPTURE and f": {kind}\n" not in text] == []

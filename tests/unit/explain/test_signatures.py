@@ -2,20 +2,13 @@
 
 import pytest
 
-from tests.support.canned_evidence import BACK, FRONT, capture, log, seen, service, spread
-from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
-from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tests.support.canned_evidence import BACK, FRONT, capture, log, readings, seen, service, spread
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.signatures import Signatures, signatures
 
 
 def of(given: EvidenceSet) -> Signatures:
     return signatures(given, address=FRONT.address, port=FRONT.port)
-
-
-def counted(overflows: int, drops: int) -> CounterSnapshot:
-    return CounterSnapshot(
-        source="proc", counters={"TcpExt.ListenOverflows": overflows, "TcpExt.ListenDrops": drops, "Tcp.OutSegs": 9}
-    )
 
 
 def test_nothing_is_told_by_nothing() -> None:
@@ -50,7 +43,6 @@ def test_shares_are_of_the_connections_to_nginx_alone() -> None:
 
 @pytest.mark.parametrize("in_one_file", [True, False])
 def test_counters_tell_what_they_grew_by(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
-    readings = (counted(5, 5), counted(5, 308))
-    files = [readings] if in_one_file else [(each,) for each in readings]
-    told = of(EvidenceSet(counters=tuple(Named(name=f"{number}", content=each) for number, each in enumerate(files))))
+    before, after = readings({"TcpExt.ListenOverflows": 5, "TcpExt.ListenDrops": 5}, {"TcpExt.ListenDrops": 308})
+    told = of(seen((before, after)) if in_one_file else seen((before,), (after,)))
     assert (told.listen_overflows, told.listen_drops) == (0, 303)

@@ -1,12 +1,14 @@
 """All causes together: what is found, in which order, and what is told."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from tests.support.canned_evidence import (
     both_legs,
+    causes,
     grown,
     healthy_evidence,
     legs,
@@ -16,19 +18,14 @@ from tests.support.canned_evidence import (
     seen,
     service,
     spread,
+    verdict,
 )
+from tests.support.places import CHECKOUT
+from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
-from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
-from tuneproof.explain.diagnosis.render import details, headline, rows, to_json
-
-
-def _causes(diagnosis: Diagnosis) -> list[Cause]:
-    return [each.cause for each in diagnosis.found]
-
-
-def _verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
-    return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
+from tuneproof.explain.diagnosis.render import details, headline, rows, summary, to_json
 
 
 def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
@@ -62,11 +59,11 @@ def test_nothing_given_is_not_healthy() -> None:
 
 def test_causes_come_in_the_order_of_their_origin() -> None:
     """An overflow during a stall follows from it, as does a full SYN queue behind a full accept queue."""
-    assert _causes(diagnose(both_legs(front=lossy(), backend_s=spread(0.3)))) == [Cause.PATH_LOSS, Cause.BACKEND_SLOW]
+    assert causes(diagnose(both_legs(front=lossy(), backend_s=spread(0.3)))) == [Cause.PATH_LOSS, Cause.BACKEND_SLOW]
     diagnosis = diagnose(
         seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     )
-    assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
+    assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     assert (Cause.ACCEPT_QUEUE_OVERFLOW, Cause.EVENT_LOOP_STALL) in [
         (each.cause, each.of) for each in diagnosis.consequences
     ]
@@ -75,20 +72,20 @@ def test_causes_come_in_the_order_of_their_origin() -> None:
 def test_a_full_syn_queue_behind_a_full_accept_queue_follows_from_it() -> None:
     """If most drops are overflows; otherwise the SYN queue comes first."""
     both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
-    assert _causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
+    assert causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
-    assert _causes(diagnose(flood)) == [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW]
+    assert causes(diagnose(flood)) == [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW]
     assert diagnose(flood).consequences == ()
 
 
 def test_clients_that_leave_a_stall_follow_from_it() -> None:
     """They are no cause of their own, and told once."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
-    assert _causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
+    assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
         "40 of 200 requests were abandoned (499, 20 %)."
     ]
-    assert _verdict(diagnosis, Cause.CLIENT_GONE) is CauseVerdict.POSSIBLE
+    assert verdict(diagnosis, Cause.CLIENT_GONE) is CauseVerdict.POSSIBLE
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
 
 
@@ -154,3 +151,37 @@ def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
     assert overflow["for"] == [
         {"text": "9 connections met a full accept queue (ListenOverflows grew).", "file": "counters 1"}
     ]
+
+
+def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
+    assert set(CAUSE_TEXTS) == set(Cause)
+    pages = [page for text in CAUSE_TEXTS.values() for page in re.findall(r"docs/[\w-]+\.md", text.next_step)]
+    assert pages
+    assert all((CHECKOUT / page).is_file() for page in pages)
+
+
+def test_the_first_screen_is_a_paragraph_for_others_to_read_in_json() -> None:
+    """Cause and figure, what else it may be or is not, and what to do next."""
+    diagnosis = diagnose(both_legs(lossy(0.03)))
+    paragraph = summary(diagnosis)
+    assert paragraph.startswith(
+        "FOUND: Packets are lost. Why: 186 data segments of 10.0.0.2:8000 were sent again (3 %)"
+    )
+    assert "Not: refused, " in paragraph
+    assert paragraph.endswith(f"Next: {CAUSE_TEXTS[Cause.PATH_LOSS].next_step}")
+    assert "\n" not in paragraph
+    assert to_json(diagnosis)["summary"] == paragraph
+
+
+def test_each_further_cause_has_its_own_next_step() -> None:
+    """In the order of the causes; in JSON it is empty with what was not found."""
+    diagnosis = diagnose(both_legs(lossy(0.03), request_s=spread(0.05, 0.4)))
+    assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
+    told = list(rows(diagnosis))
+    assert next(row.text for row in told if row.label == "Also").startswith("nginx's event loop stalls: ")
+    assert [row.text for row in told if row.label == "Next"] == [
+        CAUSE_TEXTS[Cause.PATH_LOSS].next_step,
+        CAUSE_TEXTS[Cause.EVENT_LOOP_STALL].next_step,
+    ]
+    steps = {each["cause"]: each["next"] for each in to_json(diagnosis)["assessments"]}
+    assert [cause for cause, step in steps.items() if step] == ["path loss", "event-loop stall"]

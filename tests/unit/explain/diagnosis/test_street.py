@@ -11,6 +11,7 @@ from tests.support.canned_evidence import (
     FRONT,
     both_legs,
     capture,
+    causes,
     established,
     evidence,
     listening,
@@ -23,11 +24,12 @@ from tests.support.canned_evidence import (
     service,
     spread,
     table,
+    verdict,
 )
 from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
-from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
 from tuneproof.explain.diagnosis.render import headline, rows
 from tuneproof.explain.diagnosis.service_in_question import narrowed
 from tuneproof.explain.diagnosis.shares import lower_limit
@@ -60,14 +62,6 @@ UNSEEN_FIN: dict[str, Any] = {
     "data_after_peer_fin_flows": 28,
     "from_client": Side(packets=4000, data_segments=200, resets=28),
 }
-
-
-def verdict(diagnosis: Diagnosis, cause: Cause) -> CauseVerdict:
-    return next(each.verdict for each in diagnosis.assessments if each.cause is cause)
-
-
-def causes(diagnosis: Diagnosis) -> list[Cause]:
-    return [each.cause for each in diagnosis.found]
 
 
 def told(given: EvidenceSet) -> list[str]:

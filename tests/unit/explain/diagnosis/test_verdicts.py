@@ -142,6 +142,9 @@ PROMPT: Final = worker(11, spread(0.0, 0.004), SLOW)
 
 
 LATE: Final = spread(0.001, 0.3)
+LATE_LOG: Final = log(connect_time_s=LATE)
+HOLDS: Final = legs(request_s=spread(0.1))
+WAITS: Final = "nginx waits for a CPU"
 
 
 LEFT: Final = {"client_closed_499": 40, "status_counts": {200: 160, 499: 40}}
@@ -251,11 +254,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("few half-open", NOT_SEEN, service(half_open=19, handshakes={"complete": 10})),
         row("sockets at the backlog", POSSIBLE, table(listening(backlog=128), *half_open(128))),
         row("sockets below the backlog", NOT_SEEN, table(listening(backlog=128), *half_open(127))),
-        row(
-            "each socket has its own backlog",
-            POSSIBLE,
-            table(listening(backlog=128), listening(backlog=128), *half_open(128)),
-        ),
+        row("each socket has its own backlog", POSSIBLE, table(*[listening(backlog=128)] * 2, *half_open(128))),
         row(
             "a locked socket", POSSIBLE, "for 2: 7 packets met a locked socket", grown(TCPBacklogDrop=7, ListenDrops=7)
         ),
@@ -278,9 +277,9 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "no answer",
             POSSIBLE,
             "for 1: 20 of 200 connections",
-            service(flows=200, unanswered=20, handshakes={"unanswered": 20}),
+            service(unanswered=20, handshakes={"unanswered": 20}),
         ),
-        row("few without an answer", NOT_SEEN, service(flows=200, unanswered=19, handshakes={"unanswered": 19})),
+        row("few without an answer", NOT_SEEN, service(unanswered=19, handshakes={"unanswered": 19})),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
@@ -335,27 +334,15 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             LOST,
             ALONE,
         ),
-        row(
-            "what is served is not known",
-            POSSIBLE,
-            "against 1: whether it serves anything else, ss -ltn would tell",
-            LOST,
-        ),
+        row("what is served is not known", POSSIBLE, "against 1: anything else, ss -ltn would tell", LOST),
         row(
             "a database",
             POSSIBLE,
-            "against 1: ports 5432 and 8000 are served on it",
+            "against 1: ports 5432 and 8000 are served",
             LOST,
             table(listening(), listening(5432)),
         ),
-        row(
-            "a capture without loss",
-            POSSIBLE,
-            "against 2: nothing that was captured of this service is lost",
-            LOST,
-            ALONE,
-            service(),
-        ),
+        row("a capture without loss", POSSIBLE, "against 2: nothing that was captured of this", LOST, ALONE, service()),
         # In every container, on a loopback address.
         row(
             "an engine's resolver",
@@ -453,27 +440,9 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("a scheduler's gaps", RULED_OUT, "against 1: within 30 ms (p99)", legs(request_s=spread(0.001, 0.03))),
         row("19 requests", NOT_SEEN, legs(request_s=spread(0.4), matched=19)),
         row("20 requests", FOUND, legs(request_s=spread(0.4), matched=20)),
-        row(
-            "no CPU by schedstat",
-            POSSIBLE,
-            "against 1: nginx waits for a CPU 50 % of the time",
-            scheduled((1.0, 0.0), (2.0, 1.0)),
-            legs(request_s=spread(0.1)),
-        ),
-        row(
-            "no CPU by pidstat",
-            POSSIBLE,
-            "against 1: nginx waits for a CPU 50 % of the time",
-            pidstat("%wait", 40.0, 60.0),
-            legs(request_s=spread(0.1)),
-        ),
-        row(
-            "with its CPU",
-            FOUND,
-            "for 2: nginx waits for a CPU only 2 % of the time",
-            scheduled((98.0, 2.0)),
-            legs(request_s=spread(0.1)),
-        ),
+        row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
+        row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
+        row("with its CPU", FOUND, f"for 2: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
         # The backend's kernel answers all workers alike: more than a scheduler's gaps, and five times the fastest.
         row(
             "one worker connects late",
@@ -508,13 +477,13 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             FOUND,
             "for 1: 300 ms (p90), but on the wire the backend answers within 20 ms (p90)",
             "for 1: [access_logs 1, captures 1]",
-            log(connect_time_s=LATE),
+            LATE_LOG,
             legs(matched=0),
         ),
         row(
             "late on the wire",
             POSSIBLE,
-            log(connect_time_s=LATE),
+            LATE_LOG,
             legs(back=repeated_syns(handshake_s=spread(0.0001, 1.0)), matched=0),
         ),
         *(
