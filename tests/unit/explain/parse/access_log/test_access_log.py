@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
 from tuneproof.explain.parse.access_log.known import ARTICLE, COMBINED, LAB
-from tuneproof.explain.parse.access_log.log_summary import LogSummary, figures, summarise
+from tuneproof.explain.parse.access_log.log_summary import figures, summarise
 from tuneproof.explain.parse.access_log.records import LineFormat, LogRecord, UnmatchedLine, records
 from tuneproof.explain.parse.access_log.sums import Sample, Seconds, ShortBodies
 from tuneproof.explain.parse.figures import distribution
@@ -52,7 +53,8 @@ def a_line(**changes: str) -> str:
 
 def summary(
     lines: Iterable[str], *, line_format: LineFormat = LAB, full_body_bytes: dict[str, int] | None = None
-) -> LogSummary:
+) -> Any:
+    """Return a summary, in which each figure that a test asks for is there."""
     return summarise(records(lines, line_format), format_name=line_format.name, full_body_bytes=full_body_bytes)
 
 
@@ -156,11 +158,8 @@ def test_summary_shows_the_stall_of_the_article() -> None:
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
     assert result.connect_time_s == distribution([0.413, 0.000, 0.400, 0.480, 0.330])
-    assert result.connect_time_s is not None
     assert (result.connect_time_s.median, result.connect_time_s.p90) == (0.400, 0.480)
-    assert result.header_minus_connect_s is not None
     assert result.header_minus_connect_s.maximum == pytest.approx(0.288)
-    assert result.client_time_s is not None
     assert result.client_time_s.maximum == pytest.approx(0.005)
     assert (result.first_time, result.last_time) == (
         datetime(2023, 5, 31, 8, 27, 49, tzinfo=UTC),
@@ -168,7 +167,6 @@ def test_summary_shows_the_stall_of_the_article() -> None:
     )
     assert (result.per_second_max, result.out_of_order_lines) == (2, 0)
     cured = summary(CURED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
-    assert cured.connect_time_s is not None
     assert (cured.short_200, cured.client_closed_499, cured.connect_time_s.maximum) == (0, 0, 0.001)
 
 
@@ -239,9 +237,7 @@ def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
     result = summary([a_line(rt="0.400", uct="0.100, 0.200", uht="-, 0.250", urt="0.100, 0.260")])
     assert result.retried_requests == 1
     assert result.connect_time_s == distribution([0.1, 0.2])
-    assert result.header_minus_connect_s is not None
     assert result.header_minus_connect_s.maximum == pytest.approx(0.05)
-    assert result.client_time_s is not None
     assert result.client_time_s.maximum == pytest.approx(0.04)
 
 
@@ -249,8 +245,6 @@ def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
     seconds = (16, 18, 17, 15)
     result = summary([a_line().replace(":16 ", f":{second} ") for second in seconds])
     assert result.out_of_order_lines == 2
-    assert result.first_time is not None
-    assert result.last_time is not None
     assert (result.first_time.second, result.last_time.second) == (15, 18)
     assert result.per_second_max == 1
 
@@ -272,9 +266,8 @@ def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
     assert sample.distribution() is None
     for value in range(count):
         sample.add(float(value))
-    result, exact = sample.distribution(), distribution(range(count))
-    assert result is not None
-    assert exact is not None
+    result: Any = sample.distribution()
+    exact: Any = distribution(range(count))
     assert (result.count, result.minimum, result.maximum) == (exact.count, exact.minimum, exact.maximum)
     assert result.mean == pytest.approx(exact.mean)
     assert result.median == pytest.approx(exact.median, abs=0.002 * count)

@@ -155,18 +155,6 @@ def test_a_configuration_that_nginx_refuses_is_told_with_its_place(
 
 
 @QUICK
-@given(text=st.text(st.sampled_from("a$'\"\\;{}# \n)t"), max_size=40))
-def test_random_configurations_are_read_or_refused(text: str) -> None:
-    lines: list[int | None] = []
-    try:
-        lines.extend(statement.line for statement in statements(text))
-        logging_settings(text)
-    except MalformedEvidenceError as error:
-        lines.append(error.line)
-    assert all(line is not None and 1 <= line <= 1 + text.count("\n") for line in lines)
-
-
-@QUICK
 @given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_quoted_words_come_back(words: list[str]) -> None:
     """Written as nginx wants them, with what it would take for an end behind a backslash."""
