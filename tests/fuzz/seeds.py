@@ -49,52 +49,41 @@ _LOGS: Final = (
     _TAILED * 4,
     _JSON_LINES,
 )
-_FORMATS: Final = (
-    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer"',
-    'escape=json {"status":"$status","uri":"${request_uri}",\'$msec\'}',
-    "escape=none $upstream_addr, $upstream_response_time : $upstream_status $host$request_uri",
-    "$a $b x$c",
-)
-_NGINX_CONFS: Final = (
-    of_guess.CONFIGURATION,
-    "http { log_format a '$status $request_time'; access_log /l a; }\n",
-    'http{log_format "b" escape=none $pid$msec "\\$x";include *.conf;server{location /{access_log off;}}}#',
-)
 _READINGS: Final = (SNMP + NETSTAT) * 2
 # Near the end of 32 bits, and behind it.
 _WRAPPING: Final = "IpExt: InOctets\nIpExt: 4294967000\nIpExt: InOctets\nIpExt: 17\n"
 _NSTATS: Final = (NSTAT, NSTAT * 2, NSTAT_JSON, NSTAT_JSON * 2)
-_SOFTNETS: Final = (SOFTNET, OLD_SOFTNET, f"09:00\n{SOFTNET}09:01\n{SOFTNET}")
-_PROCESSES: Final = (of_proc.STATUS, of_proc.STATUS + of_proc.KERNEL_THREAD)
-_SCHEDSTATS: Final = (of_proc.SCHEDSTAT, f"{of_proc.SCHEDSTAT}date\n48261109 7899127 99\n")
-_PIDSTATS: Final = (of_pidstat.CPU, of_pidstat.ONE_LINE, of_pidstat.THREADS)
-_SOCKETS: Final = (of_ss.FULL_QUEUE, of_ss.SLOW_READERS, of_ss.FULL_QUEUE + of_ss.SLOW_READERS)
-_ABS: Final = (
-    of_loads.REPORT,
-    of_loads.BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n",
-)
-_WRKS: Final = (of_loads.WRK,)
-_WRK2S: Final = (of_loads.WRK2, of_loads.WRK2 + of_loads.UNCORRECTED)
-_H2LOADS: Final = (of_loads.OLD, of_loads.NEW)
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "access-log": _LOGS,
     "error-log": (of_errors.LOG, of_errors.CONTAINER),
-    "log-format": _FORMATS,
-    "nginx-conf": _NGINX_CONFS,
+    "log-format": (
+        '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer"',
+        'escape=json {"status":"$status","uri":"${request_uri}",\'$msec\'}',
+        "escape=none $upstream_addr, $upstream_response_time : $upstream_status $host$request_uri",
+        "$a $b x$c",
+    ),
+    "nginx-conf": (
+        of_guess.CONFIGURATION,
+        "http { log_format a '$status $request_time'; access_log /l a; }\n",
+        'http{log_format "b" escape=none $pid$msec "\\$x";include *.conf;server{location /{access_log off;}}}#',
+    ),
     "proc-net": (_READINGS, NETSTAT, _WRAPPING),
     "nstat": _NSTATS,
     "netstat-s": (NETSTAT_S, NETSTAT_S * 2),
-    "softnet": _SOFTNETS,
+    "softnet": (SOFTNET, OLD_SOFTNET, f"09:00\n{SOFTNET}09:01\n{SOFTNET}"),
     "counter-delta": (_READINGS, _WRAPPING, NSTAT + _READINGS, NETSTAT_S + SNMP, SOFTNET * 2, *_NSTATS),
-    "status": _PROCESSES,
-    "schedstat": _SCHEDSTATS,
-    "pidstat": _PIDSTATS,
+    "status": (of_proc.STATUS, of_proc.STATUS + of_proc.KERNEL_THREAD),
+    "schedstat": (of_proc.SCHEDSTAT, f"{of_proc.SCHEDSTAT}date\n48261109 7899127 99\n"),
+    "pidstat": (of_pidstat.CPU, of_pidstat.ONE_LINE, of_pidstat.THREADS),
     "event-loops": (of_loops.TEXT,),
-    "ss": _SOCKETS,
-    "ab": _ABS,
-    "wrk": _WRKS,
-    "wrk2": _WRK2S,
-    "h2load": _H2LOADS,
+    "ss": (of_ss.FULL_QUEUE, of_ss.SLOW_READERS, of_ss.FULL_QUEUE + of_ss.SLOW_READERS),
+    "ab": (
+        of_loads.REPORT,
+        of_loads.BANNER + "apr_socket_recv: Connection reset by peer (104)\nTotal of 41 requests\n",
+    ),
+    "wrk": (of_loads.WRK,),
+    "wrk2": (of_loads.WRK2, of_loads.WRK2 + of_loads.UNCORRECTED),
+    "h2load": (of_loads.OLD, of_loads.NEW),
 }
 _BYTES: Final[Mapping[str, Sequence[bytes]]] = {
     "pcap": PCAPS,

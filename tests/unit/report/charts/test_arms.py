@@ -10,23 +10,10 @@ import pytest
 from tests.support.canned_charts import cell, dosed, named, names, only, rows, traces
 from tuneproof.report.results.cells import Cell, Dose
 
+METRICS: Final = ("requests_per_s", "lag_p50_ms", "lag_p99_ms", "written_bytes", "trials", "alike")
 LEAGUE: Final[dict[str, dict[str, float | None]]] = {
-    "default": {
-        "requests_per_s": 100.0,
-        "lag_p50_ms": 34.0,
-        "lag_p99_ms": 63.25,
-        "written_bytes": 29_659_136,
-        "trials": 5,
-        "alike": 3,
-    },
-    "limit-rate": {
-        "requests_per_s": 110.0,
-        "lag_p50_ms": 0.0842,
-        "lag_p99_ms": 0.6,
-        "written_bytes": None,
-        "trials": 4,
-        "alike": 3,
-    },
+    "default": dict(zip(METRICS, (100.0, 34.0, 63.25, 29_659_136, 5, 3), strict=True)),
+    "limit-rate": dict(zip(METRICS, (110.0, 0.0842, 0.6, None, 4, 3), strict=True)),
 }
 RATES: Final = {
     "slow-slow": (500, 100),

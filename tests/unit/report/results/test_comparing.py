@@ -15,19 +15,6 @@ from tuneproof.report.results.merging import merge
 from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsupported, written
 
 
-def old_and_new(tmp_path: Path) -> tuple[Results, Results]:
-    """Return two runs: one verdict changed, one did not, and each has a cell that the other lacks."""
-    old = written(tmp_path / "old", a_cell("same"), a_cell("cured"), a_cell("gone"))
-    new = written(
-        tmp_path / "new",
-        a_cell("same", effect=ratio(150.0, 110.0, 200.0)),
-        a_cell("cured", verdict="refuted", effect=ratio(1.1, 0.9, 1.3)),
-        a_cell("come"),
-        host=HOST | {"kernel": "6.8"},
-    )
-    return old, new
-
-
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
 def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
     """There is no table of cells without cells."""
@@ -43,7 +30,15 @@ def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, 
 
 def test_exactly_the_changed_verdicts_are_changes(tmp_path: Path) -> None:
     """A cell that only one run has is listed for itself; figures are in full, as results.json has them."""
-    comparison = compare(*old_and_new(tmp_path))
+    old = written(tmp_path / "old", a_cell("same"), a_cell("cured"), a_cell("gone"))
+    new = written(
+        tmp_path / "new",
+        a_cell("same", effect=ratio(150.0, 110.0, 200.0)),
+        a_cell("cured", verdict="refuted", effect=ratio(1.1, 0.9, 1.3)),
+        a_cell("come"),
+        host=HOST | {"kernel": "6.8"},
+    )
+    comparison = compare(old, new)
     document = json.loads(json.dumps(comparison.to_json()))
     (changed,) = document["changed"]
     assert (changed["id"], changed["old"]["effect"]["value"]) == ("stall/cured/nginx-1.22/bare", 134.0)
