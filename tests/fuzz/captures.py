@@ -100,12 +100,12 @@ def _packets(segments: Iterable[Segment], *, linktype: int = _ETHERNET, vlan: bo
 
 _BOTH_LEGS: Final = _packets([*proxied(), *proxied(1, path="/b")])
 _TROUBLE: Final = _packets(trouble())
-_NO_TCP: Final = [(SECONDS * 10**9, _ETHERNET, bytes(12) + b"\x08\x06" + bytes(28), 60)]
+NO_TCP: Final[Packet] = (SECONDS * 10**9, _ETHERNET, bytes(12) + b"\x08\x06" + bytes(46), 60)
 
 PCAPS: Final = (
     pcap(_BOTH_LEGS),
     pcap([*_TROUBLE, *_packets(silence())]),
-    pcap(_packets(short(), vlan=True) + _NO_TCP, order=">", nanoseconds=True),
+    pcap([*_packets(short(), vlan=True), NO_TCP], order=">", nanoseconds=True),
     pcap(_packets(short(), linktype=_RAW), linktype=_RAW),
     pcap(_packets(trouble(), linktype=_COOKED), linktype=_COOKED),
     # Captured in part.

@@ -3,36 +3,29 @@
 import gzip
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.l2 import Ether
 
+from tests.fuzz.captures import NO_TCP, frame
 from tests.support.capture_files import pcap, pcapng
+from tests.support.segments import Conversation, end
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.opening import sources
+from tuneproof.explain.parse.capture.decode import ACK, RST, SYN
 from tuneproof.explain.parse.capture.framing import Packet
 
-ETHERNET = 1
-CLIENT, SERVER = "10.0.0.2", "10.0.0.1"
 TRIES = 40
 
 
 def refused_tries() -> Iterator[Packet]:
-    """Yield SYNs that are answered by a RST each, and a datagram."""
+    """Yield SYNs that are answered by a RST each, and a frame of another protocol."""
     for number in range(TRIES):
-        port = 40_000 + number
-        yield at(2 * number, IP(src=CLIENT, dst=SERVER) / TCP(sport=port, dport=80, flags="S", seq=7))
-        yield at(2 * number + 1, IP(src=SERVER, dst=CLIENT) / TCP(sport=80, dport=port, flags="RA", ack=8))
-    yield at(2 * TRIES, IP(src=CLIENT, dst=SERVER) / UDP(sport=53, dport=53))
-
-
-def at(milliseconds: int, packet: Any) -> Packet:
-    """Return an Ethernet frame as it is captured at that time."""
-    data = bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet)
-    return 1_000_000_000 + milliseconds * 1_000_000, ETHERNET, data, len(data)
+        talk = Conversation(client=end("10.0.0.2", 40_000 + number), now_s=number / 100)
+        talk.send(talk.client, flags=SYN)
+        talk.send(talk.server, flags=RST | ACK)
+        yield from map(frame, talk.segments)
+    yield NO_TCP
 
 
 def explained(content: bytes, folder: Path) -> Explanation:
@@ -51,7 +44,7 @@ def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)
     assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * TRIES
-    assert found.warnings == ("packets that are no TCP segments were left out: UDP: 1",)
+    assert found.warnings == ("packets that are no TCP segments were left out: ARP: 1",)
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
 
 

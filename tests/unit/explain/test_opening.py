@@ -23,16 +23,12 @@ from tuneproof.explain.parse.capture.framing import PacketReader
 class Pieces(io.BytesIO):
     """A file that comes in pieces, as a pipe does."""
 
-    size = 1
+    def __init__(self, data: bytes, size: int = 1 << 20) -> None:
+        super().__init__(data)
+        self.size = size
 
     def read1(self, size: int | None = -1, /) -> bytes:
         return self.read(min(size or self.size, self.size))
-
-
-def in_pieces(data: bytes, size: int = 1 << 20) -> Pieces:
-    made = Pieces(data)
-    made.size = size
-    return made
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
@@ -41,7 +37,7 @@ def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: objec
     """The head is part of the whole, and gzip is unpacked by its content."""
     data = b"".join(b"line %d\n" % number for number in range(9_000))
     packed = gzip.compress(data) if pack is gzip.compress else data
-    read = OpenedFile(in_pieces(packed, size))
+    read = OpenedFile(Pieces(packed, size))
     assert read.head == data[:HEAD_BYTES]
     assert not read.whole
     assert read.stream.read() == data
@@ -62,9 +58,9 @@ def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch
     Bytes that are no text stay visible, and a line without end is given out in pieces.
     """
     data = b"\xff" + "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
-    assert list(OpenedFile(in_pieces(data, size)).lines()) == ["\ufffda\x0cb\u2028c", "d\u00e9\r", "", "last"]
+    assert list(OpenedFile(Pieces(data, size)).lines()) == ["\ufffda\x0cb\u2028c", "d\u00e9\r", "", "last"]
     monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
-    assert list(OpenedFile(in_pieces(b"x" * 25, size)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
+    assert list(OpenedFile(Pieces(b"x" * 25, size)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -83,7 +79,7 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatc
 
 
 def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
-    read = OpenedFile(in_pieces(gzip.compress(b"a\n") + bytes(5) + gzip.compress(b"b\n") + bytes(3), 2))
+    read = OpenedFile(Pieces(gzip.compress(b"a\n") + bytes(5) + gzip.compress(b"b\n") + bytes(3), 2))
     assert list(read.lines()) == ["a", "b"]
     assert read.warnings == []
 

@@ -13,6 +13,7 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrRouting,
 )
 from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
+from scapy.packet import Raw
 
 from tuneproof.explain.parse.capture.decode import Segment, SegmentReader
 from tuneproof.explain.parse.capture.framing import Packet
@@ -28,7 +29,9 @@ HELLO_6: Segment = (7, CLIENT_6, SERVER_6, 1000, 2000, PSH_ACK, 501, 5, b"hello"
 PORTS: dict[str, Any] = {"sport": 40000, "dport": 80}
 TCP_HELLO = TCP(**PORTS, seq=1000, ack=2000, flags="PA", window=501) / b"hello"
 IP4 = IP(src="10.0.0.1", dst="10.0.0.2")
+IP4_WITH_OPTIONS = IP(src="10.0.0.1", dst="10.0.0.2", options=[IPOption_RR(length=39, routers=["10.0.0.9"] * 9)])
 IP6 = IPv6(src="fd00::a", dst="fd00::b")
+IP6_AUTHENTICATED = IPv6(src="fd00::a", dst="fd00::b", nh=51) / Raw(bytes([6, 4]) + bytes(22))
 ETHERNET = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
@@ -37,35 +40,27 @@ def packet(built: Any, *, linktype: int = 1, cut_to: int | None = None, wire_byt
     return 7, linktype, data[:cut_to], len(data) if wire_bytes is None else wire_bytes
 
 
-@pytest.mark.parametrize(
-    ("linktype", "link"),
-    [
-        pytest.param(1, ETHERNET, id="Ethernet"),
-        pytest.param(1, ETHERNET / Dot1Q(vlan=5), id="VLAN"),
-        pytest.param(1, ETHERNET / Dot1AD(vlan=5) / Dot1Q(vlan=6) / Dot1Q(vlan=7), id="three VLAN tags"),
-        pytest.param(1, Ether(type=0x9100) / Dot1Q(vlan=6), id="older outer VLAN tag"),
-        pytest.param(113, CookedLinux(), id="cooked"),
-        pytest.param(113, CookedLinux() / Dot1Q(vlan=5), id="cooked, VLAN"),
-        pytest.param(276, CookedLinuxV2(), id="cooked, version 2"),
-    ],
-)
-def test_segment_is_found_behind_every_link_header(linktype: int, link: Any) -> None:
-    """The link leaves no trace in the segment: a VLAN tag in one direction does not make two flows of one."""
-    reader = SegmentReader([packet(link / IP4 / TCP_HELLO, linktype=linktype)])
-    assert list(reader) == [HELLO]
-    assert list(SegmentReader([packet(link / IP6 / TCP_HELLO, linktype=linktype)])) == [HELLO_6]
+NONE: Any = Raw()
+LINKS: list[tuple[int, Any]] = [
+    (1, ETHERNET),
+    (1, ETHERNET / Dot1Q(vlan=5)),
+    (1, ETHERNET / Dot1AD(vlan=5) / Dot1Q(vlan=6) / Dot1Q(vlan=7)),
+    (1, Ether(type=0x9100) / Dot1Q(vlan=6)),  # the older outer VLAN tag
+    (113, CookedLinux()),
+    (113, CookedLinux() / Dot1Q(vlan=5)),
+    (276, CookedLinuxV2()),
+    *((linktype, NONE) for linktype in (12, 14, 101)),
+]
 
 
-@pytest.mark.parametrize("linktype", [12, 14, 101])
-def test_segment_is_found_without_link_header(linktype: int) -> None:
-    found = SegmentReader([packet(IP4 / TCP_HELLO, linktype=linktype), packet(IP6 / TCP_HELLO, linktype=linktype)])
-    assert list(found) == [HELLO, HELLO_6]
-
-
-def test_segment_is_found_where_the_link_type_tells_the_version() -> None:
-    """228 is IPv4 alone, 229 is IPv6 alone."""
-    found = SegmentReader([packet(IP4 / TCP_HELLO, linktype=228), packet(IP6 / TCP_HELLO, linktype=229)])
-    assert list(found) == [HELLO, HELLO_6]
+def test_segment_is_found_behind_every_link_header() -> None:
+    """The link leaves no trace in the segment, and may change from packet to packet."""
+    found = [packet(link / ip / TCP_HELLO, linktype=linktype) for linktype, link in LINKS for ip in (IP4, IP6)]
+    # Link types of one version alone.
+    found += [packet(IP4 / TCP_HELLO, linktype=228), packet(IP6 / TCP_HELLO, linktype=229)]
+    reader = SegmentReader(found)
+    assert list(reader) == [HELLO, HELLO_6] * (len(LINKS) + 1)
+    assert reader.segments == len(found)
 
 
 @pytest.mark.parametrize("linktype", [0, 108])
@@ -79,42 +74,22 @@ def test_segment_is_found_behind_an_address_family(linktype: int, order: Any) ->
     assert list(SegmentReader(found)) == [HELLO, *[HELLO_6] * 4]
 
 
-def test_link_type_may_change_from_packet_to_packet() -> None:
-    found = [
-        packet(ETHERNET / IP4 / TCP_HELLO),
-        packet(CookedLinux() / IP4 / TCP_HELLO, linktype=113),
-        packet(IP4 / TCP_HELLO, linktype=101),
-        packet(CookedLinuxV2() / IP4 / TCP_HELLO, linktype=276),
-        packet(ETHERNET / IP4 / TCP_HELLO),
-    ]
-    assert list(SegmentReader(found)) == [HELLO] * 5
-
-
-def test_options_of_ipv4_are_passed_over() -> None:
-    with_options = IP(src="10.0.0.1", dst="10.0.0.2", options=[IPOption_RR(length=39, routers=["10.0.0.9"] * 9)])
-    assert list(SegmentReader([packet(ETHERNET / with_options / TCP_HELLO)])) == [HELLO]
-
-
 @pytest.mark.parametrize(
-    "extensions",
+    ("ip", "found"),
     [
-        pytest.param(IPv6ExtHdrHopByHop(), id="hop by hop"),
-        pytest.param(IPv6ExtHdrRouting(addresses=["fd00::c", "fd00::d"]), id="routing"),
-        pytest.param(IPv6ExtHdrDestOpt(), id="destination options"),
-        pytest.param(IPv6ExtHdrFragment(offset=0, m=1), id="first fragment"),
-        pytest.param(IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), id="several"),
+        pytest.param(IP4_WITH_OPTIONS, HELLO, id="IPv4"),
+        pytest.param(IP6 / IPv6ExtHdrHopByHop(), HELLO_6, id="hop by hop"),
+        pytest.param(IP6 / IPv6ExtHdrRouting(addresses=["fd00::c", "fd00::d"]), HELLO_6, id="routing"),
+        pytest.param(IP6 / IPv6ExtHdrDestOpt(), HELLO_6, id="destination options"),
+        pytest.param(IP6 / IPv6ExtHdrFragment(offset=0, m=1), HELLO_6, id="first fragment"),
+        pytest.param(IP6 / IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), HELLO_6, id="several"),
+        # Its length is in other units than those of the other extension headers (RFC 4302).
+        pytest.param(IP6_AUTHENTICATED, HELLO_6, id="authentication"),
     ],
 )
-def test_extension_headers_of_ipv6_are_passed_over(extensions: Any) -> None:
-    """The payload's length is what is left of IPv6's behind them."""
-    assert list(SegmentReader([packet(ETHERNET / IP6 / extensions / TCP_HELLO)])) == [HELLO_6]
-
-
-def test_authentication_header_is_passed_over() -> None:
-    """Its length is in other units than those of the other extension headers (RFC 4302)."""
-    authentication = bytes([6, 4]) + bytes(22)
-    built = ETHERNET / IPv6(src="fd00::a", dst="fd00::b", nh=51) / (authentication + bytes(TCP_HELLO))
-    assert list(SegmentReader([packet(built)])) == [HELLO_6]
+def test_options_and_extension_headers_are_passed_over(ip: Any, found: Segment) -> None:
+    """The payload's length is what is left of IP's behind them."""
+    assert list(SegmentReader([packet(ETHERNET / ip / TCP_HELLO)])) == [found]
 
 
 @pytest.mark.parametrize("cut_to", [54, 57, 59])

@@ -5,56 +5,41 @@ from io import BytesIO
 import pytest
 
 from tests.support.capture_files import PCAP_HEADER_BYTES, RECORD_BYTES, SECONDS, packet, pcap, pcapng, record
-from tuneproof.explain.parse.capture.framing import MAX_PACKET_BYTES, PacketReader
+from tuneproof.explain.parse.capture.framing import MAX_PACKET_BYTES, Packet, PacketReader
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-@pytest.mark.parametrize("nanoseconds", [False, True])
-def test_pcap_is_read_in_both_byte_orders_and_both_units(order: str, *, nanoseconds: bool) -> None:
-    content = pcap(THREE, order=order, nanoseconds=nanoseconds)
+CUT = packet(1, size_bytes=60, wire_bytes=1514)
+LONGEST = packet(0, size_bytes=MAX_PACKET_BYTES)
+BACKWARDS = [packet(2), packet(0), (0, 1, b"no time", 7), packet(1)]
+ENDLESS = record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("content", "packets", "snapped", "truncated"),
+    [
+        # The bits above a link type tell of the frame check sequence, and are no part of it.
+        (pcap(THREE, linktype=0x5400_0071), [(time_ns, 0x71, *rest) for time_ns, _, *rest in THREE], 0, None),
+        (pcap([packet(0), CUT]), [packet(0), CUT], 1, None),
+        # A packet was on the wire as far as it was captured.
+        (pcap([packet(0, size_bytes=60, wire_bytes=0)]), [packet(0, size_bytes=60)], 0, None),
+        (pcap([]), [], 0, None),
+        (pcapng([]), [], 0, None),
+        # Packets come as they are in the file; nothing is sorted, or dropped for its time.
+        (pcap(BACKWARDS), BACKWARDS, 0, None),
+        (pcap([LONGEST]), [LONGEST], 0, None),
+        (pcap(THREE)[:-1], THREE[:2], 0, "byte 176: the file ends inside a packet of 60 bytes"),
+        # A length above any snapshot is not waited for: what follows is not read, and the place is told.
+        (pcap(THREE[:1]) + ENDLESS, THREE[:1], 0, "byte 100: a packet of 262145 bytes, expected at most 262144"),
+    ],
+    ids=["link type", "cut", "longer than on the wire", "empty", "empty ng", "backwards", "longest", "end", "endless"],
+)
+def test_a_capture_is_read(content: bytes, packets: list[Packet], snapped: int, truncated: str | None) -> None:
     reader = PacketReader(BytesIO(content))
-    assert list(reader) == THREE
-    assert (reader.format, reader.packets, reader.snapped_packets, reader.truncated) == ("pcap", 3, 0, None)
-
-
-def test_nanoseconds_are_kept() -> None:
-    """A time is whole nanoseconds, never a rounded float."""
-    odd = (SECONDS * 10**9 + 999_999_999, 1, b"odd", 3)
-    assert list(PacketReader(BytesIO(pcap([odd], nanoseconds=True)))) == [odd]
-
-
-def test_link_type_is_told_with_every_packet() -> None:
-    """The bits above it tell of the frame check sequence, and are no part of it."""
-    assert [linktype for _, linktype, _, _ in PacketReader(BytesIO(pcap(THREE, linktype=0x5400_0071)))] == [0x71] * 3
-
-
-def test_packet_that_the_capture_cut_is_counted() -> None:
-    cut = packet(1, size_bytes=60, wire_bytes=1514)
-    reader = PacketReader(BytesIO(pcap([packet(0), cut])))
-    assert list(reader) == [packet(0), cut]
-    assert reader.snapped_packets == 1
-
-
-def test_packet_was_on_the_wire_as_far_as_it_was_captured() -> None:
-    reader = PacketReader(BytesIO(pcap([packet(0, size_bytes=60, wire_bytes=0)])))
-    assert list(reader) == [packet(0, size_bytes=60)]
-    assert reader.snapped_packets == 0
-
-
-def test_capture_without_packets_is_one() -> None:
-    for content in (pcap([]), pcapng([])):
-        reader = PacketReader(BytesIO(content))
-        assert list(reader) == []
-        assert reader.truncated is None
-
-
-def test_times_may_go_backwards() -> None:
-    """Packets come as they are in the file; nothing is sorted, or dropped for its time."""
-    backwards = [packet(2), packet(0), (0, 1, b"no time", 7), packet(1)]
-    assert list(PacketReader(BytesIO(pcap(backwards)))) == backwards
+    assert list(reader) == packets
+    assert (reader.snapped_packets, reader.truncated) == (snapped, truncated)
 
 
 class Growing(BytesIO):
@@ -80,26 +65,6 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
         assert list(reader) == THREE[:whole], f"{size} bytes"
         assert reader.packets == whole
         assert (reader.truncated is not None) == (rest > 0), f"{size} bytes"
-
-
-def test_place_of_the_end_is_told() -> None:
-    content = pcap(THREE)[:-1]
-    reader = PacketReader(BytesIO(content))
-    list(reader)
-    assert reader.truncated == "byte 176: the file ends inside a packet of 60 bytes"
-
-
-def test_record_that_cannot_be_ends_the_reading() -> None:
-    """A length above any snapshot is not waited for: what follows is not read, and the place is told."""
-    broken = pcap(THREE[:1]) + record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BYTES)
-    reader = PacketReader(BytesIO(broken))
-    assert list(reader) == THREE[:1]
-    assert reader.truncated == "byte 100: a packet of 262145 bytes, expected at most 262144"
-
-
-def test_longest_packet_is_read() -> None:
-    longest = packet(0, size_bytes=MAX_PACKET_BYTES)
-    assert list(PacketReader(BytesIO(pcap([longest])))) == [longest]
 
 
 @pytest.mark.parametrize(

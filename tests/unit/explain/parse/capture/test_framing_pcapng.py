@@ -26,6 +26,7 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
 NAME_RESOLUTION = 4
+LONG = block(NAME_RESOLUTION, bytes(100_000))
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -77,12 +78,6 @@ def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
         + enhanced(b"second", ticks=2, order=">")
     )
     assert list(PacketReader(BytesIO(content))) == [(1000, 113, b"first", 5), (2000, 1, b"second", 6)]
-
-
-def test_packet_of_an_earlier_sections_interface_is_broken() -> None:
-    reader = PacketReader(BytesIO(section() + interface() + section() + enhanced(b"data")))
-    assert list(reader) == []
-    assert reader.truncated == "byte 76: a packet of interface 0, which nobody described"
 
 
 def test_old_packets_are_read() -> None:
@@ -152,6 +147,10 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
             "byte 48: an interface's option runs over the end of its block",
         ),
         (section(major=2), "byte 60: pcapng of version 2, expected 1"),
+        # An earlier section's interface, and a place behind a block of no use.
+        (section() + enhanced(b"data"), "byte 76: a packet of interface 0, which nobody described"),
+        (LONG + enhanced(b"data", number=1), f"byte {48 + len(LONG)}: a packet of interface 1, which nobody described"),
+        (interface() * 65_536, f"byte {28 + 65_536 * 20}: more than 65536 interfaces"),
         (block(SECTION_HEADER, bytes(16)), r"byte 56: a section's header without byte order: b'\x00\x00\x00\x00'"),
     ],
 )
@@ -169,16 +168,3 @@ def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
     """Its magic number is a line break and could begin any text."""
     with pytest.raises(MalformedEvidenceError):
         PacketReader(BytesIO(content))
-
-
-def test_place_behind_blocks_of_no_use_is_told() -> None:
-    long_block = block(NAME_RESOLUTION, bytes(100_000))
-    reader = PacketReader(BytesIO(section() + interface() + long_block + enhanced(b"data", number=1)))
-    assert list(reader) == []
-    assert reader.truncated == f"byte {48 + len(long_block)}: a packet of interface 1, which nobody described"
-
-
-def test_number_of_interfaces_is_bounded() -> None:
-    reader = PacketReader(BytesIO(section() + interface() * 65_537))
-    assert list(reader) == []
-    assert reader.truncated == f"byte {28 + 65_536 * 20}: more than 65536 interfaces"

@@ -8,14 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.utils import RawPcapNgWriter, RawPcapWriter
 
-from tests.support.capture_files import (
-    SECONDS,
-    packet,
-)
+from tests.support.capture_files import SECONDS
 from tuneproof.explain.parse.capture.framing import PacketReader
 
 QUICK = settings(max_examples=200, database=None, derandomize=True)
-THREE = [packet(number) for number in range(3)]
 DATA = st.binary(max_size=100)
 
 
@@ -32,9 +28,12 @@ def test_pcap_that_scapy_writes_is_read(content: list[bytes], order: str, unit_n
     writer.write_header(None)
     for number, data in enumerate(content):
         writer.write_packet(data, sec=SECONDS, usec=number, wirelen=len(data) + number)
-    assert list(PacketReader(BytesIO(file.getvalue()))) == [
+    reader = PacketReader(BytesIO(file.getvalue()))
+    assert list(reader) == [
         (SECONDS * 10**9 + number * unit_ns, linktype, data, len(data) + number) for number, data in enumerate(content)
     ]
+    assert (reader.format, reader.packets, reader.truncated) == ("pcap", len(content), None)
+    assert reader.snapped_packets == max(0, len(content) - 1)
 
 
 @QUICK
