@@ -251,8 +251,7 @@ def of_directive(name: str) -> tuple[Change, ...]:
 def since(kind: str, directive: str, parameter: str = "") -> str:
     """Return the version that changed a directive, or a parameter of it, in some way.
 
-    Raises:
-        LookupError: None has.
+    Raises LookupError: None has.
     """
     for change in CHANGES:
         if (change.kind, change.directive, change.parameter) == (kind, directive, parameter):

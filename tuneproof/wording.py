@@ -78,7 +78,6 @@ def ascii_only(text: str) -> str:
 def as_numbers(version: str) -> tuple[int, ...]:
     """Return a version such as "1.29.7" as numbers, which compare as versions do.
 
-    Raises:
-        ValueError: It is no version.
+    Raises ValueError: It is no version.
     """
     return tuple(int(part) for part in version.split("."))

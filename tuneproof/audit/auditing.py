@@ -60,8 +60,7 @@ class Audit:
 def audit(named: str, *, version: str | None = None, prefix: str = "") -> Audit:
     """Audit a file, a folder, or ``-`` for standard input; ``prefix`` is as for :func:`open_source`.
 
-    Raises:
-        BadInputError: It cannot be read, is a template, or the version is none.
+    Raises BadInputError: It cannot be read, is a template, or the version is none.
     """
     return audit_source(open_source(named, prefix=prefix), version=version)
 
@@ -69,8 +68,7 @@ def audit(named: str, *, version: str | None = None, prefix: str = "") -> Audit:
 def audit_source(source: Source, *, version: str | None = None) -> Audit:
     """Audit a configuration that was opened, for the oldest version that knows its directives unless one is given.
 
-    Raises:
-        BadInputError: As for :func:`audit`.
+    Raises BadInputError: As for :func:`audit`.
     """
     if version is not None:
         numbers_of(version)
@@ -93,8 +91,7 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
 def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:
     """Return the version that an option names as numbers, which compare as versions do.
 
-    Raises:
-        BadInputError: It is none.
+    Raises BadInputError: It is none.
     """
     try:
         return as_numbers(version)

@@ -23,8 +23,7 @@ _NOISE: Final = str.maketrans("", "", "\x00\x08")
 def decode(raw: bytes) -> str:
     """Return bytes as text; what is no UTF-8 is taken for Latin-1, since nginx itself does not mind.
 
-    Args:
-        raw: The file. A byte order mark tells its encoding; UTF-16 is recognised without one, too.
+    ``raw``: The file. A byte order mark tells its encoding; UTF-16 is recognised without one, too.
     """
     for mark, encoding in _BOMS:
         if raw.startswith(mark):

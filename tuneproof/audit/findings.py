@@ -93,8 +93,7 @@ def without_old(audit: Audit, found: Sequence[Finding]) -> Audit:
 def states_of(text: str) -> frozenset[State]:
     """Return the states that ``--fail-on`` names, such as "harmful,without-effect".
 
-    Raises:
-        BadInputError: One of them is none that asks for an action.
+    Raises BadInputError: One of them is none that asks for an action.
     """
     known = {state.value.replace(" ", "-"): state for state in _LEVELS}
     words = [word.strip() for word in text.split(",")]
@@ -113,8 +112,7 @@ def baseline_text(found: Sequence[Finding]) -> str:
 def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
     """Return how often each thing is in a baseline, by identity.
 
-    Raises:
-        BadInputError: It is no baseline.
+    Raises BadInputError: It is no baseline.
     """
     try:
         content = json.loads(text)

@@ -65,8 +65,7 @@ class Changed(Source):
 class Dump(Source):
     """What ``nginx -T`` printed, or a single text whose includes are elsewhere.
 
-    Args:
-        is_complete: Whether all files are among them.
+    ``is_complete``: Whether all files are among them.
     """
 
     def __init__(self, files: Mapping[str, str], *, is_complete: bool) -> None:
@@ -88,8 +87,7 @@ class Dump(Source):
 class Files(Source):
     """Files on this machine: as installed, or a copy of what another machine has.
 
-    Args:
-        prefix: What the first one's folder is called where the configuration is used (default: nobody knows).
+    ``prefix``: What the first one's folder is called where the configuration is used (default: nobody knows).
     """
 
     def __init__(self, roots: Sequence[Path], *, prefix: str = "") -> None:
@@ -100,8 +98,7 @@ class Files(Source):
     def text(self, name: str) -> str:
         """Return a file's text.
 
-        Raises:
-            BadInputError: It cannot be read, or is far too large.
+        Raises BadInputError: It cannot be read, or is far too large.
         """
         return _read(Path(name))
 
@@ -138,8 +135,7 @@ def open_source(named: str, *, prefix: str = "") -> Source:
         named: A file, a folder, or ``-`` for standard input.
         prefix: What the folder of nginx.conf is called where the configuration is used.
 
-    Raises:
-        BadInputError: There is nothing of that name, or no configuration in it.
+    Raises BadInputError: There is nothing of that name, or no configuration in it.
     """
     if named == STANDARD_INPUT:
         return _of_text("standard input", _as_text("standard input", sys.stdin.buffer.read()))

@@ -21,8 +21,7 @@ _CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|mo
 def refuse_template(name: str, text: str) -> None:
     """Refuse a file that something has to fill in first.
 
-    Raises:
-        BadInputError: It has such places; the first one is named.
+    Raises BadInputError: It has such places; the first one is named.
     """
     for number, line in enumerate(lines_of(without_lua(text)), start=1):
         code = line.lstrip()

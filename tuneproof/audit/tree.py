@@ -129,8 +129,7 @@ class Configuration:
 def read_configuration(source: Source) -> Configuration:
     """Read a configuration with all its includes.
 
-    Raises:
-        BadInputError: A file cannot be read, or is a template.
+    Raises BadInputError: A file cannot be read, or is a template.
     """
     reader = _Reader(source)
     main = Block(name="main")

@@ -26,41 +26,25 @@ MANY_CPUS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class RunConditions:
-    """What a scenario may depend on.
+    """What a scenario may depend on."""
 
-    Attributes:
-        depth: "quick" or "full"; quick unless given.
-        network: What the links are like besides; bare unless given.
-        host: Returns what a new network namespace is like on the engine's host; an ordinary one unless given.
-        subject_cpus: Returns the CPUs of subjects that have many (``CpuShare.MANY``);
-            as many as advice for large machines needs unless given.
-    """
-
-    depth: str = QUICK
-    network: NetworkProfile = BARE
-    host: Callable[[], Snapshot] = lambda: _ORDINARY
-    subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)
+    depth: str = QUICK  # or "full"
+    network: NetworkProfile = BARE  # what the links are like besides
+    host: Callable[[], Snapshot] = lambda: _ORDINARY  # a new network namespace on the engine's host
+    subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)  # of subjects with ``CpuShare.MANY``
 
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
     """One piece of advice, with everything that decides it.
 
-    Attributes:
-        scenario: Returns the scenario under the conditions of a run. Its name and those of its claims are the
-            same under all.
-        headlines: Names of the claims that it is known for, and that any host can decide; none unless given.
-        full_depth: Names of the claims that only a run at full depth decides, unless they are named; none unless given.
-        timed: Whether it measures time, so that nothing else may run on the machine meanwhile; not unless given.
-
-    Raises:
-        ValueError: A headline, or a claim for full depth, is no claim, or a claim is turned by what is no arm.
+    Raises ValueError: A headline, or a claim for full depth, is no claim, or a claim is turned by what is no arm.
     """
 
-    scenario: Callable[[RunConditions], Scenario[Any]]
-    headlines: tuple[str, ...] = ()
-    full_depth: tuple[str, ...] = ()
-    timed: bool = False
+    scenario: Callable[[RunConditions], Scenario[Any]]  # its name and those of its claims are the same under all
+    headlines: tuple[str, ...] = ()  # the claims that it is known for, and that any host can decide
+    full_depth: tuple[str, ...] = ()  # the claims that only a run at full depth decides, unless they are named
+    timed: bool = False  # whether it measures time, so that nothing else may run on the machine meanwhile
 
     def __post_init__(self) -> None:
         if unknown := {*self.headlines, *self.full_depth} - set(self.claims):

@@ -114,8 +114,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
 def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservation]:
     """Return the scenario.
 
-    Args:
-        demand: What is demanded of a diagnosis; that it is right more often than not unless given.
+    ``demand``: What is demanded of a diagnosis; that it is right more often than not unless given.
     """
     others = [quiet for quiet in SCENARIO.arms if quiet is not STALL]
     return Scenario(

@@ -213,8 +213,7 @@ def share_claim(
 def lie(block: Mapping[str, RecordedObservation]) -> float:
     """Return how many times as long as on the wire a connect to the backend took by the log of a stalled nginx.
 
-    Raises:
-        ValueError: Log or capture tell nothing of it.
+    Raises ValueError: Log or capture tell nothing of it.
     """
     observation = block[STALL.name]
     if observation.log_connect_p90_ms is None or not observation.wire_connect_p90_ms:

@@ -86,8 +86,7 @@ class NetworkQuality:
     def arms(self) -> tuple[Arm[StallObservation], ...]:
         """Return the arms of the grid, and those beside it.
 
-        Raises:
-            PreconditionError: The network cannot have a rate.
+        Raises PreconditionError: The network cannot have a rate.
         """
         subject = Subject(
             name="subject", config=SubjectConfig(upstream=self.upstream, reuseport=True), records_turns=True
@@ -130,8 +129,7 @@ class NetworkQuality:
     def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario.
 
-        Raises:
-            PreconditionError: The network cannot have a rate.
+        Raises PreconditionError: The network cannot have a rate.
         """
         return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 

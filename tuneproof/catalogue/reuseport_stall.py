@@ -72,8 +72,7 @@ ALL_LOADED_WITH_FAST: Final = StallLoad(
 def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
     """Return receive-buffer maxima in bytes from the host's default down to the article's 40960, evenly in logarithm.
 
-    Raises:
-        PreconditionError: The host's default is so close to the article's remedy that doses would hardly differ.
+    Raises PreconditionError: The host's default is so close to the article's remedy that doses would hardly differ.
     """
     if default_max_bytes < SMALLEST_RMEM_BYTES << DOSES:
         raise PreconditionError(

@@ -14,8 +14,7 @@ SLOW_FACTOR: Final = 5.0
 def slow(observation: StallObservation) -> float:
     """Return the share of fast requests that failed, or took SLOW_FACTOR times the trial's unloaded median.
 
-    Raises:
-        ValueError: The trial had no fast requests, or no unloaded ones.
+    Raises ValueError: The trial had no fast requests, or no unloaded ones.
     """
     limit_ms = SLOW_FACTOR * median_total_ms(observation.baseline)
     if not observation.fast:
@@ -29,8 +28,7 @@ def fed_to_loaded(observation: StallObservation) -> float:
 
     A request that nobody answered within its time limit was given to the worker that had no time for it.
 
-    Raises:
-        ValueError: The trial had no fast requests.
+    Raises ValueError: The trial had no fast requests.
     """
     if not observation.fast:
         raise ValueError("no fast request in the window")
@@ -41,8 +39,7 @@ def fed_to_loaded(observation: StallObservation) -> float:
 def median_total_ms(requests: Sequence[FastRequest]) -> float:
     """Return the median duration in milliseconds.
 
-    Raises:
-        ValueError: There are no requests.
+    Raises ValueError: There are no requests.
     """
     return percentile([request.total_ms for request in requests], 50)
 
@@ -50,8 +47,7 @@ def median_total_ms(requests: Sequence[FastRequest]) -> float:
 def loaded_turns(observation: StallObservation) -> WorkerTurns:
     """Return what the loop iterations of worker 1 did, which carries the bulk downloads of "one worker".
 
-    Raises:
-        ValueError: Its loop iterations were not recorded.
+    Raises ValueError: Its loop iterations were not recorded.
     """
     return _recorded(observation.workers[0])
 
@@ -59,8 +55,7 @@ def loaded_turns(observation: StallObservation) -> WorkerTurns:
 def turn_bytes(observation: StallObservation) -> float:
     """Return how much a loop iteration of worker 1 reads: half of all bytes, in those that read as much or more.
 
-    Raises:
-        ValueError: Its loop iterations were not recorded, or it has read nothing.
+    Raises ValueError: Its loop iterations were not recorded, or it has read nothing.
     """
     return _known(loaded_turns(observation).turn_bytes_p50, "worker 1 has read nothing")
 
@@ -68,8 +63,7 @@ def turn_bytes(observation: StallObservation) -> float:
 def turn_cpu_ms(observation: StallObservation) -> float:
     """Return the CPU time of a loop iteration of worker 1 in ms: half of it, in those that took as much or more.
 
-    Raises:
-        ValueError: Its loop iterations were not recorded, or it had no CPU time.
+    Raises ValueError: Its loop iterations were not recorded, or it had no CPU time.
     """
     return _known(loaded_turns(observation).turn_cpu_p50_ms, "worker 1 had no CPU time")
 
@@ -77,8 +71,7 @@ def turn_cpu_ms(observation: StallObservation) -> float:
 def stall(observation: StallObservation) -> float:
     """Return the CPU time of a loop iteration of worker 1 ÷ that of the idle worker beside it.
 
-    Raises:
-        ValueError: Turns were not recorded, or a worker had no CPU time.
+    Raises ValueError: Turns were not recorded, or a worker had no CPU time.
     """
     idle_ms = _known(_recorded(observation.workers[1]).turn_cpu_p50_ms, "the idle worker had no CPU time")
     return turn_cpu_ms(observation) / idle_ms
@@ -99,8 +92,7 @@ def _known(figure: float | None, otherwise: str) -> float:
 def largest_turn_bytes(observation: StallObservation) -> float:
     """Return what the largest loop iteration of worker 1 read at most.
 
-    Raises:
-        ValueError: Its loop iterations were not recorded, or there were none.
+    Raises ValueError: Its loop iterations were not recorded, or there were none.
     """
     largest = loaded_turns(observation).largest_turn_bytes
     if not largest:

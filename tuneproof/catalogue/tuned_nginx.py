@@ -139,8 +139,7 @@ def _failed(observation: HttpObservation) -> float:
 def _slow(observation: HttpObservation) -> float:
     """Return the share of slow connects.
 
-    Raises:
-        ValueError: The generator does not tell.
+    Raises ValueError: The generator does not tell.
     """
     if observation.slow_connect_share is None:
         raise ValueError("the generator does not tell how long its connects took")

@@ -38,8 +38,7 @@ _Read = tuple[Iterable[Figure], Iterable[str], EvidenceSet]
 def read_text(kind: Kind, name: str, text: str) -> Found:
     """Read a text of one of the kinds in :data:`READERS`.
 
-    Raises:
-        MalformedEvidenceError: It is not of this kind, or broken.
+    Raises MalformedEvidenceError: It is not of this kind, or broken.
     """
     return _report(kind, name, READERS[kind](name, text))
 
@@ -47,8 +46,7 @@ def read_text(kind: Kind, name: str, text: str) -> Found:
 def read_capture(name: str, file: BufferedIOBase) -> Found:
     """Read a capture, unpacked.
 
-    Raises:
-        MalformedEvidenceError: It does not begin like a capture.
+    Raises MalformedEvidenceError: It does not begin like a capture.
     """
     summary = capture_summary.read_capture(file)
     evidence = EvidenceSet(captures=(Named(name=name, content=summary),))

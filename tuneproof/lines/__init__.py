@@ -86,8 +86,7 @@ class Line:
 def lines_of(scenario: str) -> tuple[Line, ...]:
     """Return the rows of a scenario, in their order.
 
-    Raises:
-        ValueError: A row has a key that rows do not have, or lacks one; the error names it.
+    Raises ValueError: A row has a key that rows do not have, or lacks one; the error names it.
     """
     text = resources.files(__package__).joinpath(f"{scenario}{_SUFFIX}").read_text(encoding="utf-8")
     content = tomllib.loads(text)

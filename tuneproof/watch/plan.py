@@ -45,8 +45,7 @@ class Rate:
     def cost_share(self, timed: int | None) -> float:
         """Return what it costs to watch the worker, of a CPU.
 
-        Args:
-            timed: In one of as many iterations calls are timed; None: in none of them.
+        ``timed``: In one of as many iterations calls are timed; None: in none of them.
         """
         of_calls = 0.0 if timed is None else 2 * self.calls * (_ENTERED_NS + _TIMED_NS / timed)
         return (_ITERATION_NS * self.iterations + of_calls) / _NS_PER_S

@@ -225,8 +225,7 @@ def _connecting_share(seen: CountedObservation, way: Way) -> Tally:
 def _answered(seen: CountedObservation, way: Way) -> float:
     """Return how many answers a stand-in gave.
 
-    Raises:
-        ValueError: None, with who may have refused the requests; or some got no answer at all.
+    Raises ValueError: None, with who may have refused the requests; or some got no answer at all.
     """
     if unanswered := seen.figures.get("status_0"):
         raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {way.shown} got no answer at all")

@@ -41,8 +41,7 @@ def grounds(
 
     packages: those of modules that each version's nginx gets besides.
 
-    Raises:
-        TuneproofError: The engine refused, or went away.
+    Raises TuneproofError: The engine refused, or went away.
     """
     roles, subjects = role_images(), subject_images(list(packages), packages)
     session = Session()

@@ -40,8 +40,7 @@ class Installed:
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
     """Return where the files stand; nginx.conf at ``main``, unless they say where it is.
 
-    Raises:
-        BadInputError: It is a part of a configuration that cannot stand by itself.
+    Raises BadInputError: It is a part of a configuration that cannot stand by itself.
     """
     is_dump = isinstance(source, Dump)
     roots = list(source.roots)

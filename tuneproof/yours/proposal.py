@@ -121,8 +121,7 @@ class Proposal:
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
     """Return what can be proven on a configuration.
 
-    Raises:
-        BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
+    Raises BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
     """
     return _proposer(wanted, source or open_source(wanted.configuration)).proposal()
 
@@ -142,8 +141,7 @@ class Prepared:
 def prepare(wanted: Wanted, source: Source) -> Prepared:
     """Return what it takes to start a configuration, whether or not there is a claim on it.
 
-    Raises:
-        BadInputError: It has mistakes.
+    Raises BadInputError: It has mistakes.
     """
     return _proposer(wanted, source).prepared()
 
@@ -163,8 +161,7 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
 def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ...]:
     """Return the modules that the lab's nginx gets for a configuration; none where it runs in an image of the user's.
 
-    Raises:
-        BadInputError: The files use something that neither nginx nor any packaged module of this version has.
+    Raises BadInputError: The files use something that neither nginx nor any packaged module of this version has.
     """
     if wanted.image:
         return ()

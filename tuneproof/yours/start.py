@@ -32,8 +32,7 @@ class Changes:
 def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
     """Return what must be changed in the files, and what is made around them.
 
-    Raises:
-        BadInputError: It has no http{}.
+    Raises BadInputError: It has no http{}.
     """
     http = next(iter(configuration.main.all("http")), None)
     if http is None:

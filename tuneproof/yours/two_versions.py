@@ -67,8 +67,7 @@ def compare(
 ) -> Compared:
     """Start both, look at them in rounds, compare.
 
-    Raises:
-        LabError: The lab failed. EngineUnavailableError: The engine went away.
+    Raises LabError: The lab failed. EngineUnavailableError: The engine went away.
     """
     records_turns = old.records_turns and new.records_turns
     sides = {"old": old, "new": new}

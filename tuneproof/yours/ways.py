@@ -88,8 +88,7 @@ class NoWay:
 def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | NoWay]:
     """Return a way to each place that passes requests on, or why there is none; for one path or server name only.
 
-    Raises:
-        BadInputError: Nothing passes requests on at the location, or there is no server of that name.
+    Raises BadInputError: Nothing passes requests on at the location, or there is no server of that name.
     """
     found: list[Way | NoWay] = []
     sockets, entries = _sockets(facts), entries_of(facts)
@@ -171,8 +170,7 @@ def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe
 
     One path only if it is named, and one server.
 
-    Raises:
-        BadInputError: No server has that name, or none a location for that path.
+    Raises BadInputError: No server has that name, or none a location for that path.
     """
     sockets, entries = _sockets(facts), entries_of(facts)
     found = []

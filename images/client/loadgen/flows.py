@@ -35,7 +35,6 @@ class _Answer:
     body_bytes: int = 0
     complete: bool = False
     says_close: bool = False
-    first_byte_s: float = 0.0
     total_s: float = 0.0
     head: tuple[str, ...] = ()
 
@@ -103,11 +102,7 @@ def run(flows: Sequence[Flow], server: Server) -> tuple[tuple[Connection, ...], 
 
 
 class _Crowd:
-    """Flows, of which some stay: the others begin when those stand.
-
-    Attributes:
-        others_ended: When these have come to their end.
-    """
+    """Flows, of which some stay: the others begin when those stand."""
 
     def __init__(self, flows: Sequence[Flow], server: Server, ended: asyncio.Event) -> None:
         self._flows = flows
@@ -325,9 +320,7 @@ async def _receive(reader: asyncio.StreamReader, answer: _Answer, flow: Flow) ->
 
 
 async def _receive_head(reader: asyncio.StreamReader, answer: _Answer) -> http1.Head:
-    began_s = time.monotonic()
     raw = await reader.readuntil(_HEAD_END)
-    answer.first_byte_s = time.monotonic() - began_s
     head = http1.parse_head(raw[: -len(_HEAD_END)])
     answer.status, answer.worker = head.status, int(head.headers.get("x-worker", "0"))
     answer.says_close = head.headers.get("connection", "").lower() == "close"

@@ -19,7 +19,7 @@ def test_readers_that_are_refused_say_nothing_of_buffers(tmp_path: Path) -> None
     found, _ = opened(tmp_path, http("server { listen 80; location / { proxy_pass http://b; } }"))
     (way,) = ways_of(found.facts)
     assert isinstance(way, Way)
-    missing = answered(404, body_bytes=153, first_byte_s=0.001, total_s=0.001)
+    missing = answered(404, body_bytes=153, total_s=0.001)
     rig = create_autospec(Rig, instance=True)
     rig.must.side_effect = partial(Rig.must, rig)
     rig.flow.return_value = [Connection(answers=(missing,), error="", closed_by_server=False, open_s=0.001)]

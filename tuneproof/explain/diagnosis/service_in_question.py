@@ -35,8 +35,7 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
 
     ``service``: the service in question, as its captures have it; default: the one that carries most.
 
-    Raises:
-        BadInputError: No capture has the service that is given.
+    Raises BadInputError: No capture has the service that is given.
     """
     if (
         service is not None

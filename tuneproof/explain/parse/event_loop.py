@@ -149,8 +149,7 @@ def _second(value: Mapping[str, Any]) -> LoopSecond:
 def _checked(record: _Record) -> _Record:
     """Return a record whose plain fields are what their annotations say: a stranger's numbers are not believed.
 
-    Raises:
-        TypeError: One is not.
+    Raises TypeError: One is not.
     """
     for name, hint in get_type_hints(type(record)).items():
         wanted = get_args(hint) if isinstance(hint, UnionType) else (hint,)

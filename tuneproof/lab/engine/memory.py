@@ -36,8 +36,7 @@ def taken_bytes(container_id: str, *, root: Path = CGROUPS) -> int | None:
 class MemoryWatch:
     """A context manager that looks once a second.
 
-    Args:
-        containers: Returns the ids of those that there are.
+    ``containers``: Returns the ids of those that there are.
     """
 
     def __init__(self, containers: Callable[[], Iterable[str]], *, root: Path = CGROUPS) -> None:

@@ -54,7 +54,6 @@ class Answer:
     body_bytes: int
     complete: bool
     says_close: bool  # whether it says that the server will close the connection (Connection: close)
-    first_byte_s: float  # from the request until its head was there
     total_s: float
     head: tuple[str, ...] = ()  # header lines as they came, such as "Server: nginx"; none unless they are kept
 

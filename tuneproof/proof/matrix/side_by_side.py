@@ -131,8 +131,7 @@ class SideBySide:
     def end(self, remove: Callable[[], None]) -> None:
         """Begin nothing else, and end what is being measured.
 
-        Args:
-            remove: Removes every container of the run, so that nobody waits for an answer from there.
+        ``remove``: Removes every container of the run, so that nobody waits for an answer from there.
         """
         self._ended.set()
         self._pool.shutdown(wait=False, cancel_futures=True)

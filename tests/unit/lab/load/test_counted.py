@@ -32,7 +32,7 @@ A = TypeVar("A")
 
 CONNECTION = Connection(
     answers=(
-        answered(200, worker=7, numbered="1.1", body_bytes=5, first_byte_s=0.1, total_s=0.2),
+        answered(200, worker=7, numbered="1.1", body_bytes=5, total_s=0.2),
         answered(0, complete=False, total_s=0.1),
     ),
     error="",
@@ -281,7 +281,7 @@ def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch:
 
 
 def test_what_must_be_answered_is_a_precondition() -> None:
-    whole = answered(200, worker=7, body_bytes=5, first_byte_s=0.1, total_s=0.2)
+    whole = answered(200, worker=7, body_bytes=5, total_s=0.2)
     half, failed = replace(whole, complete=False), replace(whole, status=503)
     assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
     for answers in ((whole,), (whole, half), (whole, failed)):

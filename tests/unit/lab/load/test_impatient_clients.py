@@ -8,9 +8,7 @@ from tuneproof.lab.protocol.exchanges import Connection
 
 
 def connection(*, complete: bool) -> Connection:
-    answer = answered(
-        200 if complete else 0, worker=7, body_bytes=612, complete=complete, first_byte_s=0.04, total_s=0.04
-    )
+    answer = answered(200 if complete else 0, worker=7, body_bytes=612, complete=complete, total_s=0.04)
     return Connection(answers=(answer,), error="" if complete else "TIMEOUT", closed_by_server=False, open_s=0.04)
 
 
