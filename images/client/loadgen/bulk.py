@@ -58,17 +58,14 @@ def download(
 
 
 class _Running:
-    """Downloads.
-
-    Attributes:
-        left: Which download a file descriptor is, of those that have not ended.
-    """
+    """Downloads."""
 
     def __init__(self, connections: list[socket.socket], *, start_s: float) -> None:
         self._connections = connections
         self._start_s = start_s
         self._answered: set[int] = set()
         self._sink = bytearray(_READ_BYTES)
+        # Which download a file descriptor is, of those that have not ended.
         self.left = {connection.fileno(): index for index, connection in enumerate(connections)}
         self.window_bytes = [0] * len(connections)
         self.unexpected: str | None = None

@@ -42,22 +42,17 @@ class Member:
 class Crowd:
     """Connections, in the order of their beginning.
 
-    Attributes:
-        waiting: Those that are not open yet, by file descriptor.
-        open: Those that are: they stand, and have asked; with ``awaits_answer`` a 200's head has come.
-        ended: Those that the server closed after that; their sockets stay.
-        failed: How many never were open: by the errno's name, or why their answer does not count.
-        connect_ms: How long each took until it stood.
+    Those that are open stand, and have asked; with ``awaits_answer`` a 200's head has come.
     """
 
     def __init__(self, *, awaits_answer: bool = False) -> None:
         self._awaits_answer = awaits_answer
         self._poller = select.epoll()
-        self.waiting: dict[int, Member] = {}
+        self.waiting: dict[int, Member] = {}  # not open yet, by file descriptor
         self.open: dict[int, Member] = {}
-        self.ended: list[Member] = []
-        self.failed: Counter[str] = Counter()
-        self.connect_ms: list[float] = []
+        self.ended: list[Member] = []  # the server closed them once they were open; their sockets stay
+        self.failed: Counter[str] = Counter()  # never open: by the errno's name, or why their answer does not count
+        self.connect_ms: list[float] = []  # how long each took until it stood
 
     def begin(self, connection: socket.socket, server: tuple[str, int], request: bytes = b"") -> None:
         """Call connect(); an error on the spot (no local port is left, say) is a failure."""

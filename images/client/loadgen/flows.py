@@ -184,11 +184,7 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
 
 
 class _Talk:
-    """What is said on one connection.
-
-    Attributes:
-        report: What became of it so far.
-    """
+    """What is said on one connection."""
 
     def __init__(self, flow: Flow, server: Server, number: int) -> None:
         self._flow = flow
@@ -197,7 +193,7 @@ class _Talk:
         self._writer: asyncio.StreamWriter | None = None
         self._rest: Coroutine[Any, Any, None] | None = None
         self._body_length = 0
-        self.report = _Connection()
+        self.report = _Connection()  # what became of it so far
 
     async def run(self) -> None:
         """Ask and hear the answers, up to where the connection stays if it does."""

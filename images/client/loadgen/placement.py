@@ -67,19 +67,14 @@ def place(
 
 
 class _Search:
-    """Connections on their way to one worker or another.
-
-    Attributes:
-        found: Connections by the process id of the worker that answered.
-        broken: Connections that ended without an answer.
-    """
+    """Connections on their way to one worker or another."""
 
     def __init__(self, address: str, port: int, *, ask: bytes) -> None:
         self._target = (address, port)
         self._ask = ask
         self._selector = selectors.DefaultSelector()
-        self.found: defaultdict[int, list[socket.socket]] = defaultdict(list)
-        self.broken = 0
+        self.found: defaultdict[int, list[socket.socket]] = defaultdict(list)  # by the worker that answered
+        self.broken = 0  # ended without an answer
 
     @property
     def unanswered(self) -> int:

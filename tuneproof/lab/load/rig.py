@@ -51,18 +51,13 @@ class Told:
 
 
 class Rig:
-    """What a trial may do with its nginx, which has one of the subject's configurations.
-
-    Attributes:
-        seen: What the client told so far, for the evidence.
-        measured_s: How long the client worked for it.
-    """
+    """What a trial may do with its nginx, which has one of the subject's configurations."""
 
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         self._stage = stage
         self._configuration = configuration
-        self.seen: list[Told] = []
-        self.measured_s = 0.0
+        self.seen: list[Told] = []  # what the client told so far, for the evidence
+        self.measured_s = 0.0  # how long the client worked for it
         self._streams_since_s: float | None = None
 
     def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
