@@ -113,6 +113,12 @@ class Collector:
         return None if found is None else int(found[0])
 
     @property
+    def iterations(self) -> int:
+        """How many iterations the workers made by the end of the last second; an estimate where not all are counted."""
+        counted: list[int] = [bucket["count"] for pid in self.names for bucket in self._maps["@took"].get((pid,), ())]
+        return self.every * sum(counted)
+
+    @property
     def calls_made(self) -> int:
         """How many system calls the workers made; an estimate where those of one in several iterations are timed."""
         return self.timed * sum(int(self._maps["@made"].get((pid,), 0)) for pid in self.names)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.watch.program import PROGRAM_OF_SWITCHES, PROGRAMS_OF_CALLS
+from tuneproof.watch.program import PROGRAM_OF_SWITCHES, PROGRAMS_OF_CALLS, PROGRAMS_OF_ITERATIONS
 from tuneproof.watch.workers import Worker
 
 MOST_COST_SHARE: Final = 0.01
@@ -130,15 +130,16 @@ class Plan:
 
 
 def costs(
-    runs: Sequence[tuple[int, int]], *, own_switches: int, own_calls: int, times_calls: bool
+    runs: Sequence[tuple[int, int]], *, own_iterations: int, own_switches: int, own_calls: int, times_calls: bool
 ) -> tuple[int, float]:
     """Return what the programs cost everywhere and, of that, in the workers, in nanoseconds.
 
-    Those at context switches and at calls also run, and return at once, where other processes switch and call. The
-    kernel's account has one sum for both; returning at once costs what the cheapest of all costs on average.
+    They also run, and return at once, where other processes wait for events, switch and call. The kernel's account
+    has one sum for both; returning at once costs what the cheapest of all costs on average.
 
     Args:
         runs: Nanoseconds and number of runs of each program.
+        own_iterations: How many iterations the workers made.
         own_switches: How often the workers left a CPU, or came to one.
         own_calls: How many calls they made.
         times_calls: Whether calls are timed at all.
@@ -146,6 +147,7 @@ def costs(
     everywhere_ns = sum(ran_ns for ran_ns, _ in runs)
     return_ns = min((ran_ns / number for ran_ns, number in runs if number), default=0.0)
     others = max(0, runs[PROGRAM_OF_SWITCHES][1] - own_switches)
+    others += max(0, sum(number for _, number in runs[:PROGRAMS_OF_ITERATIONS]) - 2 * own_iterations)
     if times_calls:
         others += sum(max(0, number - own_calls) for _, number in runs[-PROGRAMS_OF_CALLS:])
     return everywhere_ns, max(0.0, everywhere_ns - others * return_ns)

@@ -254,6 +254,8 @@ ACCEPTED: Final = 0x8000
 """Beside the family, in the first eight bytes of a socket's address: it is a client's."""
 CLOSED: Final = 0xFFFF
 """In place of an address: the descriptor was closed, and has no address since."""
+PROGRAMS_OF_ITERATIONS: Final = 4
+"""How many of the programs, the first ones, run at everybody's epoll_wait; an iteration runs two."""
 PROGRAM_OF_SWITCHES: Final = 4
 """Which of the programs runs at every context switch of every process."""
 PROGRAMS_OF_CALLS: Final = 2

@@ -20,6 +20,7 @@ _SMALL_BYTES: Final = 2048
 _STEP_S: Final = 0.2
 _POLL_S: Final = 0.001
 _ACCOUNT_EVERY: Final = 5
+_LEAST_ACCOUNT_NS: Final = 500_000_000
 _NS_PER_S: Final = 1e9
 
 
@@ -50,7 +51,7 @@ class Watching:
     _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # when; calls and bytes by then
     _accounting: Accounting | None = None
     _runs: tuple[tuple[int, int], ...] = ()
-    _own_before: tuple[int, int] = (0, 0)
+    _own_before: tuple[int, int, int] = (0, 0, 0)
     _accounted_at_ns: int = 0
 
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
@@ -208,16 +209,24 @@ class Watching:
                 self._begin_account(run)
             return None
         passed_ns = time.monotonic_ns() - self._accounted_at_ns
+        if passed_ns < _LEAST_ACCOUNT_NS:
+            # A program has just taken over: the account goes on, and is taken at the end of its first second.
+            return None
         runs = [
             (after[0] - before[0], after[1] - before[1])
             for before, after in zip(self._runs, run.tracer.runs(), strict=False)
         ]
-        own_switches, own_calls = (now - then for now, then in zip(self._own(run), self._own_before, strict=True))
+        own = zip(self._own(run), self._own_before, strict=True)
+        own_iterations, own_switches, own_calls = (now - then for now, then in own)
         self._end_account()
         if not any(number for _, number in runs):
             return None
         everywhere_ns, in_workers_ns = costs(
-            runs, own_switches=own_switches, own_calls=own_calls, times_calls=bool(run.collector.detailed)
+            runs,
+            own_iterations=own_iterations,
+            own_switches=own_switches,
+            own_calls=own_calls,
+            times_calls=bool(run.collector.detailed),
         )
         self.cost_everywhere = max(self.cost_everywhere, everywhere_ns / passed_ns)
         # The account has no worker: each pays by what it does.
@@ -231,10 +240,11 @@ class Watching:
         self._own_before = self._own(run)
         self._accounted_at_ns = time.monotonic_ns()
 
-    def _own(self, run: _Run) -> tuple[int, int]:
-        """Return how often the workers switched and called so far."""
+    def _own(self, run: _Run) -> tuple[int, int, int]:
+        """Return how often the workers iterated, switched and called so far."""
         stays = (schedstat(each.pid) for each in self.plan.workers)
-        return 2 * sum(stay[2] for stay in stays if stay is not None), run.collector.calls_made
+        switches = 2 * sum(stay[2] for stay in stays if stay is not None)
+        return run.collector.iterations, switches, run.collector.calls_made
 
     def _end_account(self) -> None:
         if self._accounting is not None:

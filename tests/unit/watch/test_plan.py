@@ -68,13 +68,14 @@ def test_more_is_watched_only_where_that_leaves_a_fifth() -> None:
 
 
 def test_what_other_processes_pay_is_told_apart() -> None:
-    """Some programs run at everybody's switches and calls; returning at once costs what the cheapest does."""
+    """They run at everybody's waits, switches and calls; returning at once costs what the cheapest does."""
     runs = [(1_000, 10), (0, 0), (500, 10), (0, 0), (500, 10), (60_000, 1_000), (70_000, 1_000)]
-    assert costs(runs, own_switches=2, own_calls=200, times_calls=True) == (
-        132_000,
-        132_000 - (8 + 2 * 800) * 50,
-    )
-    assert costs(runs, own_switches=2, own_calls=200, times_calls=False) == (132_000, 132_000 - 8 * 50)
+    others = 2 * 3 + 8
+    for times_calls, entered in ((True, others + 2 * 800), (False, others)):
+        assert costs(runs, own_iterations=7, own_switches=2, own_calls=200, times_calls=times_calls) == (
+            132_000,
+            132_000 - entered * 50,
+        )
 
 
 @pytest.mark.parametrize("detailed", [frozenset[int](), frozenset({7})])
