@@ -34,18 +34,14 @@ def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
 
 
-def test_fresh_package_lists_are_not_fetched_again() -> None:
-    """One installation; an interrupted earlier one is finished first."""
-    apt = Apt(0)
+@pytest.mark.parametrize(("statuses", "verbs"), [([0], ["install"]), ([100, 0], ["install", "update", "install"])])
+def test_package_lists_are_fetched_once_where_they_are_missing_or_outdated(
+    statuses: list[int], verbs: list[str]
+) -> None:
+    """A bare machine has none; an interrupted earlier installation is finished first."""
+    apt = Apt(*statuses)
     apt_install("docker.io", why="no engine", run=apt)
-    assert apt.verbs == ["--configure", "install"]
-
-
-def test_missing_or_outdated_package_lists_are_fetched_once() -> None:
-    """A bare machine has none, and a forgotten one's packages are no longer on the mirror."""
-    apt = Apt(100, 0)
-    apt_install("docker.io", why="no engine", run=apt)
-    assert apt.verbs == ["--configure", "install", "update", "install"]
+    assert apt.verbs == ["--configure", *verbs]
 
 
 def test_a_failure_shows_the_end_of_what_apt_get_said() -> None:

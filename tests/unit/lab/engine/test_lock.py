@@ -1,86 +1,59 @@
 """An engine's lock, on an engine that exists only here."""
 
-import dataclasses
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import docker
 import pytest
 from docker.errors import APIError, NotFound
 
+from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi
 from tuneproof.errors import LabError
 from tuneproof.lab.engine import lock
-from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
+from tuneproof.lab.engine.labels import LEASE, SESSION, Session
 from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, EngineBusyError, locked
 
 MINE = Session(id="mine")
-ALIVE = Session(id="alive")
-DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
-ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
 
 
 def refusal(status: int) -> APIError:
     return APIError("refused", response=SimpleNamespace(status_code=status), explanation="refused")  # type: ignore[arg-type] # all that is asked of it
 
 
-class Engine:
-    """Gives each container's name away once; its clock goes on while somebody waits.
+class Engine(FakeApi):
+    """Gives a container's name away once; its clock goes on while somebody waits.
 
-    held: the container that has the name.
-    ends_at_s: when its holder removes it.
+    ends_at_s: when the container's holder removes it.
     """
 
     def __init__(self, holder: Session | None = None, *, ends_at_s: float = float("inf")) -> None:
+        super().__init__()
         self.now_s = 0.0
         self.ends_at_s = ends_at_s
         self.removed: list[str] = []
         self.fault: APIError | None = None
-        self.held: dict[str, Any] | None = None
         self.told: list[str] = []
-        self.leases_over: list[dict[str, Any]] = []
         if holder is not None:
-            self.held = {"Id": "first", "Config": {"Labels": holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"}}}
-
-    @property
-    def client(self) -> docker.DockerClient:
-        return cast("docker.DockerClient", SimpleNamespace(api=self))
+            self.add("container", "first", holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"})
 
     def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
         assert (image, name) == ("netadmin:1", NAME)
         if self.fault is not None:
             raise self.fault
         if self.now_s >= self.ends_at_s:
-            self.held = None
-        if self.held is not None:
+            self.held["container"].clear()
+        if self.held["container"]:
             raise refusal(409)
-        self.held = {"Id": f"of-{labels['io.tuneproof.session']}", "Config": {"Labels": labels}}
-        return {"Id": self.held["Id"]}
+        self.add("container", f"of-{labels[SESSION]}", labels)
+        return {"Id": f"of-{labels[SESSION]}"}
 
     def inspect_container(self, name: str) -> dict[str, Any]:
-        if self.held is None:
-            raise NotFound(name)
-        return self.held
+        for container_id, labels in self.held["container"].items():
+            return {"Id": container_id, "Config": {"Labels": labels}}
+        raise NotFound(name)
 
-    def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
-        """List leases that have ended, or what a session has."""
-        assert all
-        if filters.get("status") == "exited":
-            return self.leases_over
-        labels = self.held["Config"]["Labels"] if self.held is not None else {}
-        return [{"Id": "first"}] if filters["label"] == f"{SESSION}={labels.get(SESSION)}" else []
-
-    def networks(self, **_filters: Any) -> list[dict[str, Any]]:
-        return []
-
-    def volumes(self, **_filters: Any) -> dict[str, Any]:
-        return {"Volumes": None}
-
-    def remove_container(self, container_id: str, *, force: bool, v: bool = False) -> None:  # noqa: ARG002 - it has none
-        assert force
-        self.removed.append(container_id)
-        if self.held is None or self.held["Id"] != container_id:
-            raise NotFound(container_id)
-        self.held = None
+    def remove_container(self, name: str, *, force: bool, v: bool = False) -> None:
+        self.removed.append(name)
+        super().remove_container(name, force=force, v=v)
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
@@ -102,12 +75,11 @@ def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) 
         assert MINE.labels.items() <= labels.items()
         assert "@" in labels[HOLDER]
         assert labels[SINCE].endswith(" UTC")
-    assert engine.held is None
+    assert not engine.names()
     assert engine.told == []
 
 
 def test_whoever_measures_is_waited_for_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it has come to its end."""
     engine = Engine(ALIVE, ends_at_s=10)
     with taken(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
@@ -126,7 +98,6 @@ def test_nobody_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch, holder: 
 
 
 def test_the_lock_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for it."""
     engine = Engine(DEAD)
     with taken(engine, monkeypatch):
         assert engine.now_s == 0
@@ -139,10 +110,10 @@ def test_a_session_whose_lease_is_over_is_removed_whatever_machine_it_ran_on(
 ) -> None:
     """What it left running would disturb whoever measures next."""
     engine = Engine(holder)
-    engine.leases_over = [{"Labels": {LEASE: "held", **DEAD.labels}}, {"Labels": {LEASE: "held"}}]
+    engine.leases_over = [{LEASE: "held", **DEAD.labels}, {LEASE: "held"}]
     with pytest.raises(EngineBusyError):
         taken(engine, monkeypatch).__enter__()
-    engine.leases_over.append({"Labels": {LEASE: "held", **holder.labels}})
+    engine.leases_over.append({LEASE: "held", **holder.labels})
     with taken(engine, monkeypatch):
         assert engine.removed == ["first"]
 
@@ -151,8 +122,8 @@ def test_a_lock_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: py
     """As after `./lab clean`: it is removed by its id."""
     engine = Engine()
     with taken(engine, monkeypatch):
-        engine.held = {"Id": "another", "Config": {"Labels": ALIVE.labels}}
-    assert engine.held is not None
+        engine.held["container"] = {"another": ALIVE.labels}
+    assert "another" in engine.names()
 
 
 def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,6 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_an_address_takes_the_place_of_whatever_named_an_engine() -> None:
-    """Or the other would win."""
     with environment_of("tcp://10.0.0.5:2376", AROUND) as environment:
         assert environment == {"DOCKER_HOST": "tcp://10.0.0.5:2376", "HOME": "/root"}
 
@@ -74,7 +73,6 @@ def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
 
 
 def test_a_context_may_lead_through_ssh(tmp_path: Path, ssh: Any) -> None:
-    """As an address may."""
     ssh(FORWARDS)
     with environment_of("far", context(tmp_path, "far", "ssh://machine")) as environment:
         assert environment["DOCKER_HOST"].startswith("unix:///")
@@ -106,7 +104,6 @@ def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> No
 
 
 def test_what_ssh_says_is_told(ssh: Any) -> None:
-    """Nobody is asked for a password."""
     ssh(REFUSES)
     with (
         pytest.raises(EngineUnavailableError, match=r"Permission denied \(publickey\)"),

@@ -1,16 +1,11 @@
 """What is removed, and above all what is not, on an engine that exists only here."""
 
-import dataclasses
-from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any, cast
-
-import docker
 import pytest
 from docker.errors import APIError, NotFound
 
+from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi
 from tuneproof.lab.engine import sweep
-from tuneproof.lab.engine.labels import LEASE, PROJECT_FILTER, Owner, Session
+from tuneproof.lab.engine.labels import PROJECT_FILTER, Session
 from tuneproof.lab.engine.sweep import (
     Removed,
     has_overlay_network,
@@ -20,75 +15,6 @@ from tuneproof.lab.engine.sweep import (
 )
 
 OURS = dict([PROJECT_FILTER.split("=")])
-ALIVE = Session(id="alive")
-DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
-ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
-
-
-class FakeApi:
-    """The engine's low-level client, with resources by name and their labels."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, dict[str, dict[str, str] | None]] = {
-            kind: {} for kind in ("container", "network", "volume", "image")
-        }
-        self.parents: dict[str, str] = {}
-        self.refusals: dict[str, list[Exception]] = {}
-        self.overlay = False
-        self.leases_over: list[dict[str, str]] = []
-
-    def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
-        self.held[kind][name] = labels
-
-    def names(self) -> set[str]:
-        return {name for kind in self.held.values() for name in kind}
-
-    def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
-        assert all, "stopped containers are leftovers, too"
-        if "status" in filters:
-            assert filters == {"label": LEASE, "status": "exited"}
-            return [{"Labels": labels} for labels in self.leases_over]
-        return [{"Id": name, "Labels": labels} for name, labels in self._matching("container", filters)]
-
-    def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
-        scope = "swarm" if self.overlay else "local"
-        return [{"Id": name, "Labels": labels, "Scope": scope} for name, labels in self._matching("network", filters)]
-
-    def volumes(self, *, filters: dict[str, str]) -> dict[str, Any]:
-        # The engine says null, and not an empty list, when there is none.
-        return {"Volumes": [{"Name": name} for name, _ in self._matching("volume", filters)] or None}
-
-    def images(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
-        assert all, "images without a name are the project's, too"
-        return [{"Id": name} for name, _ in self._matching("image", filters)]
-
-    def remove_container(self, name: str, *, force: bool, v: bool) -> None:
-        assert force
-        assert v, "anonymous volumes go with their container"
-        self._remove("container", name)
-
-    def remove_network(self, name: str) -> None:
-        self._remove("network", name)
-
-    def remove_volume(self, name: str, *, force: bool) -> None:
-        assert force
-        self._remove("volume", name)
-
-    def remove_image(self, name: str, *, force: bool) -> None:
-        assert force
-        if name in self.parents.values():
-            raise APIError("image has dependent child images")
-        self._remove("image", name)
-        self.parents.pop(name, None)
-
-    def _matching(self, kind: str, filters: dict[str, str]) -> Iterator[tuple[str, dict[str, str] | None]]:
-        name, _, value = filters["label"].partition("=")
-        yield from ((item, labels) for item, labels in self.held[kind].items() if (labels or {}).get(name) == value)
-
-    def _remove(self, kind: str, name: str) -> None:
-        if refusals := self.refusals.get(name):
-            raise refusals.pop()
-        del self.held[kind][name]
 
 
 @pytest.fixture
@@ -104,11 +30,6 @@ def api(monkeypatch: pytest.MonkeyPatch) -> FakeApi:
     return engine
 
 
-def client(api: FakeApi) -> docker.DockerClient:
-    """The high-level client around it."""
-    return cast("docker.DockerClient", SimpleNamespace(api=api))
-
-
 def kept(api: FakeApi, session: Session) -> set[str]:
     return {name for name in api.names() if name.startswith(f"{session.id}-")}
 
@@ -118,15 +39,15 @@ def test_a_network_over_several_engines_is_free_in_a_moment(api: FakeApi, *, ove
     """The swarm hears a little later of its last container's end; on one engine the next look tells."""
     api.overlay = overlay
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
-    assert remove_dead_sessions(client(api)).networks == removed
-    assert has_overlay_network(client(api), "alive") == overlay
-    assert not has_overlay_network(client(api), "nobody")
+    assert remove_dead_sessions(api.client).networks == removed
+    assert has_overlay_network(api.client, "alive") == overlay
+    assert not has_overlay_network(api.client, "nobody")
 
 
 def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:
     """It may have been killed before its first container, or after its last."""
     del api.held["container"]["dead-container"]
-    assert remove_dead_sessions(client(api)).networks == 1
+    assert remove_dead_sessions(api.client).networks == 1
     assert not kept(api, DEAD)
 
 
@@ -134,9 +55,9 @@ def test_images_and_unowned_resources_belong_to_no_session(api: FakeApi) -> None
     """What a build leaves carries the project's label alone: only ``./lab clean`` takes it."""
     api.add("container", "build-step", OURS)
     api.add("image", "client", OURS)
-    remove_dead_sessions(client(api))
+    remove_dead_sessions(api.client)
     assert {"build-step", "client"} <= api.names()
-    assert remove_everything(client(api)).total > 0
+    assert remove_everything(api.client).total > 0
     assert not {"build-step", "client"} & api.names()
 
 
@@ -154,16 +75,16 @@ def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(
 ) -> None:
     """It is not counted, but told; the next round sees whether it is gone."""
     api.refusals["dead-container"] = [refusal]
-    assert remove_session(client(api), "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
+    assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
     assert kept(api, DEAD) == {"dead-container"}
-    assert remove_session(client(api), "dead") == Removed(containers=1)
+    assert remove_session(api.client, "dead") == Removed(containers=1)
 
 
 def test_a_container_that_others_have_joined_goes_after_them(api: FakeApi) -> None:
     """Podman lists it first, and refuses until they have gone."""
     api.refusals["dead-container"] = [APIError("has dependent containers which must be removed before it")]
     api.add("container", "joined", DEAD.labels)
-    assert remove_session(client(api), "dead") == Removed(containers=2, networks=1, volumes=1)
+    assert remove_session(api.client, "dead") == Removed(containers=2, networks=1, volumes=1)
 
 
 def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> None:
@@ -172,7 +93,7 @@ def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> No
         api.add("image", image, OURS)
     api.add("image", "debian", None)
     api.parents = {"middle": "base", "top": "middle"}
-    removed = remove_everything(client(api))
+    removed = remove_everything(api.client)
     assert removed == Removed(containers=3, networks=3, volumes=3, images=3)
     assert removed.total == 12
     assert api.names() == {"foreign", "bridge", "debian"}
@@ -182,6 +103,6 @@ def test_an_image_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> N
     """Somebody else's container may use it."""
     api.add("image", "used", OURS)
     api.parents = {"theirs": "used"}
-    removed = remove_everything(client(api))
+    removed = remove_everything(api.client)
     assert (removed.images, removed.refused) == (0, ("image has dependent child images",))
     assert "used" in api.names()

@@ -1,0 +1,87 @@
+"""An engine's low-level client, for what looks for resources and removes them."""
+
+import dataclasses
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import docker
+from docker.errors import APIError, NotFound
+
+from tuneproof.lab.engine.labels import LEASE, Owner, Session
+
+ALIVE = Session(id="alive")
+DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
+ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
+
+
+class FakeApi:
+    """Resources by name, with their labels."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, dict[str, dict[str, str] | None]] = {
+            kind: {} for kind in ("container", "network", "volume", "image")
+        }
+        self.parents: dict[str, str] = {}
+        self.refusals: dict[str, list[Exception]] = {}
+        self.overlay = False
+        self.leases_over: list[dict[str, str]] = []
+
+    @property
+    def client(self) -> docker.DockerClient:
+        return cast("docker.DockerClient", SimpleNamespace(api=self))
+
+    def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
+        self.held[kind][name] = labels
+
+    def names(self) -> set[str]:
+        return {name for kind in self.held.values() for name in kind}
+
+    def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
+        assert all, "stopped containers are leftovers, too"
+        if "status" in filters:
+            assert filters == {"label": LEASE, "status": "exited"}
+            return [{"Labels": labels} for labels in self.leases_over]
+        return [{"Id": name, "Labels": labels} for name, labels in self._matching("container", filters)]
+
+    def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
+        scope = "swarm" if self.overlay else "local"
+        return [{"Id": name, "Labels": labels, "Scope": scope} for name, labels in self._matching("network", filters)]
+
+    def volumes(self, *, filters: dict[str, str]) -> dict[str, Any]:
+        # The engine says null, and not an empty list, when there is none.
+        return {"Volumes": [{"Name": name} for name, _ in self._matching("volume", filters)] or None}
+
+    def images(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
+        assert all, "images without a name are the project's, too"
+        return [{"Id": name} for name, _ in self._matching("image", filters)]
+
+    def remove_container(self, name: str, *, force: bool, v: bool = False) -> None:
+        assert force
+        assert v or name.startswith("of-"), "anonymous volumes go with their container"
+        self._remove("container", name)
+
+    def remove_network(self, name: str) -> None:
+        self._remove("network", name)
+
+    def remove_volume(self, name: str, *, force: bool) -> None:
+        assert force
+        self._remove("volume", name)
+
+    def remove_image(self, name: str, *, force: bool) -> None:
+        assert force
+        if name in self.parents.values():
+            raise APIError("image has dependent child images")
+        self._remove("image", name)
+        self.parents.pop(name, None)
+
+    def _matching(self, kind: str, filters: dict[str, str]) -> Iterator[tuple[str, dict[str, str] | None]]:
+        name, _, value = filters["label"].partition("=")
+        yield from ((item, labels) for item, labels in self.held[kind].items() if (labels or {}).get(name) == value)
+
+    def _remove(self, kind: str, name: str) -> None:
+        if refusals := self.refusals.get(name):
+            raise refusals.pop()
+        if name not in self.held[kind]:
+            raise NotFound(name)
+        del self.held[kind][name]
