@@ -1,38 +1,37 @@
 """A lab whose netadmin containers are not there: each has a program that answers, remembers, and fails when told to."""
 
 import json
-import struct
 import types
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from tests.support.joined import Joined
 from tests.support.simulated_links import measured
+from tuneproof.errors import LabError
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.protocol import links
 from tuneproof.lab.protocol.links import PathSeen
+from tuneproof.lab.protocol.messages import Answered, Call
 from tuneproof.lab.protocol.netadmin import Agent, HalfOpened
-from tuneproof.lab.protocol.serving import Answers
-from tuneproof.lab.topology.channel import Channel
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
     from tuneproof.lab.topology.lab import Lab
 
+A = TypeVar("A")
 
-class Program:
-    """What runs in a netadmin container, and the engine's connection to it: calls come as bytes, and answers go so."""
+
+class Program(Joined):
+    """What runs in a netadmin container, and the lab's end of the conversation with it."""
 
     def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
+        super().__init__(Agent, self)
         self._greeting = links.Greeting(ready_s=ready_s)
-        self._answers = Answers(Agent, self)
-        self._unheard = b""
-        self.asked: list[tuple[str, dict[str, Any]]] = []  # but the greeting
         self.errors: dict[str, str] = {"greet": error} if error else {}  # by function what is answered instead
-        self.noise: list[dict[str, Any]] = []  # what is heard before the first answer
         self.alive = True  # its wire
         self.obeys = True  # its link does what was set; otherwise nothing happens to a packet
         self.hangs = 0  # how often its link, once measured, passes nothing at all
@@ -40,35 +39,14 @@ class Program:
         self.link = LinkProfile()
         self.ahead_us = 0  # the clock at the other end of its link
 
-    def channel(self, name: str) -> Channel:
-        """Return the lab's end of the conversation."""
-        return Channel(self, name=name, program="its program", status=lambda: None)
-
-    def settimeout(self, timeout_s: float) -> None:
-        assert timeout_s > 0
-
-    def sendall(self, line: bytes) -> None:
-        plain = json.loads(line)
-        function, number = plain["call"], plain["number"]
-        if function != "greet":
-            self.asked.append((function, plain["with"]))
-        if function in self.errors:
-            answered = json.dumps({"number": number, "error": self.errors[function]})
-        else:
-            answered = self._answers.answer(line.decode())
-        for message in (*map(json.dumps, self.noise), answered):
-            said = f"{message}\n".encode()
-            # The engine's frame around what a program prints on its standard output.
-            self._unheard += struct.pack(">BxxxL", 1, len(said)) + said
-        self.noise = []
-
-    def recv(self, size: int) -> bytes:
-        assert self._unheard
-        heard, self._unheard = self._unheard[:size], self._unheard[size:]
-        return heard
+    def timed(self, asked: Call[A], *, lasts_s: float = 0.0) -> Answered[A]:
+        if asked.function in self.errors:
+            self.asked.append(asked)
+            raise LabError(self.errors[asked.function])
+        return super().timed(asked, lasts_s=lasts_s)
 
     def of(self, function: str) -> list[dict[str, Any]]:
-        return [arguments for called, arguments in self.asked if called == function]
+        return [json.loads(asked.line(1))["with"] for asked in self.asked if asked.function == function]
 
     def _nothing(self, **_: object) -> None:
         """Do it: nothing comes of it here."""
@@ -138,7 +116,6 @@ class FakeLab:
 
     @property
     def lab(self) -> "Lab":
-        """This object, where a lab is wanted."""
         return cast("Lab", self)
 
     def __getitem__(self, name: str) -> "LabContainer":
@@ -152,7 +129,10 @@ class FakeLab:
 
     def asked(self) -> dict[str, list[str]]:
         """Return which functions of each program were called since this was last asked, where there were any."""
-        found = {name: [function for function, _ in program.asked] for name, program in self.programs.items()}
+        found = {
+            name: [asked.function for asked in program.asked if asked.function != "greet"]
+            for name, program in self.programs.items()
+        }
         for program in self.programs.values():
             program.asked.clear()
         return {name: functions for name, functions in found.items() if functions}
@@ -163,7 +143,7 @@ def container(program: Program, *, name: str = "netadmin-client") -> "LabContain
         "LabContainer",
         types.SimpleNamespace(
             spec=types.SimpleNamespace(name=name),
-            attach=lambda: program.channel(name),
+            attach=lambda: program,
             fetch=lambda path: f"content of {path}".encode(),
         ),
     )

@@ -1,29 +1,16 @@
 """The named network profiles, and which of them a user gets."""
 
 import json
-from typing import Any
 
 import pytest
 
 from tuneproof.errors import BadInputError
-from tuneproof.lab.network.impairments import Impairment
-from tuneproof.lab.network.profiles import PROFILES, LinkProfile, NetworkProfile, choose_networks
+from tuneproof.lab.network.profiles import PROFILES, choose_networks
 
 
 def test_only_the_bare_network_does_nothing_and_no_two_do_the_same() -> None:
     assert len({repr(profile.links) for profile in PROFILES.values()}) == len(PROFILES)
     assert [name for name, profile in PROFILES.items() if not profile.shapes] == ["bare"]
-
-
-@pytest.mark.parametrize("direction", ["egress", "ingress"])
-@pytest.mark.parametrize("link", ["client", "backend"])
-def test_one_direction_of_one_link_makes_a_network_shaped(link: str, direction: str) -> None:
-    shaped = LinkProfile(**{direction: Impairment(delay_ms=1)})
-    fields: dict[str, Any] = {"name": "one", "summary": "One.", link: shaped}
-    profile = NetworkProfile(**fields)
-    assert profile.shapes
-    assert [name for name, item in profile.links.items() if item.shapes] == [link]
-    assert [name for name, item in shaped.directions.items() if item.shapes] == [direction]
 
 
 def test_results_name_every_direction_and_none_where_nothing_is_set() -> None:

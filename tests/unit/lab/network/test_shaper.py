@@ -43,7 +43,6 @@ def test_what_was_asked_for_and_is_impossible_is_said_with_its_reason(
 
 
 def test_an_engine_that_refuses_for_another_reason_than_the_device_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would say nothing about shapers."""
     asked: list[tuple[str, ...]] = []
 
     def refuse(*_: object, devices: tuple[str, ...], engines: object) -> dict[str, str]:

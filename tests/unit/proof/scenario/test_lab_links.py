@@ -133,6 +133,7 @@ def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
     with pytest.raises(LabError, match="no memory") as caught:
         lab_links(lab).check_alive()
     assert not isinstance(caught.value, LinkLostError)
+    assert caught.value.tail == "Kernel panic"
 
 
 def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_raised_anew() -> None:
