@@ -54,13 +54,16 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> None:
-    fake, plain = LoggingStage(log, EMPTY * 3 + OTHERS), FakeStage()
+    fake, plain = LoggingStage(log, EMPTY * 1000 + OTHERS), FakeStage()
     plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = HTTP.run(plain.stage, label="a-b1")
     assert fake.did == ["shell", *plain.did, "shell"]
     assert fake.asked == plain.asked
-    assert recorded == wanted.with_record(AcceptRecord(**vars(wanted.record), empty_accepts=3))
+    assert recorded == wanted.with_record(AcceptRecord(**vars(wanted.record), empty_accepts=1000))
+    observation = LOAD.observe(recorded)
+    assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
+    assert observation.faults == ()
     # At this level it grows fast, and nobody reads it once it is counted.
     assert log.read_bytes() == b""
 
@@ -76,13 +79,6 @@ def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         LOAD.run(fake.stage, label="a-b1")
     assert fake.asked == []
-
-
-def test_empty_accepts_are_told_per_completed_request_beside_all_that_the_load_met(log: Path) -> None:
-    recorded = LOAD.run(LoggingStage(log, EMPTY * 1000).stage, label="a-b1")
-    observation = LOAD.observe(recorded)
-    assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
-    assert observation.faults == ()
 
 
 def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:

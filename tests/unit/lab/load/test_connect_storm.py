@@ -32,14 +32,8 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
     """The counters are read around all of it; the queue is watched, and found empty at the end."""
     recorded = ConnectStorm(connections=8).run(fake.stage, label="a-b1")
     assert fake.did == [
-        "counters",
-        "stop_workers",
-        "watch",
-        "storm",
-        "watched",
-        "continue_workers",
-        "counters",
-        "sockets",
+        *["counters", "stop_workers", "watch", "storm", "watched", "continue_workers"],
+        *["counters", "sockets"],
     ]
     assert fake.asked == [call(Loadgen.storm, ADDRESS, PORT, 8, 1.05)]
     record = recorded.record
@@ -48,29 +42,11 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
 
 
 def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
-    ConnectStorm(connections=8, paused=False, wait_s=0.5).run(fake.stage, label="a-b1")
+    load = ConnectStorm(connections=8, paused=False, wait_s=0.5)
+    recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "watch", "storm", "watched", "counters", "sockets"]
-    assert fake.asked == [call(Loadgen.storm, ADDRESS, PORT, 8, 0.5)]
-
-
-def test_the_client_has_the_time_that_it_watches(fake: FakeStage) -> None:
-    for wait_s in (1.0, 91.0):
-        ConnectStorm(wait_s=wait_s).run(fake.stage, label="a-b1")
-    assert fake.lasts_s == [1.0, 91.0]
-
-
-@pytest.mark.parametrize("step", ["watch", "storm", "watched"])
-def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> None:
-    """They would serve no later trial."""
-    fake.failing[step] = LabError("no")
-    with pytest.raises(LabError, match="no"):
-        ConnectStorm().run(fake.stage, label="a-b1")
-    assert fake.did[-1] == "continue_workers"
-
-
-def test_every_figure_of_a_storm_is_computed(fake: FakeStage) -> None:
-    load = ConnectStorm(connections=8, paused=False)
-    assert load.observe(load.run(fake.stage, label="a-b1")) == StormObservation(
+    assert (fake.asked, fake.lasts_s) == ([call(Loadgen.storm, ADDRESS, PORT, 8, 0.5)], [0.5])
+    assert load.observe(recorded) == StormObservation(
         steal_pct=1.5,
         measuring_s=1.0,
         connections=8,
@@ -81,6 +57,15 @@ def test_every_figure_of_a_storm_is_computed(fake: FakeStage) -> None:
         listen_drops=4,
         backlog_drops=1,
     )
+
+
+@pytest.mark.parametrize("step", ["watch", "storm", "watched"])
+def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> None:
+    """They would serve no later trial."""
+    fake.failing[step] = LabError("no")
+    with pytest.raises(LabError, match="no"):
+        ConnectStorm().run(fake.stage, label="a-b1")
+    assert fake.did[-1] == "continue_workers"
 
 
 def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from tests.support.exchanged import answered, seen
+from tests.support.fake_stage import FakeClock, following, sockets
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
 from tuneproof.lab.load.counted import Counted, CountedRecord
@@ -23,7 +24,7 @@ from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, Call, call
-from tuneproof.lab.protocol.observer import Calls, ListenerFigures
+from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.scripted import Scripted, Seen
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.supervisor import Said
@@ -49,19 +50,12 @@ ARRIVED = Arrived(status=200, body_bytes=5, end="")
 SEEN = seen(connections=2, open_connections=1, left_connections=1, open_streams=1)
 
 
-def sockets(*, queued: int = 0, **local: int) -> SocketFigures:
-    """Return sockets by their state, and some that wait."""
-    waiting = (ListenerFigures(queued=queued, backlog=511),)
-    states = {name.replace("_", "-"): count for name, count in local.items()}
-    return SocketFigures(listeners=waiting, local=states, others={}, send_queue_bytes=0, unread_bytes=())
-
-
 class Around:
     """A stage whose every part writes down what it was asked for."""
 
     def __init__(self) -> None:
         self.did: list[Any] = []
-        self.workers: list[tuple[types.SimpleNamespace, ...]] = [
+        self.workers: list[LabError | tuple[types.SimpleNamespace, ...]] = [
             (types.SimpleNamespace(pid=7, run_s=0.5, is_asleep=True),)
         ]
         self.answers: dict[str, object] = {
@@ -122,7 +116,7 @@ class Around:
     def _sockets(self, port: int) -> SocketFigures:
         if port in self.left:
             return self.left[port]
-        return sockets(queued=0 if "continue workers" in self.did else 2)
+        return sockets(queued=(0 if "continue workers" in self.did else 2,))
 
     def _backend(self, name: str) -> types.SimpleNamespace:
         def ask(asked: Call[Any]) -> Seen:
@@ -132,7 +126,10 @@ class Around:
         return types.SimpleNamespace(ask=ask)
 
     def _workers(self) -> object:
-        return self.workers.pop(0) if len(self.workers) > 1 else self.workers[0]
+        found = following(self.workers)
+        if isinstance(found, LabError):
+            raise found
+        return found
 
     def _timed(self, asked: Call[A], *, lasts_s: float) -> Answered[A]:
         self.did.append((asked.function, asked.arguments.get("port")))
@@ -142,7 +139,6 @@ class Around:
 
     @property
     def sources(self) -> list[tuple[str, ...]]:
-        """Where the flows' connections came from."""
         return [asked.arguments["sources"] for asked, _ in self.asked if asked.function == "flows"]
 
 
@@ -151,10 +147,13 @@ def rig(around: Around) -> Rig:
 
 
 def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
+    """Whatever fails."""
     around = Around()
 
     def script(_rig: Rig) -> Mapping[str, float]:
         around.did.append("script")
+        if around.did.count("script") == 2:
+            raise LabError("no answer")
         return {"seen": 3}
 
     load = Counted(configuration="arm", script=script, counts_calls=True)
@@ -165,17 +164,9 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
     assert observation.measuring_s == outcome.measuring_s == 0
     assert load.metrics([observation, observation]) == {"trials": 2, "seen": 3}
     assert load.metrics([]) == {"trials": 0}
-
-
-def test_after_a_script_that_failed_nginx_is_ended_all_the_same() -> None:
-    around = Around()
-
-    def script(_rig: Rig) -> Mapping[str, float]:
-        raise LabError("no answer")
-
     with pytest.raises(LabError, match="no answer"):
-        Counted(configuration="arm", script=script).run(around.stage, label="arm-b1")
-    assert around.did == [("start", "arm", ""), "stop"]
+        replace(load, counts_calls=False).run(around.stage, label="arm-b2")
+    assert around.did[3:] == [("start", "arm", ""), "script", "stop"]
 
 
 def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
@@ -200,12 +191,14 @@ def test_what_the_client_tells_is_kept_as_evidence() -> None:
 
 
 def test_flows_come_back_as_values() -> None:
-    """Answers that never came have status 0."""
+    """Answers that never came have status 0; some flows may begin when others have come to their end."""
     around = Around()
-    ((connection,),) = rig(around).flows(Flow(), port=8443)
+    around.answers["flows"] = EXCHANGED * 2
+    flows = (Flow(timeout_s=3.0), Flow(timeout_s=90.0))
+    ((connection,), _) = rig(around).flows(*flows, port=8443)
     assert connection.closed_by_server
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
-    assert around.asked == [(call(Loadgen.flows, "172.18.0.4", 8443, (Flow(),)), 30.0)]
+    assert around.asked == [(call(Loadgen.flows, "172.18.0.4", 8443, flows), 93.0)]
     assert list(rig(around).http2(2, port=8002)) == [200, 503]
     assert around.asked[1:] == [(call(Loadgen.http2, "172.18.0.4", 8002, 2), 0.0)]
 
@@ -228,45 +221,17 @@ def test_streams_are_opened_read_and_left() -> None:
     assert around.did[-2:] == [("backend", "send"), ("other", "seen")]
 
 
-def test_the_client_has_the_time_of_all_flows() -> None:
-    """Some may begin when others have come to their end."""
-    around = Around()
-    around.answers["flows"] = EXCHANGED * 3
-    rig(around).flows(Flow(timeout_s=3.0), Flow(timeout_s=90.0), Flow(timeout_s=2.0))
-    ((asked, lasts_s),) = around.asked
-    assert [flow.timeout_s for flow in asked.arguments["flows"]] == [3.0, 90.0, 2.0]
-    assert lasts_s == 95
-
-
 def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
-    """What it has by then is no count."""
     around = Around()
     around.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
     with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s in vain"):
         rig(around).flow(Flow(connections=2, timeout_s=3.0))
 
 
-class Clock:
-    """Time that passes when a test says so."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 100.0
-        monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: self.now_s))
-
-
-def test_what_a_clock_of_nginxs_would_end_makes_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a machine so slow that it strikes within the trial."""
-    clock, trial = Clock(monkeypatch), rig(Around())
-    with trial.before(10, "a failed server is tried again"):
-        clock.now_s += 9.9
-    words = "this took 10.1 s, and after 10 s a failed server is tried again"
-    with pytest.raises(VoidTrialError, match=words), trial.before(10, "a failed server is tried again"):
-        clock.now_s += 10.1
-
-
 def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
     """Silent connections and streams alike, from the first of them on."""
-    clock, trial = Clock(monkeypatch), rig(Around())
+    clock, trial = FakeClock(), rig(Around())
+    clock.replace_in(monkeypatch, module)
     with pytest.raises(VoidTrialError, match="after 60 s nginx ends"), trial.standing(Flow(stays=True)):
         clock.now_s += 61
     for _ in range(2):
@@ -380,17 +345,9 @@ def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.Monk
 def test_an_nginx_without_its_name_yet_is_waited_for() -> None:
     """Between its start and its title there is none for who looks for the title."""
     around = Around()
-    failing = iter([LabError("no process here"), None])
-
-    def workers() -> object:
-        if (error := next(failing)) is not None:
-            raise error
-        return around.workers[0]
-
-    stage = around.stage
-    stage.observer.workers = workers  # type: ignore[method-assign,assignment]  # of the stage that was made up
-    Rig(stage, configuration="arm").settle(1)
-    assert next(failing, "asked twice") == "asked twice"
+    around.workers[:0] = [LabError("no process here")]
+    rig(around).settle(1)
+    assert len(around.workers) == 1
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -428,14 +385,12 @@ def test_requests_wait_behind_stopped_workers_until_something_is_done() -> None:
 
 
 def test_a_backend_resolves_names_for_the_system() -> None:
-    """Only root may write that file."""
     around = Around()
     rig(around).resolve_by("backend")
     assert around.did == [("echo nameserver 172.18.0.5 >/etc/resolv.conf", "root")]
 
 
 def test_logs_and_settings_are_read() -> None:
-    """A line of the log is an object."""
     around = Around()
     assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
     assert rig(around).error_log() == "failed"
@@ -444,22 +399,11 @@ def test_logs_and_settings_are_read() -> None:
 
 
 def test_a_signal_is_handled_before_anything_else_is_done() -> None:
-    """The master is asked until it waits again."""
     around = Around()
     trial = rig(around)
     trial.edit("s/4/2/")
     trial.signal("HUP")
     assert around.did == [("edit", "s/4/2/"), ("signal", "HUP")]
-
-
-def test_a_master_that_starts_its_workers_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig(Around()).until_master_waits()
-    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
-    around = Around()
-    stage = around.stage
-    stage.observer.masters_wait = lambda: False  # type: ignore[method-assign]  # of the stage that was made up
-    with pytest.raises(VoidTrialError, match="did not start all its workers"):
-        Rig(stage, configuration="arm").until_master_waits()
 
 
 def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:

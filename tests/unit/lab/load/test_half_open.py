@@ -24,17 +24,16 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
-    """Nothing but SYNs is between the counters; what they left is looked at afterwards."""
-    recorded = HalfOpen(syns=800).run(fake.stage, label="a-b1")
+    """Nothing but SYNs is between the counters; what they left is looked at afterwards.
+
+    Shares are of the SYNs that were sent; nothing is timed, so no CPU time can have been stolen from it.
+    """
+    load = HalfOpen(syns=800)
+    recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["sockets", "counters", "half_open", "counters", "counters", "sockets"]
     assert fake.bursts == [("client", ADDRESS, PORT, 800)]
     assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "whoever reads the record can find them"
-
-
-def test_every_figure_of_a_burst_is_computed(fake: FakeStage) -> None:
-    """Shares of the SYNs that were sent; nothing is timed, so no CPU time can have been stolen from it."""
-    load = HalfOpen(syns=800)
-    assert load.observe(load.run(fake.stage, label="a-b1")) == HalfOpenObservation(
+    assert load.observe(recorded) == HalfOpenObservation(
         steal_pct=0.0,
         measuring_s=0.25,
         syns=800,
@@ -61,31 +60,26 @@ def test_a_burst_waits_until_the_last_one_is_gone(fake: FakeStage) -> None:
 
 
 def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
-    """No SYN is sent then."""
     fake.sockets = [sockets(SYN_RECV=160)]
     with pytest.raises(LabError, match="160 half-open connections of the last burst are still there after 60 s"):
         HalfOpen().run(fake.stage, label="a-b1")
     assert fake.bursts == []
 
 
-@pytest.mark.parametrize(("arrived", "faults"), [(400, ()), (399, ("399 of 800 SYNs arrived",))])
-def test_a_burst_of_which_half_arrived_counts(arrived: int, faults: tuple[str, ...], fake: FakeStage) -> None:
-    """Whatever became of the SYNs, and whether or not the listener still remembers them."""
+@pytest.mark.parametrize(
+    ("arrived", "seconds", "faults"),
+    [
+        (400, 0.9, ()),
+        (399, 0.9, ("399 of 800 SYNs arrived",)),
+        (400, 1.2, ("sending took 1.2 s, and half-open connections end after 1 s",)),
+    ],
+)
+def test_a_burst_counts_that_came_and_was_over_before_its_first_connections_were_forgotten(
+    arrived: int, seconds: float, faults: tuple[str, ...], fake: FakeStage
+) -> None:
+    """Whatever became of the SYNs; where some are forgotten, the queue has room again, and fewer are dropped."""
     fake.sockets = [sockets()]
     fake.counters[1] = counters(Tcp__InSegs=100 + arrived)
     load = HalfOpen(syns=800)
-    assert load.observe(load.run(fake.stage, label="a-b1")).faults == faults
-
-
-@pytest.mark.parametrize(
-    ("seconds", "faults"),
-    [(0.9, ()), (1.2, ("sending took 1.2 s, and half-open connections end after 1 s",))],
-)
-def test_a_burst_is_over_before_its_first_connections_are_forgotten(
-    seconds: float, faults: tuple[str, ...], fake: FakeStage
-) -> None:
-    """The queue would have room again, and fewer were dropped."""
-    load = HalfOpen(syns=800)
     outcome = load.run(fake.stage, label="a-b1")
-    late = outcome.with_record(replace(outcome.record, seconds=seconds))
-    assert load.observe(late).faults == faults
+    assert load.observe(outcome.with_record(replace(outcome.record, seconds=seconds))).faults == faults

@@ -39,16 +39,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_each(fake: FakeStage) -> None:
     """Then they are released, and waited for: the next trial must not find them."""
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
-    LOAD.run(fake.stage, label="a-b1")
+    recorded = LOAD.run(fake.stage, label="a-b1")
     step = ["hold", "workers", "cgroup"]
     fresh = ["workers", "reload", "workers"]
     assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "release", *["sockets"] * 3]
     hold = call(Loadgen.hold, ADDRESS, PORT, "/hold", 100)
     assert fake.asked == [hold, hold, call(Loadgen.release)]
-
-
-def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
-    assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")) == HeldObservation(
+    assert LOAD.observe(recorded) == HeldObservation(
         steal_pct=0.0,
         measuring_s=2.0,
         held=200,

@@ -60,8 +60,8 @@ def asked_of(fake: FakeStage) -> Tool:
 
 def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
     """Only the load is between them; the sockets that it left are looked at afterwards."""
-    fake = stage()
-    HttpLoad(concurrency=50, requests=4000).run(fake.stage, label="a-b1")
+    fake, load = stage(), HttpLoad(concurrency=50, requests=4000)
+    recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "workers", "run_tool", "workers", "counters", "sockets"]
     assert asked_of(fake) == Tool(
         tool="ab",
@@ -73,6 +73,26 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
         seconds=1,
         keep_alive=False,
         timeout_s=30,
+    )
+    assert load.observe(recorded) == HttpObservation(
+        steal_pct=1.5,
+        measuring_s=1.0,
+        requests_per_s=2000.0,
+        completed=4000,
+        failed_share=0.01,
+        slow_connect_share=0.025,
+        connect_p99_ms=1003.0,
+        connect_max_ms=3007.0,
+        total_p50_ms=12.0,
+        total_p99_ms=1030.0,
+        upstream_connects_per_request=0.75,
+        time_wait=900,
+        listen_overflows=7,
+        listen_drops=9,
+        switches_per_request=2.0,
+        run_queue_wait_share=about(0.15),
+        worker_cpu_us_per_request=about(300.0),
+        worker_cpu_share=about(0.6),
     )
 
 
@@ -98,29 +118,6 @@ def test_the_client_has_the_time_that_a_run_takes() -> None:
     for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
         HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
     assert fake.lasts_s == [31, 151, 51]
-
-
-def test_every_figure_of_a_run_is_computed() -> None:
-    assert observed(stage()) == HttpObservation(
-        steal_pct=1.5,
-        measuring_s=1.0,
-        requests_per_s=2000.0,
-        completed=4000,
-        failed_share=0.01,
-        slow_connect_share=0.025,
-        connect_p99_ms=1003.0,
-        connect_max_ms=3007.0,
-        total_p50_ms=12.0,
-        total_p99_ms=1030.0,
-        upstream_connects_per_request=0.75,
-        time_wait=900,
-        listen_overflows=7,
-        listen_drops=9,
-        switches_per_request=2.0,
-        run_queue_wait_share=about(0.15),
-        worker_cpu_us_per_request=about(300.0),
-        worker_cpu_share=about(0.6),
-    )
 
 
 def test_a_tool_that_does_not_tell_of_connects_leaves_their_figures_open() -> None:

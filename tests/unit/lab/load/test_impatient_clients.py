@@ -34,11 +34,8 @@ def test_some_have_all_the_patience_and_some_have_none() -> None:
 
 
 def test_who_got_an_answer_stayed() -> None:
-    """Whoever was meant to leave."""
+    """Whoever was meant to leave; a trial of one kind alone shows nothing."""
     observation = observed((STAYED,) * 3, (LEFT, STAYED))
     assert (observation.answered, observation.left, observation.faults) == (4, 1, ())
-
-
-def test_a_trial_in_which_nobody_left_shows_nothing() -> None:
     assert observed((STAYED,)).faults == ("1 clients stayed, 0 left",)
     assert observed((LEFT,)).faults == ("0 clients stayed, 1 left",)

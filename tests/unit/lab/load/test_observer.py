@@ -1,7 +1,6 @@
 """How the library talks to an observer, and what it makes of the answers."""
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -11,7 +10,6 @@ from tests.support.joined import Joined
 from tuneproof.errors import LabError
 from tuneproof.lab.load.observer import Counters, Observer, SocketFigures, SoftnetFigures, WorkerFigures
 from tuneproof.lab.protocol import observer as protocol
-from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.observer import (
     Calls,
     CounterTexts,
@@ -141,7 +139,6 @@ def channel(program: Canned) -> Joined:
 
 @pytest.fixture
 def observer(channel: Joined) -> Observer:
-    """The library's side of it."""
     return Observer(cast("Channel", channel))
 
 
@@ -154,7 +151,6 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
 
 
 def test_signals_go_to_workers_or_to_the_master(observer: Observer, program: Canned) -> None:
-    """Which can be asked whether it is done with them."""
     assert not observer.masters_wait()
     observer.signal_master("USR2")
     assert observer.masters_wait()
@@ -165,10 +161,27 @@ def test_signals_go_to_workers_or_to_the_master(observer: Observer, program: Can
     assert program.signals[1:] == [("STOP", "workers"), ("CONT", "workers"), ("HUP", "master"), ("TERM", "leaving")]
 
 
-def test_a_worker_that_shuts_down_is_about_to_leave(observer: Observer, program: Canned) -> None:
-    leaving = texts(9, title="nginx: worker process is shutting down")
-    program.read_workers = WorkerTexts(workers=(leaving, texts(12)), at_s=12.5)
-    assert [worker.is_leaving for worker in observer.workers()] == [True, False]
+@pytest.mark.parametrize(
+    ("told", "changed"),
+    [
+        ({}, {}),
+        ({"title": "nginx: worker process is shutting down"}, {"is_leaving": True}),
+        *(
+            ({"status": STATUS.replace("S (sleeping)", state)}, {"is_asleep": False})
+            for state in ("R (running)", "D (disk sleep)", "T (stopped)")
+        ),
+    ],
+    ids=["asleep", "leaving", "running", "on-a-disk", "stopped"],
+)
+def test_each_worker_has_its_figures_and_the_time_of_their_reading(
+    told: dict[str, str], changed: dict[str, Any], observer: Observer, program: Canned
+) -> None:
+    """And whether it is about to leave, or could go on with something."""
+    program.read_workers = WorkerTexts(workers=(texts(9, **told), texts(12)), at_s=12.5)
+    assert observer.workers() == (
+        WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **changed}),
+        WorkerFigures(pid=12, at_s=12.5, **FIGURES),
+    )
 
 
 def test_counters_are_read_with_those_of_each_cpu(observer: Observer) -> None:
@@ -193,20 +206,6 @@ def test_counters_in_another_format_are_an_error(told: CounterTexts, observer: O
     program.read_counters = told
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         observer.counters()
-
-
-def test_each_worker_has_the_time_of_its_reading(observer: Observer) -> None:
-    assert observer.workers() == (
-        WorkerFigures(pid=9, at_s=12.5, **FIGURES),
-        WorkerFigures(pid=12, at_s=12.5, **FIGURES),
-    )
-
-
-@pytest.mark.parametrize("state", ["R (running)", "D (disk sleep)", "T (stopped)"])
-def test_a_worker_that_could_go_on_is_not_asleep(state: str, observer: Observer, program: Canned) -> None:
-    busy = texts(9, status=STATUS.replace("S (sleeping)", state))
-    program.read_workers = WorkerTexts(workers=(busy, texts(12)), at_s=12.5)
-    assert [worker.is_asleep for worker in observer.workers()] == [False, True]
 
 
 def test_a_worker_that_has_ended_is_left_out(observer: Observer, program: Canned) -> None:
@@ -271,29 +270,19 @@ def test_settings_calls_and_texts_come_back_as_values(observer: Observer, channe
 
 
 def test_a_difference_is_what_was_added_in_between() -> None:
-    """Name by name, CPU by CPU, and the seconds; a level may fall."""
-    earlier = counters(at_s=10.0, drops=3, established=50, softnet=(cpu(1, 2, 3), cpu(10, 20, 30)))
-    later = counters(at_s=12.5, drops=10, established=20, softnet=(cpu(5, 2, 4), cpu(11, 22, 33)))
-    assert later.since(earlier) == counters(at_s=2.5, drops=7, established=-30, softnet=(cpu(4, 0, 1), cpu(1, 2, 3)))
+    """Name by name, CPU by CPU, and the seconds.
 
-
-def test_a_counter_that_first_appears_began_at_zero() -> None:
-    """The kernel shows those of ICMP's types only once they have counted something."""
-    assert counters(at_s=2.0, unreachable=4).since(counters(at_s=1.0)).counters == {"unreachable": 4}
-
-
-def test_a_cpus_counters_may_start_again() -> None:
-    earlier, later = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
-    assert later.since(earlier) == cpu(15, 1, 1)
+    A level may fall; ICMP's types are shown once they have counted something; a CPU's counters may start again.
+    """
+    wrapped, again = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
+    earlier = counters(at_s=10.0, drops=3, established=50, softnet=(cpu(1, 2, 3), wrapped))
+    later = counters(at_s=12.5, drops=10, established=20, unreachable=4, softnet=(cpu(5, 2, 4), again))
+    assert later.since(earlier) == counters(
+        at_s=2.5, drops=7, established=-30, unreachable=4, softnet=(cpu(4, 0, 1), cpu(15, 1, 1))
+    )
 
 
 def test_readings_of_different_cpus_have_no_difference() -> None:
     """One that was switched on in between would shift all others."""
     with pytest.raises(ValueError, match="longer"):
         counters(at_s=2.0, softnet=(cpu(1),)).since(counters(at_s=1.0, softnet=(cpu(1), cpu(1))))
-
-
-def test_what_was_seen_can_be_kept_as_evidence(observer: Observer) -> None:
-    """All of it goes into JSON, and comes back as it was."""
-    for seen in (observer.counters(), observer.sockets(8000), *observer.workers(), *observer.watched()):
-        assert from_plain(type(seen), json.loads(json.dumps(to_plain(seen)))) == seen

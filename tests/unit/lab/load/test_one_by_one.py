@@ -44,15 +44,6 @@ def test_a_round_is_the_articles_unless_told_otherwise() -> None:
         )
     ]
     assert recorded.record == answer(*TOTALS_MS)
-
-
-def test_the_client_has_the_time_that_all_requests_may_take() -> None:
-    (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
-    assert (short.lasts_s, long.lasts_s) == ([10.0], [200.0])
-
-
-def test_every_figure_of_a_round_is_computed() -> None:
-    _, recorded = run(OneByOne())
     assert OneByOne().observe(recorded) == ProtocolObservation(
         steal_pct=1.5,
         measuring_s=1.0,
@@ -63,6 +54,11 @@ def test_every_figure_of_a_round_is_computed() -> None:
         total_max_ms=1000.0,
         bulk_bytes_per_s=4_000_000.0,
     )
+
+
+def test_the_client_has_the_time_that_all_requests_may_take() -> None:
+    (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
+    assert (short.lasts_s, long.lasts_s) == ([10.0], [200.0])
 
 
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])

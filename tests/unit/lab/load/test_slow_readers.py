@@ -63,7 +63,10 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] 
 
 
 def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: FakeStage) -> None:
-    """What they cost is there as long as they are; the watch is around all of it."""
+    """What they cost is there as long as they are; the watch is around all of it.
+
+    Growth is against what fresh workers have; the largest size of all workers together is that of one moment.
+    """
     recorded = LOAD.run(fake.stage, label="a-b1")
     looks = fake.did.count("workers") - BEFORE - 2
     assert looks > 1
@@ -84,11 +87,7 @@ def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: F
     assert record.rss_samples == fake.samples
     assert (record.ended, record.failed, record.read_bytes) == (1, {"ECONNREFUSED": 4}, 5)
     assert (record.cgroup_before.usage_bytes, record.cgroup_after.usage_bytes) == (10 * MIB, 20 * MIB)
-
-
-def test_every_figure_of_a_trial_is_computed(fake: FakeStage) -> None:
-    """Growth is against what fresh workers have; the largest size of all workers together is that of one moment."""
-    observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
+    observation = LOAD.observe(recorded)
     assert observation == MemoryObservation(
         steal_pct=0.0,
         # Both questions, and the wait in between.
@@ -187,10 +186,3 @@ def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
     assert (observation.oom_kills, observation.others_ended) == (kills, others)
     assert observation.temp_file_bytes == 0
-
-
-def test_the_client_is_told_how_to_read(fake: FakeStage) -> None:
-    """Until it is told to end."""
-    SlowReaders(readers=1, interval_s=0.5, path="/film.bin").run(fake.stage, label="a-b1")
-    started = fake.asked[0].arguments["asked"]
-    assert (started.interval_s, started.path) == (0.5, "/film.bin")

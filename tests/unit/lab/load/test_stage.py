@@ -3,10 +3,10 @@
 import types
 from typing import TYPE_CHECKING, Any, cast
 
+from tests.support.joined import Joined
 from tuneproof.lab.load.stage import Programs, Stage
-from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.loadgen import Gaps, Loadgen
-from tuneproof.lab.protocol.messages import Answered, Call, call
+from tuneproof.lab.protocol.messages import call
 
 if TYPE_CHECKING:
     from tuneproof.lab.network.agent import LinkAgent
@@ -16,22 +16,7 @@ LOADGEN = ["python3", "-m", "loadgen"]
 OBSERVER = ["python3", "-m", "netadmin.observer"]
 
 
-GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
-
-
-class Conversation:
-    """A channel that answers one thing, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[Call[Any], float]] = []
-        self.closed = 0
-
-    def timed(self, question: Call[Any], *, lasts_s: float) -> Answered[Gaps]:
-        self.asked.append((question, lasts_s))
-        return Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=1.5))
-
-    def close(self) -> None:
-        self.closed += 1
+GAPS = {5.0: Gaps(lost_pct=3.0, longest_ms=12.5)}
 
 
 class StandInLab:
@@ -39,23 +24,19 @@ class StandInLab:
 
     def __init__(self) -> None:
         self.started: list[tuple[str, list[str], str]] = []  # container, command, user
-        self.conversations: list[Conversation] = []
+        self.conversations: list[Joined] = []
 
     @property
     def lab(self) -> "Lab":
-        """This object, where a lab is wanted."""
         return cast("Lab", self)
 
     def __getitem__(self, name: str) -> types.SimpleNamespace:
-        def converse(command: list[str], *, user: str = "") -> Conversation:
+        def converse(command: list[str], *, user: str = "") -> Joined:
             self.started.append((name, command, user))
-            self.conversations.append(Conversation())
+            self.conversations.append(Joined(Loadgen, types.SimpleNamespace(gaps=lambda seconds: GAPS[seconds])))
             return self.conversations[-1]
 
-        def attach() -> Conversation:
-            return converse(["its own program"])
-
-        return types.SimpleNamespace(name=name, converse=converse, attach=attach)
+        return types.SimpleNamespace(name=name, converse=converse, attach=lambda: converse(["its own program"]))
 
     def programs(self, *, prober: bool = True) -> Programs:
         return Programs(
@@ -75,15 +56,28 @@ class StandInLab:
         )
 
 
-def test_a_program_starts_once_when_it_is_first_asked_for() -> None:
-    """Starting one costs the engine a tenth of a second, which no trial shall pay again."""
+def test_a_program_starts_when_it_is_first_asked_for_and_anew_after_a_restart() -> None:
+    """Starting one costs the engine a tenth of a second; old ones may have ended, or still hold a trial's connections.
+
+    An observer runs as nginx's user: what it reads of nginx's processes is the owner's to read (proc(5)).
+    """
     stand_in = StandInLab()
     programs = stand_in.programs()
+
+    def all_of_them() -> list[object]:
+        return [programs.loadgen, programs.prober, programs.observer("default"), programs.observer("small")]
+
     assert stand_in.started == []
-    assert programs.loadgen is programs.loadgen
-    assert programs.prober is programs.prober
-    assert stand_in.started == [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
-    assert programs.loadgen is not programs.prober
+    old = all_of_them()
+    assert all_of_them() == old
+    started = [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
+    started += [(name, OBSERVER, "www-data") for name in ("netadmin-default", "netadmin-small")]
+    assert stand_in.started == started
+    programs.restart()
+    assert stand_in.started == started, "a new one waits until it is asked for"
+    assert len({id(program) for program in (*old, *all_of_them())}) == 8
+    assert stand_in.started == started * 2
+    assert [conversation.closed for conversation in stand_in.conversations] == [True] * 4 + [False] * 4
     assert stand_in.programs(prober=False).prober is None, "of a lab that has none"
 
 
@@ -95,34 +89,7 @@ def test_a_backend_is_attached_to_once_and_stays_when_programs_start_anew() -> N
     programs.restart()
     assert programs.backend("backend") is backend
     assert stand_in.started == [("backend", ["its own program"], "")]
-    assert stand_in.conversations[0].closed == 0
-
-
-def test_each_subject_has_one_observer_beside_it_that_runs_as_nginx_user() -> None:
-    """What it reads of nginx's processes is the owner's to read (proc(5)); it needs no capability for it."""
-    stand_in = StandInLab()
-    programs = stand_in.programs()
-    first, second = programs.observer("default"), programs.observer("small")
-    assert first is not second
-    assert (programs.observer("default"), programs.observer("small")) == (first, second)
-    assert stand_in.started == [
-        ("netadmin-default", OBSERVER, "www-data"),
-        ("netadmin-small", OBSERVER, "www-data"),
-    ]
-
-
-def test_after_a_restart_all_programs_are_new() -> None:
-    """The old ones may have ended, hold a trial's connections, or still watch for it; each is closed once."""
-    stand_in = StandInLab()
-    programs = stand_in.programs()
-    old = [programs.loadgen, programs.prober, programs.observer("small")]
-    programs.restart()
-    assert [conversation.closed for conversation in stand_in.conversations] == [1, 1, 1]
-    assert len(stand_in.started) == 3, "a new one waits until it is asked for"
-    new = [programs.loadgen, programs.prober, programs.observer("small")]
-    assert not any(one is other for one, other in zip(old, new, strict=True))
-    assert stand_in.started[3:] == stand_in.started[:3]
-    assert [conversation.closed for conversation in stand_in.conversations[3:]] == [0, 0, 0]
+    assert not stand_in.conversations[0].closed
 
 
 def test_a_stage_is_one_subject_among_others() -> None:
@@ -139,8 +106,7 @@ def test_a_question_goes_to_the_client_with_the_time_that_it_lasts() -> None:
     stand_in = StandInLab()
     stage = stand_in.stage()
     look = call(Loadgen.gaps, 5.0)
-    assert stage.ask(look, lasts_s=5.0) == GAPS
-    assert stage.timed(look) == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=1.5))
+    assert stage.ask(look, lasts_s=5.0) == stage.timed(look).answer == GAPS[5.0]
     (client,) = stand_in.conversations
     assert stand_in.started == [("client", LOADGEN, "")]
-    assert client.asked == [(look, 5.0), (look, 0.0)]
+    assert (client.asked, client.lasts_s) == ([look] * 2, [5.0, 0.0])

@@ -1,37 +1,34 @@
 """How the library asks for a trial: of one program, or of two on one time line."""
 
-import json
-import os
-import subprocess
-import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
+from images.client.loadgen.__main__ import Loadgen as RealProgram
 from tests.support import canned_turns
 from tests.support.canned_trials import observed, stall_record, window_of
 from tests.support.fake_nginx import Behaviour, FakeNginx
-from tests.support.fake_stage import over_the_wire
-from tests.support.places import CHECKOUT
+from tests.support.joined import Joined
 from tuneproof.errors import LabError
 from tuneproof.lab.load.observer import Observer
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.load.stall_observation import StallRecord
-from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol import observer as protocol
+from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import Trial, Went, Window
 from tuneproof.lab.protocol.turns import Turns
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
     from tuneproof.lab.topology.channel import Channel
-
 
 A = TypeVar("A")
 
@@ -41,8 +38,8 @@ def window(**figures: Any) -> Window:
     return window_of(stall_record(**figures))
 
 
-class Program:
-    """A stand-in for a program in a container: canned answers, and a record of what was asked."""
+class Program(Joined):
+    """Stands in for the program in a container: canned answers, and a record of what was asked."""
 
     def __init__(
         self,
@@ -50,12 +47,13 @@ class Program:
         ready_s: float = 100.0,  # by its own clock
         ahead_s: float | None = None,  # its clock, of this machine's; None for one that tells ready_s
         round_trip_s: float = 0.0,
-        seen: Window | LabError | float | None = None,  # a number: it is always so late, in s
-        prepared: LabError | None = None,  # it ends before that
+        seen: Window | CannotDoError | None = None,
+        prepared: CannotDoError | None = None,  # it ends before that
         together: Callable[[], object] = lambda: None,
-        late_s: float | None = None,  # for its first window, which it does not run then
+        late: int = 0,  # for so many windows, which it does not run then
     ) -> None:
-        self._late_s = late_s
+        super().__init__(Loadgen, self)
+        self._late = late
         self._ready_s = ready_s
         self._ahead_s = ahead_s
         self._round_trip_s = round_trip_s
@@ -67,31 +65,25 @@ class Program:
 
     @property
     def channel(self) -> "Channel":
-        """This object, where a channel is wanted."""
         return cast("Channel", self)
 
-    def timed(self, asked: Call[Any]) -> Answered[float]:
+    def timed(self, asked: Call[A], *, lasts_s: float = 0.0) -> Answered[A]:
         self._together()
-        assert asked.function == "prepare"
-        self.specs.append(over_the_wire(Trial, asked.arguments["trial"]))
-        ready_s = self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
-        time.sleep(self._round_trip_s)
+        if asked.function == "prepare":
+            time.sleep(self._round_trip_s)
+        return super().timed(asked, lasts_s=lasts_s)
+
+    def prepare(self, trial: Trial) -> float:
+        self.specs.append(trial)
         if self._prepared:
             raise self._prepared
-        return Answered(answer=ready_s, took_s=0.0, machine=MachineShares())
+        return self._ready_s if self._ahead_s is None else time.monotonic() + self._ahead_s
 
-    def ask(self, asked: Call[Any]) -> Went:
-        """Run its window as the program would."""
-        self._together()
-        assert asked.function == "go"
-        self.starts_s.append(asked.arguments["start_s"])
-        if isinstance(self._seen, LabError):
+    def go(self, start_s: float) -> Went:
+        self.starts_s.append(start_s)
+        if isinstance(self._seen, CannotDoError):
             raise self._seen
-        if isinstance(self._seen, float):
-            return Went(late_s=self._seen)
-        if self._late_s is not None and len(self.starts_s) == 1:
-            return Went(late_s=self._late_s)
-        return over_the_wire(Went, Went(window=self._seen))
+        return Went(late_s=0.3) if len(self.starts_s) <= self._late else Went(window=self._seen)
 
 
 def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
@@ -115,44 +107,35 @@ def on_a_stage(
 
 
 def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
-    """Against the stage's subject; what comes back is what the plan makes its observation of."""
+    """Against the stage's subject, and without an observer, which would wait for the window's end."""
     client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
     prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
     plan = StallLoad(bulk_per_worker=(4, 0))
     outcome = plan.run(on_a_stage(client, prober), label="a-b2")
     assert (outcome.measuring_s, outcome.steal_pct, outcome.files) == (2, 3, {})
-    observation = plan.observe(outcome)
-    assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1], "the prober's"
+    assert (outcome.record.turns, outcome.record.written_bytes) == (None, None)
+    assert plan.metrics([plan.observe(outcome)])["worker1_lag_p50_ms"] == 7, "the prober's"
     for program in (client, prober):
         (spec,) = program.specs
         assert (spec.address, spec.port, spec.trial) == ("172.18.0.7", 8080, "a-b2")
-    assert plan.metrics([observation])["worker1_lag_p50_ms"] == 7
 
 
 class Recorder:
-    """A stand-in for the observer's program: it has seen turns, or ends with an error."""
+    """Stands in for the observer's program: it has seen turns, or ends with an error."""
 
     def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
         self._error = error
         self._together = together
         self.windows_s: list[tuple[float, float]] = []  # starts and ends that it was asked for
+        self.observer = Observer(cast("Channel", Joined(protocol.Observer, self)))
 
-    def ask(self, asked: Call[Any], *, lasts_s: float) -> Turns:
-        """Answer as the program would."""
-        assert asked.function == "turns"
-        start_s, end_s = asked.arguments["start_s"], asked.arguments["end_s"]
-        assert lasts_s == end_s - start_s
+    def turns(self, start_s: float, end_s: float) -> Turns:
         self.windows_s.append((start_s, end_s))
         self._together()
         if self._error:
-            raise LabError(self._error)
+            raise CannotDoError(self._error)
         workers = (canned_turns.worker(11, read=[(67, 2, 3000)]), canned_turns.worker(12))
         return Turns(workers=workers, start_s=start_s, end_s=end_s)
-
-    @property
-    def observer(self) -> Observer:
-        """The library's side of it."""
-        return Observer(cast("Channel", self))
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
@@ -161,9 +144,9 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
-        def ask(self, asked: Call[Any]) -> Went:
+        def go(self, start_s: float) -> Went:
             both.wait()
-            return super().ask(asked)
+            return super().go(start_s)
 
     client, recorder = Meeting(), Recorder(together=both.wait)
     stage = on_a_stage(client, Program() if has_prober else None, observer=recorder.observer)
@@ -176,12 +159,6 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     assert loaded.turns is not None
     assert idle.turns is not None
     assert (loaded.turns.turn_bytes_p50, idle.turns.turn_bytes_p50) == (1500, None)
-
-
-def test_a_trial_that_does_not_count_turns_asks_no_observer() -> None:
-    """It would wait for the window's end, and subjects that record nothing have no answer."""
-    record = StallLoad().run(on_a_stage(Program()), label="a-b2").record
-    assert (record.turns, record.written_bytes) == (None, None)
 
 
 def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None:
@@ -198,7 +175,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
 def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
     """The turns may only be missing because nginx is gone."""
     recorder = Recorder("process 11 keeps no record")
-    for seen, error in ((LabError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
+    for seen, error in ((CannotDoError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
         client = Program(seen=seen)
         with pytest.raises(LabError, match=error):
             run_trial(
@@ -231,16 +208,14 @@ def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
 @pytest.mark.parametrize("late", ["client", "prober"])
 def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> None:
     """With all its programs: nothing was measured, so nothing is chosen by it."""
-    client, prober = (Program(late_s=0.3 if name == late else None) for name in ("client", "prober"))
+    client, prober = (Program(late=7 if name == late else 0) for name in ("client", "prober"))
     assert window_of(asked(client, prober)) == window()
-    assert (len(client.specs), len(prober.specs)) == (2, 2)
+    assert (len(client.specs), len(prober.specs)) == (8, 8)
 
 
 def test_a_host_that_is_always_too_late_is_told() -> None:
-    client = Program(seen=0.3)
     with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before it was asked for, 8 times"):
-        asked(client)
-    assert len(client.specs) == 8
+        asked(Program(late=8))
 
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
@@ -279,31 +254,22 @@ def test_two_records_become_one() -> None:
     probes = window(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
     record = asked(Program(seen=loads), Program(seen=probes))
     assert window_of(record) == replace(loads, probe=probes.probe, machine=probes.machine)
-    observation = observed(record)
-    assert [worker.lag_p50_ms for worker in observation.workers] == [7, 1]
-    assert list(observation.bulk_bytes_per_s) == [1_500_000, 0]
-    assert (observation.steal_pct, observation.measuring_s) == (3, 4)
     swapped = asked(Program(seen=replace(loads, measuring_s=1.0)), Program(seen=probes))
     assert swapped.measuring_s == 2
 
 
-def test_a_client_that_looked_for_no_worker_has_seen_the_probers() -> None:
-    loads = replace(window(), probe=(), workers=())
-    assert asked(Program(seen=loads), Program()).workers == (11, 12)
-
-
 def test_programs_that_saw_different_workers_are_an_error() -> None:
-    """Bulk downloads would be counted for one worker, and the lag of another."""
-    loads = replace(window(), workers=(11, 13))
+    """Bulk downloads would be counted for one worker, and the lag of another; one that looked for none saw none."""
+    assert asked(Program(seen=replace(window(), workers=())), Program()).workers == (11, 12)
     with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
-        asked(Program(seen=loads), Program())
+        asked(Program(seen=replace(window(), workers=(11, 13))), Program())
 
 
 @pytest.mark.parametrize("phase", ["prepared", "seen"])
 def test_of_two_errors_the_clients_is_told(phase: str) -> None:
     """The prober may only have failed because of it."""
-    client: dict[str, Any] = {phase: LabError("no bulk file")}
-    prober: dict[str, Any] = {phase: LabError("no answer")}
+    client: dict[str, Any] = {phase: CannotDoError("no bulk file")}
+    prober: dict[str, Any] = {phase: CannotDoError("no answer")}
     with pytest.raises(LabError, match="no bulk file"):
         asked(Program(**client), Program(**prober))
     with pytest.raises(LabError, match="no answer"):
@@ -315,45 +281,18 @@ def test_an_error_waits_for_the_other_program() -> None:
     prober = Program(round_trip_s=0.2)
     began_s = time.monotonic()
     with pytest.raises(LabError, match="no bulk file"):
-        asked(Program(prepared=LabError("no bulk file")), prober)
+        asked(Program(prepared=CannotDoError("no bulk file")), prober)
     assert time.monotonic() - began_s >= 0.2
     assert (len(prober.specs), prober.starts_s) == (1, [])
 
 
-class Process:
-    """The real program in a process of its own, asked as in a container."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def timed(self, question: Call[A]) -> Answered[A]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{question.line(1)}\n")
-        answered = question.parse_answer(json.loads(self._process.stdout.readline()))
-        assert isinstance(answered, Answered), answered
-        return answered
-
-    def ask(self, question: Call[A]) -> A:
-        return self.timed(question).answer
-
-
-@contextmanager
-def program() -> Iterator["Channel"]:
-    """The real program; it ends with its input."""
-    command = [sys.executable, "-m", "loadgen"]
-    folder = CHECKOUT / "images/client"
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    ) as process:
-        yield cast("Channel", Process(process))
-
-
+# The stand-in's threads keep no lock that a forked load would need.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_two_real_programs_see_one_trial() -> None:
     plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
-    with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server, program() as client:
-        with program() as prober:
+    with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server:
+        with closing(RealProgram()) as loads, closing(RealProgram()) as probes:
+            client, prober = (cast("Channel", Joined(Loadgen, each)) for each in (loads, probes))
             for label in ("a-b1", "a-b2"):
                 record = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
                 observation = observed(record)

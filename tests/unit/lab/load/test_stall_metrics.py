@@ -9,7 +9,7 @@ from tuneproof.lab.protocol.turns import Turns
 
 
 def test_an_arms_figures_are_medians_over_its_trials() -> None:
-    """One odd block shows nothing; worker 1 is the one with the smaller process id."""
+    """One odd block shows nothing; worker 1 is the one with the smaller process id. What was not measured is None."""
     trials = [
         observed(stall_record(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
         for lag, bulk in ((20.0, 1000), (21.0, 2000), (9000.0, 3000))
@@ -19,6 +19,8 @@ def test_an_arms_figures_are_medians_over_its_trials() -> None:
     assert (metrics["worker1_lag_p50_ms"], metrics["worker2_lag_p99_ms"]) == (21, 1)
     assert metrics["bulk_bytes_per_s"] == 2000, "both workers together, over a window of 2 s"
     assert metrics["busy_pct"] == 50
+    assert (metrics["baseline_requests"], metrics["baseline_p50_ms"], metrics["fast_p99_ms"]) == (0, None, None)
+    assert arm_metrics([]) == {"trials": 0}
 
 
 def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
@@ -26,12 +28,6 @@ def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
     second = replace(stall_record(), fast=(fast_request(1000.0, complete=False),))
     metrics = arm_metrics([observed(first), observed(second)])
     assert (metrics["fast_requests"], metrics["fast_incomplete"], metrics["fast_p50_ms"]) == (4, 1, 25)
-
-
-def test_what_an_arm_did_not_measure_is_none_and_not_zero() -> None:
-    """Zero milliseconds would be a figure."""
-    metrics = arm_metrics([observed(stall_record())])
-    assert (metrics["baseline_requests"], metrics["baseline_p50_ms"], metrics["fast_p99_ms"]) == (0, None, None)
 
 
 def test_turns_are_told_per_worker_as_medians_over_trials() -> None:
@@ -45,7 +41,3 @@ def test_turns_are_told_per_worker_as_medians_over_trials() -> None:
     assert (metrics["worker1_turn_bytes_p50"], metrics["worker1_turns"]) == (1200, 1)
     assert (metrics["worker2_turn_bytes_p50"], metrics["worker2_turns"]) == (None, 0)
     assert "worker1_turns" not in arm_metrics([observed(stall_record())])
-
-
-def test_an_arm_without_valid_trials_has_no_figures() -> None:
-    assert arm_metrics([]) == {"trials": 0}

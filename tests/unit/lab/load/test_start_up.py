@@ -15,7 +15,6 @@ OLD = (worker(11), worker(12))
 
 
 def new(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
-    """Return workers with so much memory of their own."""
     return tuple(worker(30 + place, rss_anon_bytes=size) for place, size in enumerate(anon_bytes))
 
 

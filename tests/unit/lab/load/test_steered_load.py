@@ -30,31 +30,11 @@ def fake() -> FakeStage:
     return fake
 
 
-def test_packets_are_steered_before_anything_is_counted(fake: FakeStage) -> None:
-    LOAD.run(fake.stage, label="a-b1")
-    assert fake.steered == [("subject", (0, 1))]
-    assert fake.did == [
-        "steer_receive",
-        "counters",
-        *["counters", "workers", "run_tool", "workers", "counters", "sockets"],
-        "counters",
-    ]
-
-
 def test_unless_said_otherwise_the_first_cpu_handles_all(fake: FakeStage) -> None:
     """Each trial steers anew: the one before may have been another arm's."""
     for _ in range(2):
         SteeredLoad(tool=WRK).run(fake.stage, label="a-b1")
     assert fake.steered == [("subject", (0,))] * 2
-
-
-def test_the_record_has_what_was_read_back_and_what_each_cpu_did(fake: FakeStage) -> None:
-    record = LOAD.run(fake.stage, label="a-b1").record
-    assert record.rps_cpus == {"rx-0": (0, 1)}
-    assert record.softnet == (
-        SoftnetFigures(processed=900, dropped=0, squeezed=2),
-        SoftnetFigures(processed=500, dropped=0, squeezed=2),
-    )
 
 
 def test_what_was_handed_to_other_cpus_is_a_share_of_all_that_was_steered(fake: FakeStage) -> None:
@@ -67,16 +47,18 @@ def test_what_was_handed_to_other_cpus_is_a_share_of_all_that_was_steered(fake: 
 
 
 def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
+    """Packets are steered before anything is counted."""
     plain = FakeStage()
     plain.answers["run_tool"] = [ANSWER]
     recorded = LOAD.run(fake.stage, label="a-b1")
     wanted = PLAIN.run(plain.stage, label="a-b1")
-    assert fake.asked == plain.asked
+    assert (fake.asked, fake.steered) == (plain.asked, [("subject", (0, 1))])
+    assert fake.did == ["steer_receive", "counters", *plain.did, "counters"]
     observed = vars(LOAD.observe(recorded))
     assert observed.pop("steered_to_others_share") == 0
     assert observed == vars(PLAIN.observe(wanted))
-    steered = SteeredRecord(**vars(wanted.record), rps_cpus=recorded.record.rps_cpus, softnet=recorded.record.softnet)
-    assert recorded == wanted.with_record(steered)
+    cpus = tuple(SoftnetFigures(processed=count, dropped=0, squeezed=2) for count in (900, 500))
+    assert recorded == wanted.with_record(SteeredRecord(**vars(wanted.record), rps_cpus={"rx-0": (0, 1)}, softnet=cpus))
 
 
 def test_a_kernel_that_does_not_let_it_ends_the_trial_before_the_load(fake: FakeStage) -> None:
