@@ -11,8 +11,6 @@ from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_p
 
 
 class Point(NamedTuple):
-    """Two values of different types."""
-
     at: int
     name: str
 
@@ -64,39 +62,20 @@ FULL = Whole(
     defaulted="other",
     made={"one": 1},
 )
-EMPTY = Whole(
-    text="",
-    count=0,
-    share=0.0,
-    on=False,
-    maybe=None,
-    part=Part(),
-    maybe_part=None,
-    parts=(),
-    nested=(),
-    pair=(0, ""),
-    point=Point(0, ""),
-    points=(),
-    by_name={},
-    by_number={},
-    maybe_by_name={},
-)
 
 
 def wire(value: object) -> Any:
     return json.loads(json.dumps(to_plain(value)))
 
 
-@pytest.mark.parametrize("value", [FULL, EMPTY], ids=["full", "empty"])
-def test_what_was_sent_arrives(value: Whole) -> None:
+def test_what_was_sent_arrives() -> None:
     """Every kind of field, with its type: tuples are no lists, and ports no texts."""
-    arrived = from_plain(Whole, wire(value))
-    assert arrived == value
-    assert repr(arrived) == repr(value)
+    arrived = from_plain(Whole, wire(FULL))
+    assert arrived == FULL
+    assert repr(arrived) == repr(FULL)
 
 
 def test_on_the_wire_are_the_names_of_fields_and_the_values_of_tuples() -> None:
-    """As a program in another language would read it, too."""
     plain = wire(FULL)
     assert plain["maybe_part"] == {"size": 1, "near": [3, "three"]}
     assert plain["points"] == [[1, "one"], [2, "two"]]
@@ -125,16 +104,12 @@ def test_a_whole_number_passes_for_one_with_a_fraction() -> None:
         ({"count": True}, "Whole.count is True, which is no int"),
         ({"share": False}, "Whole.share is False, which is no float"),
         ({"on": 1}, "Whole.on is 1, which is no bool"),
-        ({"nothing": 0}, "Whole.nothing is 0, which is no NoneType"),
         ({"part": [2]}, "Whole.part is [2], which is no dict"),
         ({"part": {"size": "2"}}, "Whole.part.size is '2', which is no int"),
         ({"maybe_part": {"near": [3, 3]}}, "Whole.maybe_part.near[] is 3, which is no str"),
         ({"parts": {}}, "Whole.parts is {}, which is no list"),
-        ({"parts": [{}, {"size": None}]}, "Whole.parts[].size is None, which is no int"),
         ({"nested": [[1, "2"]]}, "Whole.nested[][] is '2', which is no int"),
-        ({"by_name": []}, "Whole.by_name is [], which is no dict"),
         ({"by_name": {"first": 4}}, "Whole.by_name.first is 4, which is no dict"),
-        ({"maybe_by_name": {"known": 7}}, "Whole.maybe_by_name.known is 7, which is no str"),
         ({"pair": [8]}, "Whole.pair has 1 values instead of 2"),
         ({"pair": [8, "eight", 8]}, "Whole.pair has 3 values instead of 2"),
         ({"points": [[1, "one"], []]}, "Whole.points[] has 0 values instead of 2"),
@@ -149,21 +124,10 @@ def test_what_is_of_another_type_is_refused_with_its_place(changed: dict[str, ob
     assert str(caught.value) == message
 
 
-def test_a_mapping_with_another_kind_of_names_is_refused_with_its_place() -> None:
-    with pytest.raises(MalformedMessageError, match=r"Whole\.by_number"):
-        from_plain(Whole, {**wire(FULL), "by_number": {"http": []}})
-
-
 def test_what_is_missing_is_refused_by_name() -> None:
     plain = {name: value for name, value in wire(FULL).items() if name not in {"count", "by_number"}}
     with pytest.raises(MalformedMessageError, match=r"^Whole lacks count, by_number$"):
         from_plain(Whole, plain)
-
-
-@pytest.mark.parametrize("plain", [None, [], "text", 7, True])
-def test_what_is_no_object_is_no_dataclass(plain: object) -> None:
-    with pytest.raises(MalformedMessageError, match=r"^Part is .*, which is no dict$"):
-        from_plain(Part, plain)
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:

@@ -14,16 +14,11 @@ def test_a_list_is_read_and_written(text: str, cpus: list[int]) -> None:
 
 
 def test_the_kernel_does_not_keep_an_order() -> None:
-    """And may name a CPU twice."""
     assert cpus_of("4,0-1,1") == [0, 1, 4]
 
 
 def test_a_text_that_is_no_list_is_refused() -> None:
-    """An empty one, too: it would leave nothing to run on."""
+    """An empty one, too: it would leave nothing to run on, and what is written so means every CPU to the engine."""
+    assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")
-
-
-def test_no_cpus_are_the_empty_list() -> None:
-    """Which means every CPU to the engine: who writes it has to mean that."""
-    assert list_of([]) == ""

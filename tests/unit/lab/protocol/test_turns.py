@@ -1,13 +1,11 @@
 """What a worker's turns are told as: percentiles that weigh each turn by what it did."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from tests.support import canned_turns
-from tuneproof.lab.protocol.codec import from_plain, to_plain
-from tuneproof.lab.protocol.turns import Bucket, Histograms, Turns, WorkerTurns
+from tuneproof.lab.protocol.turns import Bucket, Histograms, WorkerTurns
 
 
 def reading(*buckets: tuple[int, int, int]) -> WorkerTurns:
@@ -65,11 +63,3 @@ def test_the_share_off_the_cpu_is_within_0_and_1() -> None:
     assert replace(steered, cpu_ns=1_000_001).off_cpu_share == 0
     assert replace(steered, cpu_ns=0).off_cpu_share == 1
     assert reading().off_cpu_share is None
-
-
-def test_turns_survive_json() -> None:
-    """The record of a trial is read again as it was; a bucket is three numbers there."""
-    turns = Turns(workers=(reading((67, 4, 6000)), canned_turns.worker(12)), start_s=1.5, end_s=2.5)
-    text = json.dumps(to_plain(turns))
-    assert from_plain(Turns, json.loads(text)) == turns
-    assert json.loads(text)["workers"][0]["histograms"]["read_bytes"] == [[67, 4, 6000]]

@@ -27,7 +27,6 @@ class Recorded:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorder, built here."""
     return recorder.build(tmp_path_factory.mktemp("recorder"))
 
 

@@ -112,32 +112,24 @@ def supervisor(program: Program) -> Supervisor:
     return Supervisor(cast("Channel", program), name="subject")
 
 
-def test_it_tells_nginxs_version(supervisor: Supervisor) -> None:
-    assert supervisor.version() == "1.22.1"
-
-
 def test_a_configuration_is_tested_and_what_nginx_says_comes_back(supervisor: Supervisor) -> None:
+    assert supervisor.version() == "1.22.1"
     said = supervisor.test("fine")
     assert (said.status, said.text) == (0, "nginx: [warn] something\n")
     assert supervisor.test("broken").status == 1
 
 
 def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
+    """One that a failed trial left ends before the next starts, and what it has cached goes."""
     supervisor.start("fine")
-    pid = int((program.state / "nginx.pid").read_text(encoding="ascii"))
-    assert Path(f"/proc/{pid}").exists()
-    supervisor.stop()
-    assert not (program.state / "nginx.pid").exists()
-
-
-def test_one_that_a_failed_trial_left_ends_before_the_next_starts(supervisor: Supervisor, program: Program) -> None:
-    supervisor.start("fine")
-    first = (program.state / "nginx.pid").read_text(encoding="ascii")
+    first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
+    assert Path(f"/proc/{first}").exists()
     (program.state / "cache/left").write_text("", encoding="ascii")
     supervisor.start("fine")
-    assert (program.state / "nginx.pid").read_text(encoding="ascii") != first
+    assert int((program.state / "nginx.pid").read_text(encoding="ascii")) != first
     assert not (program.state / "cache/left").exists()
     supervisor.stop()
+    assert not (program.state / "nginx.pid").exists()
 
 
 def test_a_master_that_was_killed_is_not_waited_for(supervisor: Supervisor, program: Program) -> None:
@@ -192,19 +184,15 @@ def test_a_binary_upgrade_that_was_left_unfinished_ends_with_both_masters(
 
 
 def test_a_file_is_written_in_its_size(supervisor: Supervisor, program: Program) -> None:
-    """In place: nginx must see the same file."""
+    """In place: nginx must see the same file. The folder is not there before nginx has started."""
+    with pytest.raises(LabError, match="page cannot be written"):
+        supervisor.write("page", 10)
     (program.state / "changing").mkdir()
     supervisor.write("page", 10)
     inode = (program.state / "changing/page").stat().st_ino
     supervisor.write("page", 20)
     written = (program.state / "changing/page").stat()
     assert (written.st_size, written.st_ino) == (20, inode)
-
-
-def test_a_file_that_cannot_be_written_is_an_error(supervisor: Supervisor) -> None:
-    """The folder is not there before nginx has started."""
-    with pytest.raises(LabError, match="page cannot be written"):
-        supervisor.write("page", 10)
 
 
 def test_what_it_is_not_made_for_is_answered(program: Program) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tuneproof.errors import BadInputError, LabError
+from tuneproof.errors import LabError
 from tuneproof.explain.parse.access_log.known import LAB
 from tuneproof.explain.parse.access_log.nginx_conf import logging_settings
 from tuneproof.lab.protocol.codec import to_plain
@@ -16,7 +16,6 @@ from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import choose_versions
 from tuneproof.proof.scenario.hosts import read_snapshot
-from tuneproof.wording import as_numbers
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
@@ -33,14 +32,6 @@ if TYPE_CHECKING:
 )
 def test_versions_come_once_each_and_the_oldest_first(asked: list[str], chosen: tuple[str, ...]) -> None:
     assert choose_versions(asked) == chosen
-
-
-def test_an_unknown_version_is_refused_with_the_known_ones() -> None:
-    """The first wrong value is named, also beside right ones."""
-    with pytest.raises(BadInputError) as caught:
-        choose_versions(["1.22", "1.23", "9"])
-    assert caught.value.what == "--nginx 1.23: no such version"
-    assert caught.value.remedy == "one of: 1.18, 1.22, 1.26, 1.30, all"
 
 
 @pytest.mark.parametrize(
@@ -101,13 +92,6 @@ def test_a_log_that_is_switched_off_is_written_nowhere() -> None:
 def lines_of(config: SubjectConfig) -> list[str]:
     """Return the lines of a configuration without their indents and empty ones."""
     return [line.strip() for line in config.render().splitlines() if line.strip()]
-
-
-def test_a_version_is_a_row_of_numbers() -> None:
-    """They compare as versions do, which their texts would not; what is no version could only be compared wrongly."""
-    assert as_numbers("1.29.7") == (1, 29, 7)
-    with pytest.raises(ValueError, match="invalid literal"):
-        as_numbers("1.29.x")
 
 
 def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> None:

@@ -4,6 +4,7 @@ import json
 import socket
 import struct
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Protocol
 
 import pytest
@@ -52,24 +53,13 @@ class Talk:
         self.end()
 
 
-def test_over_tls_the_response_is_closed_with_the_socket(talk: "Talk") -> None:
+def test_over_tls_the_response_is_closed_with_the_socket() -> None:
     """docker-py keeps it as an attribute there; the socket would stay open."""
     closed: list[str] = []
-
-    class Response:
-        def close(self) -> None:
-            closed.append("response")
-
-    class TlsSocket:
-        _response = Response()
-
-        def close(self) -> None:
-            closed.append("socket")
-
-    Channel(TlsSocket(), name="far", program="adder", status=lambda: None).close()
+    response = SimpleNamespace(close=lambda: closed.append("response"))
+    over_tls = SimpleNamespace(close=lambda: closed.append("socket"), _response=response)
+    Channel(over_tls, name="far", program="adder", status=lambda: None).close()
     assert closed == ["socket", "response"]
-    # A plain one has none.
-    talk.channel.close()
 
 
 @pytest.fixture
@@ -132,12 +122,10 @@ def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) ->
     ("said", "message"),
     [
         (b'{"number": 1, "answer": "3"}\n', "add is '3', which is no int"),
-        (b'{"number": 1, "answer": 3, "machine": {"of": 2}}\n', "machine has no of"),
-        (b'{"number": 1}\n', "add is answered by {'number': 1}"),
         (b"Traceback (most recent call last):\n", "answered b'Traceback "),
         (b"[1]\n", r"answered b'\[1\]'"),
     ],
-    ids=["wrong-type", "unknown-field", "no-answer", "no-json", "no-object"],
+    ids=["wrong-type", "no-json", "no-object"],
 )
 def test_an_answer_that_is_none_is_an_error(said: bytes, message: str, talk: Talk) -> None:
     talk.print(b"first\nlast\n", stream=STDERR)

@@ -81,7 +81,6 @@ class FakeEngine:
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
-    """Nothing here reaches another."""
     fake = FakeEngine()
     monkeypatch.setattr(module, "LabContainer", FakeContainer)
     monkeypatch.setattr(docker, "from_env", fake.client)
@@ -205,21 +204,6 @@ def test_an_error_on_its_way_waits_for_no_network_and_is_not_covered_by_it(
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
         raise LabError("nginx does not start")
     assert clock.now_s == 0
-
-
-def test_whatever_keeps_a_container_from_being_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of ours, or of a library's; the others are removed all the same."""
-    removed: list[str] = []
-
-    def remove(container: FakeContainer) -> None:
-        if container.spec.name == "backend":
-            raise ValueError("docker-py does not know this answer")
-        removed.append(container.spec.name)
-
-    monkeypatch.setattr(FakeContainer, "remove", remove)
-    with pytest.raises(ValueError, match="does not know this answer"), Lab(Session()) as lab:
-        lab.start(specs())
-    assert len(removed) == len(specs()) - 1
 
 
 def test_a_container_is_removed_when_those_that_have_joined_it_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:

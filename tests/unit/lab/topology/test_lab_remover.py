@@ -2,7 +2,6 @@
 
 import threading
 import time
-from types import TracebackType
 from typing import Any, Self
 
 import pytest
@@ -26,9 +25,7 @@ class SlowLab:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self.may_end.wait(timeout=10)
         time.sleep(0.01)
         self.removed.append(self)
@@ -38,7 +35,6 @@ class SlowLab:
 
 @pytest.fixture
 def slow_labs(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Labs of this module's kind instead of real ones."""
     monkeypatch.setattr(SlowLab, "removed", [], raising=False)
     monkeypatch.setattr(SlowLab, "may_end", threading.Event(), raising=False)
     monkeypatch.setattr(lab, "Lab", SlowLab)
