@@ -1,5 +1,6 @@
 """Why an engine cannot be reached: real sockets, or their absence, behind docker-py's own exceptions."""
 
+import hashlib
 import http.server
 import socket
 import ssl
@@ -12,7 +13,9 @@ from types import SimpleNamespace
 
 import certifi
 import pytest
-from docker.context import ContextAPI
+import requests
+import urllib3
+from docker.errors import DockerException
 
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint, hang_up
@@ -25,6 +28,17 @@ def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+
+
+def wrapped(cause: OSError) -> DockerException:
+    """Wrap an error of the system as urllib3, requests and docker-py do, each repeating the words of the one below."""
+    aborted = urllib3.exceptions.ProtocolError("Connection aborted.", cause)
+    aborted.__context__ = cause
+    failed = requests.ConnectionError(aborted)
+    failed.__context__ = aborted
+    error = DockerException(f"Error while fetching server API version: {failed}")
+    error.__cause__ = failed
+    return error
 
 
 @pytest.mark.usefixtures("docker_config")
@@ -72,7 +86,7 @@ def test_an_engine_that_is_silent_is_given_up_in_time(tmp_path: Path, monkeypatc
 
 def test_a_socket_that_may_not_be_used_leads_to_the_docker_group() -> None:
     """Neither an installation nor a start would help, so the error is not one that leads to them."""
-    error = explain(PermissionError(13, "Permission denied"), Endpoint(address="unix:///var/run/docker.sock"))
+    error = explain(wrapped(PermissionError(13, "Permission denied")), Endpoint(address="unix:///var/run/docker.sock"))
     assert not isinstance(error, NoLocalEngineError)
     assert error.what == "The Docker engine may not be used by this user: Permission denied."
     assert "usermod -aG docker" in error.remedy
@@ -80,7 +94,7 @@ def test_a_socket_that_may_not_be_used_leads_to_the_docker_group() -> None:
 
 def test_a_missing_default_socket_is_the_one_case_that_may_be_mended() -> None:
     """The steps are given all the same, for whom may not mend it."""
-    error = explain(FileNotFoundError(2, "No such file"), Endpoint(address="unix:///var/run/docker.sock"))
+    error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
     assert isinstance(error, NoLocalEngineError)
     assert "DOCKER_HOST" in error.remedy
 
@@ -137,7 +151,13 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
     """The order is that of docker-py and of Docker's own command line."""
     assert find_endpoint({}) == Endpoint(address="unix:///var/run/docker.sock")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    ContextAPI.create_context("far", host="tcp://far:2376")
+    # A context's folder is named after the hash of its name.
+    folder = tmp_path / "contexts/meta" / hashlib.sha256(b"far").hexdigest()
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text(
+        '{"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": "tcp://far:2376", "SkipTLSVerify": false}}}',
+        encoding="utf-8",
+    )
     chosen = find_endpoint({"DOCKER_CONTEXT": "far"})
     assert chosen == Endpoint(address="tcp://far:2376", chosen_by="Docker context 'far'")
     assert not chosen.is_local
