@@ -110,6 +110,10 @@ def test_a_whole_number_passes_for_one_with_a_fraction() -> None:
         ({"parts": {}}, "Whole.parts is {}, which is no list"),
         ({"nested": [[1, "2"]]}, "Whole.nested[][] is '2', which is no int"),
         ({"by_name": {"first": 4}}, "Whole.by_name.first is 4, which is no dict"),
+        (
+            {"by_number": {"many": []}},
+            "Whole.by_number has a name that is none: invalid literal for int() with base 10: 'many'",
+        ),
         ({"pair": [8]}, "Whole.pair has 1 values instead of 2"),
         ({"pair": [8, "eight", 8]}, "Whole.pair has 3 values instead of 2"),
         ({"points": [[1, "one"], []]}, "Whole.points[] has 0 values instead of 2"),
