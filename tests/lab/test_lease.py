@@ -15,6 +15,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
 from tuneproof.lab.engine.lease import lease_of
 from tuneproof.lab.engine.sweep import remove_dead_sessions
+from tuneproof.proof.scenario.hosts import read_snapshot
 
 pytestmark = pytest.mark.engine
 
@@ -54,6 +55,7 @@ def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
 
 def test_a_lease_is_given_back(engine: docker.DockerClient, images: BuiltImages) -> None:
     session = Session(owner=Owner.current())
-    with lease_of(engine, session=session, image=images.roles["netadmin"]):
+    with lease_of(engine, session=session, image=images.roles["netadmin"]) as lease:
         assert [item["State"] for item in leases(engine, session.id)] == ["running"]
+        assert read_snapshot(lease.printed()) == read_snapshot(lease.printed())
     assert leases(engine, session.id) == []

@@ -29,13 +29,14 @@ from tests.lab.test_watch import (
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.images import ensure_images
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.lease import lease_of
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.reaper import Reaper
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.subject.versions import DEFAULT_VERSION
 from tuneproof.proof.scenario.arms import Subject
-from tuneproof.proof.scenario.hosts import host_snapshot
+from tuneproof.proof.scenario.hosts import read_snapshot
 from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.watch.plan import MOST_COST_SHARE
 
@@ -58,7 +59,8 @@ def a_stage() -> Iterator[Stage]:
     )
     session = Session()
     with Reaper(session):
-        placement = CpuPlacement.on(host_snapshot(session, images.roles["netadmin"]).cpus)
+        with lease_of(client, session=session, image=images.roles["netadmin"]) as lease:
+            placement = CpuPlacement.on(read_snapshot(lease.printed()).cpus)
         own = Subject(name="subject", config=CONFIG, records_turns=True)
         with started(placement, session, images, DEFAULT_VERSION, own) as (_, stage):
             yield stage

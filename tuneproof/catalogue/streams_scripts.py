@@ -208,12 +208,12 @@ def settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
 
     def stands_still() -> bool:
         nonlocal before
-        seen = rig.backend(call(Scripted.seen))
-        sockets = [rig.sockets(port) for port in ports.values()]
-        workers, arrived = rig.workers(), rig.arrived()
-        moving = seen.unacknowledged_bytes + sum(sockets[0].unread_bytes)
-        moving += sum(one.send_queue_bytes for one in sockets)
+        seen, workers, arrived = rig.backend(call(Scripted.seen)), rig.workers(), rig.arrived()
         earlier, before = before, (seen, arrived, [(one.run_s, one.voluntary_switches) for one in workers])
-        return earlier == before and not moving and all(worker.is_asleep for worker in workers)
+        if earlier != before or seen.unacknowledged_bytes or not all(worker.is_asleep for worker in workers):
+            return False
+        # Last, since the kernel lists all sockets of the machine for each port.
+        sockets = [rig.sockets(port) for port in ports.values()]
+        return not sum(sockets[0].unread_bytes) + sum(one.send_queue_bytes for one in sockets)
 
     rig.wait_until(stands_still, "did not come to rest")

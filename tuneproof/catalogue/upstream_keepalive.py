@@ -47,7 +47,8 @@ NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close"
 # No more at once than the 32 connections per worker that newer versions keep by themselves.
 REQUESTS: Final = 4000
 AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
-AB_FEW: Final = HttpLoad(concurrency=10, requests=4000)
+AB_FEW: Final = HttpLoad(concurrency=10, requests=2000)
+AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=2000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
 BY_WRK: Final = HttpLoad(tool=WRK, concurrency=50, seconds=1)
@@ -91,8 +92,8 @@ ARMS: Final = (
     arm("keepalive-10-at-once", STATIC_KEPT, AB_FEW),
     arm("plain-wrk", STATIC_PLAIN, BY_WRK),
     arm("keepalive-wrk", STATIC_KEPT, BY_WRK),
-    arm("plain-asyncio", proxied("asyncio"), AB),
-    arm("keepalive-asyncio", kept("asyncio"), AB),
+    arm("plain-asyncio", proxied("asyncio"), AB_ASYNCIO),
+    arm("keepalive-asyncio", kept("asyncio"), AB_ASYNCIO),
     arm("plain-files", proxied("files"), AB_PYTHON),
     arm("keepalive-files", kept("files"), AB_PYTHON),
     arm("plain-limited", proxied("limited"), AB_LIMITED),

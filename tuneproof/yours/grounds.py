@@ -11,14 +11,14 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.host import engine_facts
 from tuneproof.lab.engine.images import ensure_images
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.engine.lease import lease_of
+from tuneproof.lab.engine.lease import Lease, lease_of
 from tuneproof.lab.engine.lock import locked
 from tuneproof.lab.engine.reaper import Reaper
 from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.topology.placed import Engine
 from tuneproof.proof.scenario.containers import BenchImages
-from tuneproof.proof.scenario.hosts import host_record, host_snapshot
+from tuneproof.proof.scenario.hosts import host_record, read_snapshot
 from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
 
 
@@ -52,19 +52,19 @@ def grounds(
             ensure_images(client, [*roles.values(), *subjects.values()], report=report)
             image = roles["netadmin"].tag
             with (
-                lease_of(client, session=session, image=image),
+                lease_of(client, session=session, image=image) as lease,
                 locked(client, name=Engine().label, session=session, image=image, report=report),
             ):
-                yield _measured(client, session, {name: spec.tag for name, spec in roles.items()}, subjects)
+                yield _measured(client, session, lease, {name: spec.tag for name, spec in roles.items()}, subjects)
         finally:
             with engine_errors("removing what the session left"):
                 remove_session(client, session.id)
 
 
 def _measured(
-    client: docker.DockerClient, session: Session, roles: Mapping[str, str], subjects: Mapping[str, Any]
+    client: docker.DockerClient, session: Session, lease: Lease, roles: Mapping[str, str], subjects: Mapping[str, Any]
 ) -> Grounds:
-    snapshot = host_snapshot(session, roles["netadmin"])
+    snapshot = read_snapshot(lease.printed())
     return Grounds(
         session=session,
         images=BenchImages(subject="", **roles),

@@ -1,7 +1,8 @@
-"""``python3 -m netadmin look`` or ``wire``: what a netadmin container runs.
+"""``python3 -m netadmin look``, ``wire`` or ``lease``: what a netadmin container runs.
 
 ``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` raises a wire and says so, likewise.
-Both then do what they are asked (agent.py), until the container is removed.
+Both then do what they are asked (agent.py), until the container is removed. ``lease`` prints what ``look`` prints, and
+ends with its input.
 """
 
 import json
@@ -41,9 +42,12 @@ def _wire() -> tuple[Greeting, Wire | None]:
 
 
 if __name__ == "__main__":
-    greeting, wire = {"look": _look, "wire": _wire}[sys.argv[1]]()
+    greeting, wire = {"look": _look, "wire": _wire, "lease": _look}[sys.argv[1]]()
     sys.stdout.write(f"{json.dumps(to_plain(greeting))}\n")
     sys.stdout.flush()
+    if sys.argv[1] == "lease":
+        sys.stdin.read()
+        sys.exit()
     answers(Agent(wire, greeting)).serve(sys.stdin, sys.stdout)
     # Without an input there is nothing to answer, but the namespace may still be needed.
     signal.pause()

@@ -30,6 +30,11 @@ def verdict(check: Check) -> Verdict:
         # A rootless engine without delegated controllers can neither place containers nor limit them.
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": False, "MemoryLimit": True}), ("missing", "v2")),
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": True, "MemoryLimit": False}), ("missing", "v2")),
+        (doctor.check_firewall("nftables", "/usr/sbin/nft"), ("ok", "/usr/sbin/nft")),
+        (doctor.check_firewall("nftables", None), ("missing", "no nftables")),
+        (doctor.check_runtime("crun", both_cgroups=True), ("missing", "crun")),
+        (doctor.check_runtime("crun", both_cgroups=False), ("ok", "crun")),
+        (doctor.check_runtime("runc", both_cgroups=True), ("ok", "runc")),
         (doctor.check_cpus(1), ("missing", "1")),
         (doctor.check_cpus(2), ("ok", "2")),
         (doctor.check_memory(2 * GIB), ("ok", "2.0 GiB")),

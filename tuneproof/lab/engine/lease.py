@@ -4,6 +4,8 @@ A container reads from the connection over which the session attached to it. Whe
 machine is switched off, the engine closes that container's input, and it ends. At once after a process; after some two
 minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s); behind ssh when the
 sshd there notices, which is its own to set (ClientAliveInterval, sshd_config(5)).
+
+Being in a new network namespace with every CPU of the host, it first prints what both look like.
 """
 
 from collections.abc import Iterator
@@ -12,18 +14,39 @@ from typing import Final
 
 import docker
 from docker.errors import NotFound
+from docker.types import LogConfig
 
 from tuneproof.errors import TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.reach import hang_up
 
-_READS_UNTIL_THE_END: Final = ("cat",)
+_READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
+
+
+class Lease:
+    """A lease that is held."""
+
+    def __init__(self, client: docker.DockerClient, container_id: str) -> None:
+        self._client = client
+        self._container_id = container_id
+
+    def printed(self) -> str:
+        """Return what its container prints first (TuneproofError: the engine refused, or does not answer)."""
+        with engine_errors("reading from the session's lease"):
+            lines = self._client.api.logs(self._container_id, stream=True, follow=True)
+            text = b""
+            while not text.endswith(b"\n") and (more := next(lines, b"")):
+                text += more
+            return text.decode()
 
 
 @contextmanager
-def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> Iterator[None]:
-    """Hold a lease inside the context (TuneproofError: the engine refused, or does not answer)."""
+def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> Iterator[Lease]:
+    """Hold a lease inside the context (TuneproofError: the engine refused, or does not answer).
+
+    image: of netadmin.
+    """
     api = client.api
     with engine_errors("taking a lease on the engine"):
         # Its input is closed with the first connection to it (StdinOnce), which docker-py asks for with stdin_open.
@@ -32,12 +55,13 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
             entrypoint=list(_READS_UNTIL_THE_END),
             stdin_open=True,
             network_disabled=True,
+            host_config=api.create_host_config(log_config=LogConfig(type=LogConfig.types.JSON)),
             labels={**session.labels, LEASE: "held"},
         )["Id"]
         connection = api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
         api.start(container_id)
     try:
-        yield
+        yield Lease(client, container_id)
     finally:
         hang_up(connection)
         # An engine that has gone away meanwhile is told of by those who need it; what is left goes with the session.

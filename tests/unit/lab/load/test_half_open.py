@@ -35,7 +35,7 @@ def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: 
     assert recorded.record.sources == ("172.18.255.254", "172.18.255.191"), "whoever reads the record can find them"
     assert load.observe(recorded) == HalfOpenObservation(
         steal_pct=0.0,
-        measuring_s=0.25,
+        measuring_s=recorded.measuring_s,
         syns=800,
         dropped_share=0.5,
         overflowed_share=0.25,

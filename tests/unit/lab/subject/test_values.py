@@ -1,8 +1,7 @@
 """The subject as values: versions asked for, its nginx.conf, what was read back."""
 
 import json
-import types
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, STATIC_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import choose_versions
 from tuneproof.proof.scenario.hosts import read_snapshot
-
-if TYPE_CHECKING:
-    from tuneproof.lab.topology.container import LabContainer
 
 
 @pytest.mark.parametrize(
@@ -111,17 +107,12 @@ def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
         cpu_model="Xeon",
         cpus=Cpus(allowed="0-3", nodes=("0-1", "2-3"), cores=("0,1", "2,3")),
     )
-    snapshot = read_snapshot(printing(json.dumps(to_plain(Greeting(snapshot=taken)))))
+    snapshot = read_snapshot(f"{json.dumps(to_plain(Greeting(snapshot=taken)))}\nmore\n")
     assert snapshot == taken
     assert snapshot.triple("net.ipv4.tcp_rmem") == (4096, 131072, 6291456)
 
 
-def test_a_line_without_a_snapshot_is_an_error() -> None:
+@pytest.mark.parametrize("printed", ["", '{"ready_s": 0.5}\n'])
+def test_a_line_without_a_snapshot_is_an_error(printed: str) -> None:
     with pytest.raises(LabError, match="a netadmin container has no snapshot"):
-        read_snapshot(printing('{"ready_s": 0.5}'))
-
-
-def printing(line: str) -> "LabContainer":
-    """Return a container whose program has printed a line, and then another."""
-    printed = types.SimpleNamespace(wait_for_log=lambda _: f"{line}\nmore\n", spec=types.SimpleNamespace(name="own"))
-    return cast("LabContainer", printed)
+        read_snapshot(printed)
