@@ -17,20 +17,23 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from tuneproof.cli import compare
-from tuneproof.cli.output import say
+from tuneproof.cli.output import say, show
 from tuneproof.errors import CannotRunHereError, TuneproofError
 from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.base import package_mirror
 from tuneproof.lab.engine.packages import apt_install
 from tuneproof.lab.subject.versions import DEFAULT_VERSION
+from tuneproof.report.results.comparing import compare
+from tuneproof.report.results.run_file import load
+from tuneproof.report.terminal.comparison_text import render_comparison
 
 ROOT: Final = Path(__file__).parents[2]
 JOB: Final = Path(__file__).with_name("job.sh")
-PYTHONS: Final = {"bookworm": "3.11", "trixie": "3.13"}
+PYTHONS: Final = {"bookworm": "3.11", "trixie": "3.13", "forky": "3.14"}
 """The suites that the machine can be made of, and their Python."""
 PACKAGES: Final = (
     "apparmor",
@@ -111,7 +114,9 @@ def main(arguments: Sequence[str]) -> int:
         folder = ROOT / "results" / f"stock-{options.suite}"
         status = run_in(machine, job, folder, append=options.append, limit_s=round(60 * options.minutes))
         if (folder / "latest").exists():
-            compare.main([str(beside.resolve()), str(folder / "latest")])
+            beside_here = compare(load(beside.resolve()), load(folder / "latest"))
+            # What was not run there is no difference.
+            show(render_comparison(replace(beside_here, only_old=()), width=None, color=False).removesuffix("\n"))
     except TuneproofError as error:
         say(str(error))
         return error.exit_status

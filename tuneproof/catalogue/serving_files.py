@@ -9,6 +9,7 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.catalogue.serving_files_scripts import (
+    LARGE,
     REQUESTS,
     SMALL,
     VALID_S,
@@ -17,7 +18,6 @@ from tuneproof.catalogue.serving_files_scripts import (
     grow,
     not_found,
     segments,
-    switches,
 )
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
@@ -30,6 +30,7 @@ LOGGED: Final = 100
 
 _SENDFILE: Final = "sendfile on; tcp_nopush on;"
 _PLAIN: Final = calls_of(Flow(path=SMALL, requests=REQUESTS))
+_LARGE: Final = calls_of(Flow(path=LARGE, requests=REQUESTS))
 _LOGGED: Final = calls_of(Flow(path=SMALL, requests=LOGGED))
 _GZIPPED: Final = calls_of(Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"}))
 _ALIAS: Final = "location /changing/ { alias /var/lib/subject/changing/; }"
@@ -72,12 +73,8 @@ ARMS: Final = arms_of(
         _counting("file-cache", written_config(f"{_SENDFILE} {_CACHE}")),
         Setting(name="grown-cached", config=written_config(f"{_ALIAS} {_CACHE}"), script=grow),
         Setting(name="grown", config=written_config(_ALIAS), script=grow),
-        Setting(
-            name="threads",
-            config=written_config("aio threads; output_buffers 2 64k;"),
-            script=switches,
-        ),
-        Setting(name="no-threads", config=written_config("output_buffers 2 64k;"), script=switches),
+        _counting("threads", written_config("aio threads; output_buffers 2 64k;"), _LARGE),
+        _counting("no-threads", written_config("output_buffers 2 64k;"), _LARGE),
         _counting("gzip-static", written_config(f"{_SENDFILE} gzip_static on;"), _GZIPPED),
         _counting("no-gzip-static", written_config(_SENDFILE), _GZIPPED),
         _log("log-each", ACCESS_LOG_PATH),

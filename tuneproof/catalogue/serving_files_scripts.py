@@ -22,7 +22,7 @@ def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
     def script(rig: Rig) -> Figures:
         # What nginx does for the first request alone is not counted.
         rig.flow(Flow(path=flow.path, headers=flow.headers, tls=flow.tls), port=port)
-        calls = rig.calls(lambda: rig.flow(flow, port=port))
+        calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=port), requests=flow.requests))
         return {
             "sendfile_calls": calls["sendfile"].made,
             "sent_by_sendfile": float(calls["sendfile"].made >= flow.requests),
@@ -56,16 +56,6 @@ def grow(rig: Rig) -> Figures:
         rig.write("page", GROWN_BYTES)
         seen = next(answers_of(rig.flow(Flow(path="/changing/page"))))
     return {"body_bytes": seen.body_bytes, "stale": float(seen.body_bytes < GROWN_BYTES)}
-
-
-def switches(rig: Rig) -> Figures:
-    """Ask for a large file many times; count how often the worker waited for something."""
-    rig.flow(Flow(path=LARGE, requests=2))
-    rig.rest()
-    before = rig.workers()[0].voluntary_switches
-    answered = rig.ok(rig.flow(Flow(path=LARGE, requests=REQUESTS)), requests=REQUESTS)
-    rig.rest()
-    return {"waits": rig.workers()[0].voluntary_switches - before, "ok": answered}
 
 
 def not_found(rig: Rig) -> Figures:

@@ -173,7 +173,9 @@ class Player:
 
 def _end(writer: asyncio.StreamWriter, *, resets: bool) -> None:
     if resets:
-        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
+        # One that the other side has just reset has no socket any more.
+        if (connected := writer.get_extra_info("socket")).fileno() >= 0:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
         writer.transport.abort()
     else:
         writer.close()

@@ -99,6 +99,28 @@ def test_a_stream_of_http_1_0_has_no_chunks_and_ends_with_its_connection() -> No
         assert body == EVENT.encode()
 
 
+def test_of_a_connection_that_has_just_gone_nothing_is_left_to_end() -> None:
+    """The other side has reset it, and what answers on it has not heard of that yet."""
+
+    async def trial() -> None:
+        player = Player()
+        await player.play((EVENTS,))
+        async with await asyncio.start_server(player.converse, "127.0.0.1", 0) as server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"GET /events HTTP/1.1\r\n\r\n")
+            await reader.readuntil(b"\r\n\r\n")
+            (gone,) = player._open
+            gone.transport.abort()
+            await asyncio.sleep(0)
+            seen = await player.seen()
+            assert (seen.open_connections, seen.unacknowledged_bytes) == (1, 0)
+            await player.play(())
+            assert (await player.seen()).open_connections == 0
+            writer.close()
+
+    asyncio.run(trial())
+
+
 @pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
 def test_a_stream_that_the_backend_ends_early_was_not_left(*, resets: bool, end: str) -> None:
     """The client sees how it ended; what was counted begins anew with other replies."""

@@ -225,7 +225,8 @@ def test_an_unknown_interface_is_an_error() -> None:
 class Readings:
     """A clock and a counter that are read in turns."""
 
-    def __init__(self, *rows: tuple[float, float, int, int]) -> None:
+    def __init__(self, *rows: tuple[float, float, int, int], usual_s: float = 0.00001) -> None:
+        self._usual_s = usual_s
         self._clock = iter([0.0, *(at_s for begins_s, ends_s, _, _ in rows for at_s in (begins_s, ends_s)), 9.0])
         self._counts = iter([(bytes_, frames) for _, _, bytes_, frames in rows])
 
@@ -234,6 +235,9 @@ class Readings:
 
     def read(self) -> tuple[int, int]:
         return next(self._counts)
+
+    def usual_s(self) -> float:
+        return self._usual_s
 
 
 @pytest.mark.parametrize(
@@ -258,6 +262,19 @@ def test_points_are_readings_that_saw_something_new_and_were_not_interrupted(
     )
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0, segment_bytes=segment_bytes)  # type: ignore[arg-type] # reads alike
+    while watched.look():
+        pass
+    assert watched.told() == points
+
+
+@pytest.mark.parametrize(("usual_s", "points"), [(0.0004, [[0, 0], [4000, 2000]]), (0.0001, [])])
+def test_a_reading_may_take_as_long_as_readings_take_here(
+    usual_s: float, points: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an emulated CPU none would be quick enough otherwise, and the link seem to carry nothing."""
+    readings = Readings((1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7), usual_s=usual_s)
+    monkeypatch.setattr(load_path, "time", readings)
+    watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
     while watched.look():
         pass
     assert watched.told() == points
