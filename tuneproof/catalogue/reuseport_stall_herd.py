@@ -35,7 +35,7 @@ def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
         access_log=False,
         error_log_level="debug_event",
     )
-    plan = AcceptLoad(load=HttpLoad(concurrency=8, requests=5000, path=STATIC_PATH))
+    plan = AcceptLoad(load=HttpLoad(concurrency=8, requests=3000, path=STATIC_PATH))
     return Arm(name=name, subject=Subject(name=name, config=config), plan=plan)
 
 

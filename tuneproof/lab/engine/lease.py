@@ -8,6 +8,7 @@ sshd there notices, which is its own to set (ClientAliveInterval, sshd_config(5)
 Being in a new network namespace with every CPU of the host, it first prints what both look like.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -21,6 +22,7 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.reach import hang_up
 
+_PAUSE_S: Final = 0.03
 _READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
 
 
@@ -34,10 +36,10 @@ class Lease:
     def printed(self) -> str:
         """Return what its container prints first (TuneproofError: the engine refused, or does not answer)."""
         with engine_errors("reading from the session's lease"):
-            lines = self._client.api.logs(self._container_id, stream=True, follow=True)
-            text = b""
-            while not text.endswith(b"\n") and (more := next(lines, b"")):
-                text += more
+            running = True
+            while b"\n" not in (text := self._client.api.logs(self._container_id)) and running:
+                time.sleep(_PAUSE_S)
+                running = self._client.api.inspect_container(self._container_id)["State"]["Running"]
             return text.decode()
 
 
