@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from .links import ROLE_LINK
+from .links import arrives_on
 
 FILE: Final = Path("/var/log/link.pcap")
 _EVERY_PROTOCOL: Final = 0x0003
@@ -101,7 +101,7 @@ def _open(filter_: str) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HL", count, ctypes.addressof(buffer)))
     opened.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, _BUFFER_BYTES)
     opened.setsockopt(socket.SOL_SOCKET, _TIMESTAMPNS, 1)
-    opened.bind((ROLE_LINK, _EVERY_PROTOCOL))
+    opened.bind((arrives_on(), _EVERY_PROTOCOL))
     return opened
 
 

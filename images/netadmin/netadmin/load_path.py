@@ -1,10 +1,10 @@
 """Loads a path and notes what has arrived when, to measure its rate.
 
-Frames are counted by the receiving interface itself (/proc/net/dev), so that nobody has to read them: a receiver that
-is too slow would measure itself. The counter and the clock are read together, again and again; a reading during which
-this process was interrupted is thrown away: a pause of the reader leaves a hole and no wrong point. A TCP stream
-loads a path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a wire.
-Other paths are loaded with datagrams.
+Frames are counted by the last interface that they arrive on (/proc/net/dev), so that nobody has to read them: a
+receiver that is too slow would measure itself. The counter and the clock are read together, again and again; a reading
+during which this process was interrupted is thrown away: a pause of the reader leaves a hole and no wrong point. A TCP
+stream loads a path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a
+wire. Other paths are loaded with datagrams.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Final, Self
 
-from .links import ROLE_LINK
+from .links import arrives_on
 
 # The first part of a load fills queues, and lets a stream grow.
 _WARM_UP_SHARE: Final = 1 / 3
@@ -96,7 +96,7 @@ def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) 
     Raises OSError: nothing arrives.
     """
     del rate_bytes_per_s
-    with Counter(ROLE_LINK) as counter:
+    with Counter(arrives_on()) as counter:
         return _watch_stream(sink, counter, seconds=seconds) if stream else _watch(counter, seconds=seconds)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from . import netem
+from .links import INGRESS
 from .rtnetlink import IPRoute, NetlinkError
 
-_IFB: Final = "ingress"
 _TRIAL_LINK: Final = "netem-trial"
 _HARMLESS: Final = {
     "delay_us": 1000,
@@ -41,10 +41,10 @@ def shape(
     ip: IPRoute, interface: str, *, egress: Mapping[str, float], ingress: Mapping[str, float]
 ) -> dict[str, dict[str, float]]:
     """Shape both directions of an interface; read both back."""
-    if not ip.link_lookup(ifname=_IFB):
+    if not ip.link_lookup(ifname=INGRESS):
         (source,) = ip.link_lookup(ifname=interface)
-        ip.link("add", ifname=_IFB, kind="ifb")
-        (target,) = ip.link_lookup(ifname=_IFB)
+        ip.link("add", ifname=INGRESS, kind="ifb")
+        (target,) = ip.link_lookup(ifname=INGRESS)
         ip.link("set", index=target, state="up")
         netem.redirect(ip, source, target)
-    return {"egress": netem.shape(ip, interface, egress), "ingress": netem.shape(ip, _IFB, ingress)}
+    return {"egress": netem.shape(ip, interface, egress), "ingress": netem.shape(ip, INGRESS, ingress)}

@@ -72,7 +72,10 @@ class Agent(Protocol):
         """
 
     def start_capture(self, filter_: str, snap_bytes: int) -> None:
-        """Capture what passes the role's link (pcap-filter(7)), longer frames cut to ``snap_bytes``."""
+        """Capture what passes the role's link (pcap-filter(7)), longer frames cut to ``snap_bytes``.
+
+        Where the host's kernel shapes it, only what arrives, as the role gets it.
+        """
 
     def stop_capture(self) -> str:
         """End the capture; return the path of its file in the container, in pcap format."""

@@ -15,6 +15,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from images.netadmin.netadmin import load_path, path_probe
+from images.netadmin.netadmin.links import arrives_on
 from images.netadmin.netadmin.load_path import Counter, received
 from images.netadmin.netadmin.path_probe import answer_probes, probe_path
 from tests.support.fake_stage import FakeClock
@@ -44,7 +45,7 @@ as_netadmin = pytest.mark.skipif(not may_force_buffers(), reason="SO_RCVBUFFORCE
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
     """The first of three ports that nobody uses; the loopback interface stands for the role's link."""
-    monkeypatch.setattr(load_path, "ROLE_LINK", "lo")
+    monkeypatch.setattr(load_path, "arrives_on", lambda: "lo")
     # Another process looks elsewhere: between this look and the use of what it found, nobody else must find it.
     begin = os.getpid() % 3000
     for first in (17450 + 3 * ((begin + index) % 3000) for index in range(3000)):
@@ -220,6 +221,15 @@ def test_an_unknown_interface_is_an_error() -> None:
     """It would look like a link that carries nothing."""
     with Counter("wlan77") as counter, pytest.raises(OSError, match=r"^there is no interface wlan77$"):
         counter.read()
+
+
+@pytest.mark.parametrize(
+    ("links", "last"), [(["lo", "eth0"], "eth0"), (["lo", "eth0", "ingress"], "ingress")], ids=["wire", "native"]
+)
+def test_what_arrives_is_seen_behind_netem(links: list[str], last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link before it would tell how much is sent, and show no wrong bit."""
+    monkeypatch.setattr(socket, "if_nameindex", lambda: list(enumerate(links)))
+    assert arrives_on() == last
 
 
 class Readings:
