@@ -7,18 +7,15 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import docker
 
 from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, reapers, resources_of, start_pytest, wait_until
 from tuneproof.lab.engine.reach import connect
-
-# A run takes about 14 s on two cores; later instants would hit nothing.
-LATEST_S: Final = 14.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +61,21 @@ def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
     return [name for client in clients for name in resources_of(client, pid)]
 
 
+def life_s(results: Path) -> float:
+    """Return how long the shortest run takes here that nobody ends; later instants would hit nothing."""
+    began_s = time.monotonic()
+    start_pytest(*SHORTEST_RUN, results=results).communicate()
+    return time.monotonic() - began_s
+
+
 def main(times: int, seed: int) -> None:
     """Kill so many times, print each, and fail on the first that leaves something."""
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     client = connect()
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        lasts_s = life_s(Path(folder))
         for number in range(1, times + 1):
-            kill = kill_once(client, after_s=instants.uniform(0, LATEST_S), results=Path(folder))
+            kill = kill_once(client, after_s=instants.uniform(0, lasts_s), results=Path(folder))
             sys.stdout.write(
                 f"{number:3}: killed after {kill.after_s:5.2f} s, {'alive' if kill.alive else 'ended'}, "
                 f"{kill.resources} resources; nothing left after {kill.gone_after_s:.1f} s\n"
