@@ -30,6 +30,8 @@ def verdict(check: Check) -> Verdict:
         # A rootless engine without delegated controllers can neither place containers nor limit them.
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": False, "MemoryLimit": True}), ("missing", "v2")),
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": True, "MemoryLimit": False}), ("missing", "v2")),
+        (doctor.check_cgroups({"CgroupVersion": "2", "MemoryLimit": True}, ["cpuset", "cpu"]), ("ok", "v2")),
+        (doctor.check_cgroups({"CgroupVersion": "2", "MemoryLimit": True}, ["cpu"]), ("missing", "v2")),
         (doctor.check_firewall("nftables", "/usr/sbin/nft"), ("ok", "/usr/sbin/nft")),
         (doctor.check_firewall("nftables", None), ("missing", "no nftables")),
         (doctor.check_runtime("crun", both_cgroups=True), ("missing", "crun")),

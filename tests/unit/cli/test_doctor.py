@@ -154,4 +154,6 @@ def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
         return client
 
     assert told(lambda: cut_off(tags))[0] == 0
+    # Podman's names of what it has loaded.
+    assert told(lambda: cut_off([f"localhost/{tags[0]}", *(f"docker.io/{tag}" for tag in tags[1:])]))[0] == 0
     assert told(lambda: cut_off(tags[1:]))[0] == 1
