@@ -85,12 +85,14 @@ def test_every_probe_comes_back_with_its_times(port: int) -> None:
     assert min(seen.late) >= 0
     assert [number for number, _ in seen.there] == list(range(50))
     assert [number for number, _, _ in seen.back] == list(range(50))
-    for (_, there_us), (_, back_us, both_us) in zip(seen.there, seen.back, strict=True):
-        assert there_us >= 0
-        assert back_us >= 0
-        # Each of the three is cut to whole microseconds by itself; the clock that the kernel goes by may be adjusted.
-        assert there_us + back_us <= both_us + 2
-        assert both_us < 30_000_000
+    assert min(there_us for _, there_us in seen.there) >= 0
+    assert min(back_us for _, back_us, _ in seen.back) >= 0
+    assert max(both_us for _, _, both_us in seen.back) < 30_000_000
+    # Each of the three is cut to whole microseconds by itself. Where the clock that the kernel goes by is adjusted
+    # meanwhile, the probe that is on its way then feels it.
+    ways = zip(seen.there, seen.back, strict=True)
+    longer = [both_us for (_, there_us), (_, back_us, both_us) in ways if there_us + back_us > both_us + 2]
+    assert len(longer) <= 1
 
 
 @as_netadmin
