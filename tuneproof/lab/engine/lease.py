@@ -17,27 +17,37 @@ import docker
 from docker.errors import NotFound
 from docker.types import LogConfig
 
-from tuneproof.errors import TuneproofError
+from tuneproof.errors import LabError, TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import LEASE, Session
+from tuneproof.lab.engine.pace import patience_of
 from tuneproof.lab.engine.reach import hang_up
 
 _PAUSE_S: Final = 0.03
+_PRINTS_WITHIN_S: Final = 60.0
 _READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
 
 
 class Lease:
-    """A lease that is held."""
+    """A lease that is held.
 
-    def __init__(self, client: docker.DockerClient, container_id: str) -> None:
+    Attributes:
+        patience: How many times longer than usual its engine takes.
+    """
+
+    def __init__(self, client: docker.DockerClient, container_id: str, *, patience: float) -> None:
         self._client = client
         self._container_id = container_id
+        self.patience = patience
 
     def printed(self) -> str:
-        """Return what its container prints first (TuneproofError: the engine refused, or does not answer)."""
+        """Return what its container prints first (TuneproofError: the engine refused, or nothing came in time)."""
+        deadline_s = time.monotonic() + _PRINTS_WITHIN_S * self.patience
         with engine_errors("reading from the session's lease"):
             running = True
             while b"\n" not in (text := self._client.api.logs(self._container_id)) and running:
+                if time.monotonic() > deadline_s:
+                    raise LabError("the session's lease printed nothing", where=f"container {self._container_id[:12]}")
                 time.sleep(_PAUSE_S)
                 running = self._client.api.inspect_container(self._container_id)["State"]["Running"]
             return text.decode()
@@ -61,9 +71,11 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
             labels={**session.labels, LEASE: "held"},
         )["Id"]
         connection = api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
+        began_s = time.monotonic()
         api.start(container_id)
+        patience = patience_of(time.monotonic() - began_s)
     try:
-        yield Lease(client, container_id)
+        yield Lease(client, container_id, patience=patience)
     finally:
         hang_up(connection)
         # An engine that has gone away meanwhile is told of by those who need it; what is left goes with the session.

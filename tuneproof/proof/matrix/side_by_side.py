@@ -51,9 +51,13 @@ class Measuring(Protocol):
         """Start it; what it has to show goes to the view."""
 
 
-def jobs_on(*, cpus: int, memory_bytes: int) -> int:
-    """Return how many scenarios an engine measures at once: half of its memory is left for others."""
-    return max(1, min(MOST_JOBS, JOBS_PER_CPU * cpus, memory_bytes // 2 // JOB_BYTES))
+def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
+    """Return how many scenarios an engine measures at once: half of its memory is left for others.
+
+    ``patience``: how many times longer than usual it takes. On slow CPUs that many share, a trial may wait for an
+    answer that nginx gives up waiting for.
+    """
+    return max(1, min(MOST_JOBS, int(JOBS_PER_CPU * cpus / patience), memory_bytes // 2 // JOB_BYTES))
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:

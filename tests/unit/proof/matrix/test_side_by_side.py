@@ -149,9 +149,11 @@ def test_as_many_labs_stand_by_as_there_is_memory_for(jobs: int, gib: int, labs:
 
 
 @pytest.mark.parametrize(
-    ("cpus", "gib", "jobs"),
-    [(2, 24, 8), (16, 8, 8), (2, 0.5, 1), (64, 256, 16)],
-    ids=["cpus", "memory", "at-least-one", "networks"],
+    ("cpus", "gib", "patience", "jobs"),
+    [(2, 24, 1, 8), (16, 8, 1, 8), (2, 0.5, 1, 1), (64, 256, 1, 16), (2, 24, 3, 2), (2, 24, 20, 1)],
+    ids=["cpus", "memory", "at-least-one", "networks", "slow", "very-slow"],
 )
-def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(cpus: int, gib: float, jobs: int) -> None:
-    assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30))) == jobs
+def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(
+    cpus: int, gib: float, patience: float, jobs: int
+) -> None:
+    assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30)), patience=patience) == jobs

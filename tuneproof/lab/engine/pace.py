@@ -1,0 +1,11 @@
+"""How slow an engine is, by how long it takes to start a container: what else it does takes longer likewise."""
+
+from typing import Final
+
+_USUAL_START_S: Final = 1.0
+"""Starts within it are no slower than usual; most take less than half of it."""
+
+
+def patience_of(start_s: float) -> float:
+    """Return how many times longer than usual an engine takes, at least 1, if a container's start took so long."""
+    return max(1.0, start_s / _USUAL_START_S)
