@@ -6,6 +6,7 @@ checkout comes as it is now, on a second disk, and ``results/`` go back on a thi
 """
 
 import argparse
+import contextlib
 import hashlib
 import io
 import json
@@ -24,8 +25,10 @@ from typing import Final
 from tuneproof.cli.output import say, show
 from tuneproof.errors import CannotRunHereError, TuneproofError
 from tuneproof.lab.engine import commands
-from tuneproof.lab.engine.base import package_mirror
+from tuneproof.lab.engine.base import base_image, ensure_base, package_mirror
 from tuneproof.lab.engine.packages import apt_install
+from tuneproof.lab.engine.reach import connect
+from tuneproof.lab.subject.images import ROLES_SUITE
 from tuneproof.lab.subject.versions import DEFAULT_VERSION
 from tuneproof.report.results.comparing import compare
 from tuneproof.report.results.run_file import load
@@ -83,6 +86,7 @@ CPUS: Final = 2
 MEMORY_MIB: Final = 6144
 DISK_GIB: Final = 16
 OUTPUT_GIB: Final = 4
+IMAGE_S: Final = 600
 BOOT_S: Final = 600
 """More than it takes to boot, to end a run and to bring its results, on emulated CPUs beside other work."""
 KVM_TRIAL_S: Final = 20
@@ -132,6 +136,10 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
         text=True,
         check=True,
     ).stdout.split()
+    # The lab's own tests build one more, and the machine has no network.
+    with contextlib.closing(connect(timeout_s=IMAGE_S)) as client:
+        ensure_base(client, ROLES_SUITE, report=say)
+    images.append(base_image(ROLES_SUITE))
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     packages = sorted({*PACKAGES, *more, *(["docker-cli"] if suite != "bookworm" else [])})
     digest = hashlib.sha256(json.dumps([suite, packages, images, lock, UNIT]).encode()).hexdigest()

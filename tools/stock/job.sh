@@ -14,8 +14,7 @@ nothing_is_left() {
 }
 
 step ./lab doctor
-# Few at once: trials that a clock of nginx's could end are void on a CPU that five labs share.
-step ./lab run -m "not timing" --jobs 2 "$@"
+step ./lab run -m "not timing" "$@"
 # What a start costs here, the lab's limits scale with; what is timed otherwise is not for an emulated CPU.
 step ./lab test tests/lab -m "not timing and not slow"
 step .venv/bin/python -m tests.lab.sigkill 5
