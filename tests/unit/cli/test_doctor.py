@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -68,6 +70,26 @@ def test_a_host_that_can_prove_everything_gets_status_0(told: Told) -> None:
     states, names = zip(*(line.split()[:2] for line in out.splitlines()), strict=True)
     assert (status, set(states) <= {"ok", "warn"}) == (0, True)
     assert " ".join(names) == "engine storage cgroups CPUs memory disk base netem congestion tcp_rmem steal"
+
+
+def test_a_users_engine_may_use_the_controllers_that_are_delegated_to_its_user(
+    told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Podman tells of its own cgroup's, which systemd gives none that it has no use for."""
+    socket = tmp_path / "podman.sock"
+    socket.touch()
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{socket}")
+    monkeypatch.setattr(doctor, "CGROUPS", tmp_path)
+    user = socket.stat().st_uid
+    delegated = tmp_path / f"user.slice/user-{user}.slice/user@{user}.service/cgroup.controllers"
+    delegated.parent.mkdir(parents=True)
+    rootless = partial(engine, SecurityOptions=["name=rootless"], CPUSet=False)
+    delegated.write_text("cpu memory pids\n", encoding="ascii")
+    status, out, _ = told(rootless)
+    assert (status, "Delegate=cpu cpuset" in out) == (1, True)
+    delegated.write_text("cpuset cpu memory pids\n", encoding="ascii")
+    status, out, _ = told(rootless)
+    assert (status, "Delegate" in out) == (0, False)
 
 
 def test_one_missing_thing_gives_status_1_and_the_other_lines_all_the_same(told: Told) -> None:

@@ -60,16 +60,28 @@ def test_what_the_engine_refuses_is_told_in_its_own_words(error: Exception, mess
 
 
 @pytest.mark.parametrize("kind", [APIError, DockerException], ids=["start", "build"])
-def test_an_engine_that_cannot_load_its_apparmor_profile_starts_nothing(kind: type[Exception]) -> None:
-    """It would be the same for every container, so the run ends; the package that is missing is named."""
-    words = "AppArmor enabled on system but the docker-default profile could not be loaded: apparmor_parser: not found"
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (
+            "AppArmor enabled on system but the docker-default profile could not be loaded: apparmor_parser: not found",
+            "apt-get install apparmor",
+        ),
+        ("crun: controller `cpuset` is not available under /sys/fs/cgroup/user.slice: OCI runtime error", "Delegate="),
+    ],
+    ids=["apparmor", "delegation"],
+)
+def test_what_an_engine_would_refuse_for_every_container_ends_the_run(
+    kind: type[Exception], words: str, remedy: str
+) -> None:
+    """What is missing is named."""
     with (
         pytest.raises(EngineUnavailableError, match="starts no container") as caught,
         engine_errors("starting backend"),
     ):
         raise kind(words)
     assert caught.value.ends_run
-    assert "apt-get install apparmor" in caught.value.remedy
+    assert remedy in caught.value.remedy
 
 
 def test_other_errors_pass_through() -> None:
