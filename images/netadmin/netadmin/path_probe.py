@@ -155,7 +155,11 @@ def _send_probes(
 def _udp(port: int) -> socket.socket:
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     # Past net.core.rmem_max, as NET_ADMIN may (socket(7)): a probe that this process was too slow for is no loss.
-    opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
+    except PermissionError:
+        # In a user's engine NET_ADMIN goes no further than its own namespaces.
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
     opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     opened.bind(("", port))
     return opened

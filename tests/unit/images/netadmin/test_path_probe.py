@@ -29,19 +29,6 @@ def plan(port: int, **changes: Any) -> ProbePath:
     return ProbePath(address="127.0.0.1", port=port, own_port=port + 2, **{**fields, **changes})
 
 
-def may_force_buffers() -> bool:
-    """Tell whether this process may have larger socket buffers than others."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
-        try:
-            opened.setsockopt(socket.SOL_SOCKET, path_probe._SO_RCVBUFFORCE, 1 << 20)
-        except PermissionError:
-            return False
-    return True
-
-
-as_netadmin = pytest.mark.skipif(not may_force_buffers(), reason="SO_RCVBUFFORCE needs NET_ADMIN, see socket(7)")
-
-
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
     """The first of three ports that nobody uses; the loopback interface stands for the role's link."""
@@ -76,7 +63,6 @@ def probed(port: int, **changes: Any) -> PathSeen:
         return seen
 
 
-@as_netadmin
 def test_every_probe_comes_back_with_its_times(port: int) -> None:
     """In order, once each; the round trip is not shorter than both ways."""
     seen = probed(port)
@@ -95,7 +81,6 @@ def test_every_probe_comes_back_with_its_times(port: int) -> None:
     assert len(longer) <= 1
 
 
-@as_netadmin
 def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
     with path_probe._udp(port) as other, path_probe._udp(port + 1) as leader:
         leader.connect(("127.0.0.1", port))
@@ -106,7 +91,6 @@ def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
         assert len(leader.recv(65536)) == 200
 
 
-@as_netadmin
 def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither those that were to be sent meanwhile, nor those that came back: that would pass for loss."""
     clock = itertools.accumulate(itertools.chain([0.0, 0.0, 5.0, 0.0], itertools.repeat(0.001)))
@@ -134,7 +118,6 @@ def test_a_kernel_that_tells_no_arrival_is_an_error() -> None:
         path_probe._arrived_ns([])
 
 
-@as_netadmin
 def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
     """A bit more is offered than the link is said to carry, and the interface carries it all, beside other traffic.
 
@@ -151,7 +134,6 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
         assert arrived / at_us * 1e6 > 0.5 * RATE_BYTES_PER_S
 
 
-@as_netadmin
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
 def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(port: int, direction: str) -> None:
     seen = probed(port, loads={direction: LoadPlan(seconds=0.2, rate_bytes_per_s=1.0, stream=True)})
@@ -160,7 +142,6 @@ def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(po
     assert arrived / at_us * 1e6 > 1e6
 
 
-@as_netadmin
 def test_an_agent_that_goes_away_in_the_middle_is_an_error(port: int) -> None:
     """What it has not told would pass for loss."""
     ready = threading.Event()
@@ -178,7 +159,6 @@ def test_an_agent_that_goes_away_in_the_middle_is_an_error(port: int) -> None:
         leaving.result(timeout=30)
 
 
-@as_netadmin
 def test_nobody_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the two waits a while, since both are asked at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
@@ -188,7 +168,6 @@ def test_nobody_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.Monk
         answer_probes(port)
 
 
-@as_netadmin
 def test_a_leader_that_falls_silent_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.3)
     with (

@@ -1,9 +1,13 @@
 """How the library talks to the program of a netadmin container."""
 
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
 import pytest
 
 from tests.support.fake_netadmin import Program, container
 from tuneproof.errors import LabError
+from tuneproof.lab.network import agent
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
@@ -51,3 +55,27 @@ def test_a_capture_is_fetched_from_where_it_was_written() -> None:
     agent.start_capture("tcp port 8000")
     assert agent.stop_capture() == b"content of /var/log/link.pcap"
     assert program.of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
+
+
+class AtOnce(ThreadPoolExecutor):
+    """Whatever it is given has come to its end before anything else is asked."""
+
+    def submit(self, task: Any, /, *given: Any, **named: Any) -> Future[Any]:
+        future = super().submit(task, *given, **named)
+        wait([future])
+        return future
+
+
+def test_why_nobody_answers_probes_is_told_rather_than_that_nobody_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "ThreadPoolExecutor", AtOnce)
+    answering, leading = Program(), Program()
+    answering.errors = {"answer_probes": "Operation not permitted"}
+    leading.errors = {"probe_path": "Connection refused"}
+    plan = links.ProbePath(
+        address="127.0.0.1", port=1, own_port=3, packets=1, interval_s=1, payload_bytes=64, linger_s=1, loads={}
+    )
+    with pytest.raises(LabError, match="not permitted"):
+        LinkAgent(container(leading)).probe_path(plan, answering=LinkAgent(container(answering)))
+    answering.errors = {}
+    with pytest.raises(LabError, match="refused"):
+        LinkAgent(container(leading)).probe_path(plan, answering=LinkAgent(container(answering)))
