@@ -87,6 +87,7 @@ MEMORY_MIB: Final = 6144
 DISK_GIB: Final = 16
 OUTPUT_GIB: Final = 4
 IMAGE_S: Final = 600
+"""More than one call of the engine takes while it imports the base image."""
 BOOT_S: Final = 600
 """More than it takes to boot, to end a run and to bring its results, on emulated CPUs beside other work."""
 KVM_TRIAL_S: Final = 20
@@ -137,8 +138,6 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
         check=True,
     ).stdout.split()
     # The lab's own tests build one more, and the machine has no network.
-    with contextlib.closing(connect(timeout_s=IMAGE_S)) as client:
-        ensure_base(client, ROLES_SUITE, report=say)
     images.append(base_image(ROLES_SUITE))
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     packages = sorted({*PACKAGES, *more, *(["docker-cli"] if suite != "bookworm" else [])})
@@ -155,6 +154,8 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
         made.mkdir()
         make_disk(made, Path(folder) / "root", suite=suite, packages=packages)
         say("loading the lab's images there, once")
+        with contextlib.closing(connect(timeout_s=IMAGE_S)) as client:
+            ensure_base(client, ROLES_SUITE, report=say)
         saved = Path(folder) / "images.tar"
         subprocess.run(["docker", "save", "--output", saved, *images], check=True)
         if run_in(made, "docker load --quiet </dev/vdd", Path(folder) / "loaded", loads=saved):
