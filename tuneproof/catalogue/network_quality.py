@@ -258,5 +258,6 @@ def _slower(way: Impairment, rate_mbit: float) -> Impairment:
 
 ADVICE: Final = Advice(
     scenario=lambda run: NetworkQuality(network=run.network, grid=CORNERS if run.depth == QUICK else WHOLE).scenario(),
+    full_depth=("twins_are_alike",),
     timed=True,
 )

@@ -285,5 +285,6 @@ class ReuseportStall:
 ADVICE: Final = Advice(
     scenario=lambda run: ReuseportStall(default_rmem=run.host().triple(TCP_RMEM)).scenario(),
     headlines=("loaded_worker_stalls", "small_rmem_restores_loop"),
+    full_depth=("twins_are_alike",),
     timed=True,
 )

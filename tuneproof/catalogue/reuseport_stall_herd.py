@@ -107,5 +107,6 @@ SCENARIO: Final = Scenario(
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
     headlines=("shared_queue_wakes_for_nothing",),
+    full_depth=("twins_wait_as_long",),
     timed=True,
 )

@@ -236,5 +236,6 @@ def league_lines(arms: Arms) -> Sequence[str]:
 
 ADVICE: Final = Advice(
     scenario=lambda _run: League().scenario(),
+    full_depth=("twins_are_alike",),
     timed=True,
 )

@@ -123,5 +123,6 @@ def scenario(run: RunConditions) -> Scenario[SteeredObservation]:
 
 ADVICE: Final = Advice(
     scenario=scenario,
+    full_depth=("twins_answer_as_many",),
     timed=True,
 )

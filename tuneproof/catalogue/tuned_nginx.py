@@ -148,5 +148,6 @@ def _slow(observation: HttpObservation) -> float:
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
+    full_depth=("twins_serve_as_many",),
     timed=True,
 )

@@ -248,5 +248,6 @@ SCENARIO: Final = Scenario(
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
     headlines=("connections_are_the_cause",),
+    full_depth=("twins_are_as_fast", "twins_answer_as_many"),
     timed=True,
 )

@@ -93,6 +93,15 @@ def test_the_margin_of_a_control_is_half_as_wide_as_what_the_same_metric_decides
             assert control.threshold <= min(decided, default=math.inf) ** 0.5
 
 
+def test_only_a_run_at_full_depth_spends_time_on_controls() -> None:
+    for advice in every_advice():
+        controls = {
+            claim.name for claim in advice.scenario(RunConditions()).claims if "(A/A control)" in claim.sentence
+        }
+        assert not controls & set(advice.claims_at(QUICK))
+        assert controls <= set(advice.claims_at(FULL))
+
+
 def test_either_all_subjects_of_a_comparison_record_their_turns_or_none_does() -> None:
     """The record makes calls cost a little more: it would be a part of the effect."""
     for scenario in EVERY_SCENARIO:
