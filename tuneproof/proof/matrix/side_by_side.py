@@ -55,9 +55,10 @@ def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
     """Return how many scenarios an engine measures at once: half of its memory is left for others.
 
     ``patience``: how many times longer than usual it takes. On slow CPUs that many share, a trial may wait for an
-    answer that nginx gives up waiting for.
+    answer that nginx gives up waiting for: five at once on two emulated CPUs were too many, one for each did well.
     """
-    return max(1, min(MOST_JOBS, int(JOBS_PER_CPU * cpus / patience), memory_bytes // 2 // JOB_BYTES))
+    for_cpus = max(cpus, int(JOBS_PER_CPU * cpus / patience))
+    return max(1, min(MOST_JOBS, for_cpus, memory_bytes // 2 // JOB_BYTES))
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:

@@ -150,7 +150,7 @@ def test_as_many_labs_stand_by_as_there_is_memory_for(jobs: int, gib: int, labs:
 
 @pytest.mark.parametrize(
     ("cpus", "gib", "patience", "jobs"),
-    [(2, 24, 1, 8), (16, 8, 1, 8), (2, 0.5, 1, 1), (64, 256, 1, 16), (2, 24, 3, 2), (2, 24, 20, 1)],
+    [(2, 24, 1, 8), (16, 8, 1, 8), (2, 0.5, 1, 1), (64, 256, 1, 16), (2, 24, 2, 4), (2, 24, 20, 2)],
     ids=["cpus", "memory", "at-least-one", "networks", "slow", "very-slow"],
 )
 def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(
