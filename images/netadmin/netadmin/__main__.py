@@ -8,7 +8,6 @@ ends with its input.
 import json
 import os
 import signal
-import subprocess
 import sys
 
 from tuneproof.lab.protocol.codec import to_plain
@@ -36,7 +35,7 @@ def _wire() -> tuple[Greeting, Wire | None]:
         ready_s = wire.raise_()
         if cpus := os.environ.get("STAY_ON_CPUS"):
             stay_on(cpus_of(cpus))
-    except (WireError, subprocess.CalledProcessError) as error:
+    except (WireError, OSError) as error:
         return Greeting(error=str(error)), wire
     return Greeting(ready_s=ready_s), wire
 

@@ -64,9 +64,10 @@ class Agent(netadmin.Agent):
         return read_back
 
     def fix_neighbours(self, neighbours: Mapping[str, str]) -> None:
-        """Set the MAC addresses of neighbours for good, in a process that takes its memory along."""
-        pairs = [f"{address}={mac}" for address, mac in neighbours.items()]
-        subprocess.run([sys.executable, "-m", "netadmin.plumbing", "fix", *pairs], check=True)
+        """Set the MAC addresses of neighbours for good."""
+        from . import plumbing  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents need none of it
+
+        plumbing.fix_neighbours(neighbours)
 
     def status(self) -> bool:
         """Tell whether the link's shaper is alive; a native one is the kernel itself."""
@@ -93,7 +94,7 @@ class Agent(netadmin.Agent):
         return capture.stop()
 
     def half_open(self, address: str, port: int, count: int) -> netadmin.HalfOpened:
-        """Leave half-open connections behind at a server; see half_open.py. In a process of its own, like the above."""
+        """Leave half-open connections behind at a server; see half_open.py. In a process of its own."""
         command = [sys.executable, "-m", "netadmin.half_open", address, str(port), str(count)]
         # Not the agent's own input, where the next question may be waiting.
         ran = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -118,8 +119,9 @@ class Agent(netadmin.Agent):
         return links.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
 
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name
-        """Switch the segmentation offloads of the role's link, in a process that takes its memory along."""
+        """Switch the segmentation offloads of the role's link."""
         if on != self._segmentation:
-            command = [sys.executable, "-m", "netadmin.offloads", "on" if on else "off", *LINKS_OF_ROLE]
-            subprocess.run(command, check=True)
+            from . import offloads  # noqa: PLC0415 - as above
+
+            offloads.switch_segmentation(LINKS_OF_ROLE, on=on)
             self._segmentation = on

@@ -1,4 +1,4 @@
-"""``python3 -m netadmin.offloads on|off INTERFACE...``: segmentation offloads of those interfaces that there are.
+"""Segmentation offloads.
 
 With them TCP hands frames of up to 64 KiB to the interface, and netem would lose, delay or duplicate each as a whole.
 See the kernel's Documentation/networking/segmentation-offloads.rst.
@@ -6,7 +6,7 @@ See the kernel's Documentation/networking/segmentation-offloads.rst.
 
 import contextlib
 import socket
-import sys
+from collections.abc import Collection
 from typing import Final
 
 from .rtnetlink import IoctlEthtool, NotSupportedError
@@ -16,7 +16,14 @@ from .rtnetlink import IoctlEthtool, NotSupportedError
 _SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation", "tx-generic-segmentation")
 
 
-def switch_segmentation(interface: str, *, on: bool) -> None:
+def switch_segmentation(names: Collection[str], *, on: bool) -> None:
+    """Switch them on those of these interfaces that there are (RuntimeError: one does not obey)."""
+    for _, name in socket.if_nameindex():
+        if name in names:
+            _switch(name, on=on)
+
+
+def _switch(interface: str, *, on: bool) -> None:
     """Let an interface take frames longer than its MTU from this host, or not (RuntimeError: it does not obey)."""
     ethtool = IoctlEthtool(interface)
     features = ethtool.get_features()
@@ -32,10 +39,3 @@ def switch_segmentation(interface: str, *, on: bool) -> None:
     granted = [name for name in changed if found[name] is on]
     if changed and (not granted if on else granted != changed):
         raise RuntimeError(f"{interface}: {', '.join(changed)} cannot be switched {'on' if on else 'off'}")
-
-
-if __name__ == "__main__":
-    present = {name for _, name in socket.if_nameindex()}
-    for argument in sys.argv[2:]:
-        if argument in present:
-            switch_segmentation(argument, on=sys.argv[1] == "on")

@@ -1,26 +1,23 @@
-"""``python3 -m netadmin.plumbing lay|through|past|fix``: links for a wire between the role and the network.
+"""Links for a wire between the role and the network.
 
-``lay`` adds two TAP links, whose other ends the wire's kernel holds. The role's frames go past the wire at first, as
-they always did; so they do again after ``past``::
+``"lay"`` adds two TAP links, whose other ends the wire's kernel holds. The role's frames go past the wire at first, as
+they always did; so they do again after ``"past"``::
 
     role's sockets - eth0 - the lab's network            aside (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP)
 
-``through`` gives the role's MAC address, IP addresses and routes to the first TAP link, which becomes ``eth0``. The
+``"through"`` gives the role's MAC address, IP addresses and routes to the first TAP link, which becomes ``eth0``. The
 interface that had them is ``uplink`` now, and joined to the second TAP link in both directions::
 
     role's sockets - eth0 (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP) - uplink - the lab's network
-
-``fix ADDRESS=MAC...`` sets entries in the neighbour table of the role's link for good: netem's wrong bits come after
-the point where an Ethernet switch would drop a frame, and hit ARP, too; a neighbour that was learnt from such an answer
-is out of reach for half a minute.
 """
 
-import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
 from .netem import redirect, stop_redirecting
-from .rtnetlink import IPRoute
+from .rtnetlink import IPRoute, NetlinkError
 
 # Locally administered (IEEE 802). It is never seen: nothing is sent from the interface that has it.
 _IDLE_MAC: Final = "02:00:00:00:00:01"
@@ -31,6 +28,31 @@ _MAIN_TABLE: Final = 254
 _GLOBAL: Final = 0
 _PERMANENT: Final = 0x80
 _IPV4: Final = 2
+
+
+def plumb(how: str) -> None:
+    """Do what "lay", "through" or "past" stands for (OSError: the kernel refused)."""
+    with _netlink() as ip:
+        {"lay": lay, "through": lead_through, "past": lead_past}[how](ip)
+
+
+def fix_neighbours(neighbours: Mapping[str, str]) -> None:
+    """Set MAC addresses by IPv4 address in the neighbour table of the role's link for good (OSError: as above).
+
+    netem's wrong bits come after the point where an Ethernet switch would drop a frame, and hit ARP, too; a neighbour
+    that was learnt from such an answer is out of reach for half a minute.
+    """
+    with _netlink() as ip:
+        fix(ip, _index(ip, ROLE_LINK), neighbours)
+
+
+@contextmanager
+def _netlink() -> Iterator[IPRoute]:
+    try:
+        with IPRoute() as ip:
+            yield ip
+    except NetlinkError as error:
+        raise OSError(error.code, f"links cannot be changed: {error}") from error
 
 
 def lay(ip: IPRoute) -> None:
@@ -111,7 +133,7 @@ def _index(ip: IPRoute, name: str) -> int:
     return int(index)
 
 
-def fix(ip: IPRoute, index: int, neighbours: dict[str, str]) -> None:
+def fix(ip: IPRoute, index: int, neighbours: Mapping[str, str]) -> None:
     """Set MAC addresses by IPv4 address for an interface (its index), never to be asked for again."""
     for address, mac in neighbours.items():
         ip.neigh("replace", dst=address, lladdr=mac, ifindex=index, state=_PERMANENT)
@@ -123,11 +145,3 @@ def fixed(ip: IPRoute, index: int) -> dict[str, str]:
     return {
         entry.get_attr("NDA_DST"): entry.get_attr("NDA_LLADDR") for entry in entries if entry["state"] == _PERMANENT
     }
-
-
-if __name__ == "__main__":
-    with IPRoute() as netlink:
-        if sys.argv[1] == "fix":
-            fix(netlink, _index(netlink, ROLE_LINK), dict(argument.split("=") for argument in sys.argv[2:]))
-        else:
-            {"lay": lay, "through": lead_through, "past": lead_past}[sys.argv[1]](netlink)

@@ -10,7 +10,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -168,8 +167,9 @@ def _kill(kernel: "subprocess.Popen[bytes]") -> None:
 
 
 def _plumb(how: str) -> None:
-    # In a process of its own: netlink takes more memory than a wire should have, and is rarely needed.
-    subprocess.run([sys.executable, "-m", "netadmin.plumbing", how], check=True)
+    from . import plumbing  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents raise no wire
+
+    plumbing.plumb(how)
 
 
 def why_impossible() -> str:

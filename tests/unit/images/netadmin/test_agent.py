@@ -3,8 +3,9 @@
 import io
 import json
 import subprocess
+import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -61,17 +62,22 @@ class FakeWire:
 
 
 @pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What the agent runs beside itself, without the interpreter."""
-    ran: list[list[str]] = []
+def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """How the segmentation of the role's link was switched; only the image has what does it."""
+    states: list[bool] = []
 
-    def run(command: list[str], *, check: bool) -> None:
-        assert check
-        ran.append(command[1:])
+    def switch_segmentation(names: Collection[str], *, on: bool) -> None:
+        assert set(names) == {"eth0", "uplink", "aside"}
+        states.append(on)
 
-    fake = types.SimpleNamespace(run=run, CalledProcessError=subprocess.CalledProcessError)
-    monkeypatch.setattr(agent_module, "subprocess", fake)
-    return ran
+    fake_offloads(monkeypatch, switch_segmentation)
+    return states
+
+
+def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable[..., None]) -> None:
+    """Let this be what switches segmentation."""
+    fake = types.SimpleNamespace(switch_segmentation=switch_segmentation)
+    monkeypatch.setitem(sys.modules, "images.netadmin.netadmin.offloads", fake)
 
 
 def served(agent: Agent, *questions: Call[Any]) -> list[object]:
@@ -89,7 +95,7 @@ def agent(wire: "Wire | None" = None) -> Agent:
     return Agent(wire, links.Greeting())
 
 
-@pytest.mark.usefixtures("commands")
+@pytest.mark.usefixtures("switched")
 def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
     monkeypatch.setattr(native_agent, "why_impossible", lambda: "no netem")
@@ -156,7 +162,7 @@ def test_an_agent_without_a_wire_says_so() -> None:
 @pytest.mark.parametrize(
     ("wanted", "where"), [(EGRESS, "through"), (INGRESS, "through"), (NOTHING, "past")], ids=["egress", "ingress", "no"]
 )
-@pytest.mark.usefixtures("commands")
+@pytest.mark.usefixtures("switched")
 def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, where: str) -> None:
     """It is shaped first: no frame sees a wire that is not what was set."""
     fake = FakeWire()
@@ -165,41 +171,36 @@ def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, w
     assert answer == wanted
 
 
-def test_without_a_wire_the_roles_own_link_is_shaped(
-    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_wire_the_roles_own_link_is_shaped(switched: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("eth0", EGRESS)
     monkeypatch.setattr(native_agent, "shape", lambda *given: INGRESS if given == asked else NOTHING)
     assert served(agent(), call(Program.shape, EGRESS, WHOLE)) == [INGRESS]
-    assert commands == []
+    assert switched == []
 
 
-def test_segmentation_is_switched_when_it_changes(commands: list[list[str]]) -> None:
-    """It is on at first; each change takes a process, which knows the link under all of its names."""
+def test_segmentation_is_switched_when_it_changes(switched: list[bool]) -> None:
+    """It is on at first."""
     one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
         served(one, call(Program.shape, EGRESS, per_packet))
     served(one, call(Program.switch_segmentation, True), call(Program.switch_segmentation, False))
-    names = ["eth0", "uplink", "aside"]
-    assert commands == [["-m", "netadmin.offloads", state, *names] for state in ("off", "on", "off")]
+    assert switched == [False, True, False]
 
 
 def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure nobody believes that it is off."""
-    ran: list[str] = []
+    tried: list[bool] = []
 
-    def run(command: list[str], *, check: bool) -> None:
-        assert check
-        ran.append(command[3])
-        raise subprocess.CalledProcessError(1, command)
+    def fail(_names: Collection[str], *, on: bool) -> None:
+        tried.append(on)
+        raise RuntimeError("eth0 does not obey")
 
-    fake = types.SimpleNamespace(run=run, CalledProcessError=subprocess.CalledProcessError)
-    monkeypatch.setattr(agent_module, "subprocess", fake)
+    fake_offloads(monkeypatch, fail)
     off = call(Program.switch_segmentation, False)
     for answer in served(agent(), off, off):
         assert isinstance(answer, str)
-        assert "returned non-zero exit status 1" in answer
-    assert ran == ["off", "off"]
+        assert "eth0 does not obey" in answer
+    assert tried == [False, False]
 
 
 def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
