@@ -183,5 +183,5 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    headlines=("slow_reader_takes_the_bound",),
+    headlines=("one_reader_breaks_a_memory_limit",),
 )
