@@ -21,7 +21,7 @@ from .wire import Wire, WireError
 
 def _look() -> tuple[Greeting, Wire | None]:
     from .snapshot import take  # noqa: PLC0415
-    from .sock_diag import DiagSocket  # noqa: PLC0415 - netlink's memory is spared beside a wire
+    from .sock_diag import DiagSocket  # noqa: PLC0415 - a wire's agent lists no sockets
     from .sockets import listener_backlogs  # noqa: PLC0415
 
     with DiagSocket() as diag:
@@ -35,7 +35,7 @@ def _wire() -> tuple[Greeting, Wire | None]:
         ready_s = wire.raise_()
         if cpus := os.environ.get("STAY_ON_CPUS"):
             stay_on(cpus_of(cpus))
-    except (WireError, OSError) as error:
+    except WireError as error:
         return Greeting(error=str(error)), wire
     return Greeting(ready_s=ready_s), wire
 

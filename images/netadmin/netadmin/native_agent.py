@@ -1,4 +1,4 @@
-"""The native shaper for the agent. Netlink is imported when it is needed: an agent beside a wire shall stay small."""
+"""The native shaper for the agent. Netlink is imported when it is needed: most agents shape no link."""
 
 from collections.abc import Mapping
 from typing import Any

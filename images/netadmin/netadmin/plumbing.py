@@ -11,13 +11,12 @@ interface that had them is ``uplink`` now, and joined to the second TAP link in 
     role's sockets - eth0 (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP) - uplink - the lab's network
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Final
 
 from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
 from .netem import redirect, stop_redirecting
-from .rtnetlink import IPRoute, NetlinkError
+from .rtnetlink import IPRoute
 
 # Locally administered (IEEE 802). It is never seen: nothing is sent from the interface that has it.
 _IDLE_MAC: Final = "02:00:00:00:00:01"
@@ -31,28 +30,19 @@ _IPV4: Final = 2
 
 
 def plumb(how: str) -> None:
-    """Do what "lay", "through" or "past" stands for (OSError: the kernel refused)."""
-    with _netlink() as ip:
+    """Do what "lay", "through" or "past" stands for (NetlinkError: the kernel refused)."""
+    with IPRoute() as ip:
         {"lay": lay, "through": lead_through, "past": lead_past}[how](ip)
 
 
 def fix_neighbours(neighbours: Mapping[str, str]) -> None:
-    """Set MAC addresses by IPv4 address in the neighbour table of the role's link for good (OSError: as above).
+    """Set MAC addresses by IPv4 address in the neighbour table of the role's link for good (NetlinkError: as above).
 
     netem's wrong bits come after the point where an Ethernet switch would drop a frame, and hit ARP, too; a neighbour
     that was learnt from such an answer is out of reach for half a minute.
     """
-    with _netlink() as ip:
+    with IPRoute() as ip:
         fix(ip, _index(ip, ROLE_LINK), neighbours)
-
-
-@contextmanager
-def _netlink() -> Iterator[IPRoute]:
-    try:
-        with IPRoute() as ip:
-            yield ip
-    except NetlinkError as error:
-        raise OSError(error.code, f"links cannot be changed: {error}") from error
 
 
 def lay(ip: IPRoute) -> None:

@@ -167,9 +167,12 @@ def _kill(kernel: "subprocess.Popen[bytes]") -> None:
 
 
 def _plumb(how: str) -> None:
-    from . import plumbing  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents raise no wire
+    from . import plumbing, rtnetlink  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents raise no wire
 
-    plumbing.plumb(how)
+    try:
+        plumbing.plumb(how)
+    except rtnetlink.NetlinkError as error:
+        raise WireError(f"the wire's links cannot be changed: {error}") from error
 
 
 def why_impossible() -> str:
