@@ -196,6 +196,7 @@ def counters(**values: int) -> Counters:
     """Return a reading; two underscores stand for the point in a name. All that a load looks at has counted to 100."""
     names = (
         "Tcp.ActiveOpens",
+        "Tcp.PassiveOpens",
         "Tcp.InSegs",
         "TcpExt.ListenOverflows",
         "TcpExt.ListenDrops",

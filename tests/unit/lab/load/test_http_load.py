@@ -40,7 +40,7 @@ def stage(answer: ToolSaid = ANSWER) -> FakeStage:
     ]
     fake.counters = [
         counters(),
-        counters(Tcp__ActiveOpens=3100, TcpExt__ListenOverflows=107, TcpExt__ListenDrops=109),
+        counters(Tcp__ActiveOpens=3100, Tcp__PassiveOpens=4100, TcpExt__ListenOverflows=107, TcpExt__ListenDrops=109),
     ]
     fake.sockets = [sockets(TIME_WAIT=77, others={"TIME-WAIT": 900, "ESTAB": 3})]
     return fake
@@ -86,6 +86,7 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
         total_p50_ms=12.0,
         total_p99_ms=1030.0,
         upstream_connects_per_request=0.75,
+        client_connects_per_request=1.0,
         time_wait=900,
         listen_overflows=7,
         listen_drops=9,

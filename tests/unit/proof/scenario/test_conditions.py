@@ -6,7 +6,18 @@ from typing import Final
 
 import pytest
 
-from tests.support.canned_observations import HALF_OPEN, HELD, MEMORY, Block, by_arm, held, per_arm, storms, verdict_on
+from tests.support.canned_observations import (
+    HALF_OPEN,
+    HELD,
+    HTTP,
+    MEMORY,
+    Block,
+    by_arm,
+    held,
+    per_arm,
+    storms,
+    verdict_on,
+)
 from tests.support.every_scenario import EVERY_SCENARIO, claim_of
 from tuneproof.catalogue.connection_capacity import HELD as HELD_ARM
 from tuneproof.proof.inference.verdicts import Verdict
@@ -32,6 +43,10 @@ CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
     "proxy_buffering/one_reader_breaks_a_memory_limit": (
         per_arm(MEMORY, oom_kills=(3, 0)),
         per_arm(MEMORY, oom_kills=(1, 0), others_ended=(1, 0)),
+    ),
+    "upstream_keepalive/keepalive_helps_kept_clients": (
+        per_arm(HTTP, worker_cpu_us_per_request=(90.0, 30.0), client_connects_per_request=(0.1, 0.1)),
+        per_arm(HTTP, worker_cpu_us_per_request=(90.0, 30.0), client_connects_per_request=(0.1, 0.11)),
     ),
 }
 
