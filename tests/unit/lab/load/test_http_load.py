@@ -7,7 +7,7 @@ import pytest
 
 from images.client.loadgen import tools
 from tests.support.canned_tools import ab_said, wrk_said
-from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, sockets, worker
+from tests.support.fake_stage import ADDRESS, BACKEND_ADDRESS, PORT, FakeStage, about, counters, worker
 from tuneproof.errors import LabError
 from tuneproof.lab.load.http_load import AB, WRK, HttpLoad, HttpObservation
 from tuneproof.lab.protocol.loadgen import AbTimes, Tool, ToolSaid
@@ -42,7 +42,6 @@ def stage(answer: ToolSaid = ANSWER) -> FakeStage:
         counters(),
         counters(Tcp__ActiveOpens=3100, Tcp__PassiveOpens=4100, TcpExt__ListenOverflows=107, TcpExt__ListenDrops=109),
     ]
-    fake.sockets = [sockets(TIME_WAIT=77, others={"TIME-WAIT": 900, "ESTAB": 3})]
     return fake
 
 
@@ -59,10 +58,10 @@ def asked_of(fake: FakeStage) -> Tool:
 
 
 def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
-    """Only the load is between them; the sockets that it left are looked at afterwards."""
+    """Only the load is between them."""
     fake, load = stage(), HttpLoad(concurrency=50, requests=4000)
     recorded = load.run(fake.stage, label="a-b1")
-    assert fake.did == ["counters", "workers", "run_tool", "workers", "counters", "sockets"]
+    assert fake.did == ["counters", "workers", "run_tool", "workers", "counters"]
     assert asked_of(fake) == Tool(
         tool="ab",
         address=ADDRESS,
@@ -87,7 +86,6 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
         total_p99_ms=1030.0,
         upstream_connects_per_request=0.75,
         client_connects_per_request=1.0,
-        time_wait=900,
         listen_overflows=7,
         listen_drops=9,
         switches_per_request=2.0,
@@ -127,13 +125,6 @@ def test_a_tool_that_does_not_tell_of_connects_leaves_their_figures_open() -> No
     assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3
     assert (observation.total_p50_ms, observation.total_p99_ms) == (12, 1030)
     assert (observation.requests_per_s, observation.completed, observation.failed_share) == (2000, 4000, 0.01)
-
-
-def test_a_subject_that_left_nothing_in_time_wait_has_none() -> None:
-    """The kernel names no state without sockets; those of its listener's port are its clients'."""
-    fake = stage()
-    fake.sockets = [sockets(TIME_WAIT=77)]
-    assert observed(fake).time_wait == 0
 
 
 def test_a_worker_that_ended_meanwhile_is_left_out() -> None:

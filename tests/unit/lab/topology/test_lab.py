@@ -46,12 +46,15 @@ class FakeContainer:
 
     def leave_network(self) -> None:
         """Disconnect it."""
+        if not self.spec.joins:
+            LEFT.append(self.spec.name)
 
     def remove(self) -> None:
         """Remove it."""
 
 
 DEAF: list[bool] = []
+LEFT: list[str] = []
 
 
 class FakeEngine:
@@ -86,6 +89,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
     monkeypatch.setattr(docker, "from_env", fake.client)
     yield fake
     DEAF.clear()
+    LEFT.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +136,13 @@ def test_every_container_is_where_its_role_is_or_whom_it_belongs_to() -> None:
     assert lab.is_placed
     assert lab.apart("client", "subject")
     assert not lab.apart("netadmin-client", "prober")
+
+
+def test_a_lab_ends_with_its_subjects() -> None:
+    """Each tracked connection has one of them at one end, and a client or a backend at the other: those go first."""
+    with Lab(Session()) as lab:
+        lab.start(specs())
+    assert LEFT == ["prober", "backend", "netadmin-client", "subject"]
 
 
 def test_one_engine_has_everything() -> None:
