@@ -48,10 +48,10 @@ CURE_THRESHOLD: Final = 0.25
 BULK_PRICE_THRESHOLD: Final = 2.0
 FAST_PRICE_THRESHOLD: Final = 2.0
 
-STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.05, settle_s=0.0, measure_s=0.05)
-# Receive buffers grow within some milliseconds where no link is shaped. With 0.05, 0.1 and 0.2 s a loop iteration read
-# 6.5, 6.9 and 6.4 MB from the largest and 123, 124 and 120 kB from the smallest buffers (medians of 24 blocks each).
-SETTLE_S: Final = 0.05
+STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.02, settle_s=0.0, measure_s=0.02)
+# Receive buffers grow within some milliseconds where no link is shaped. With 0.02 and with 0.05 s a loop iteration
+# read 7.1 MB from the largest buffers, and 124 and 122 kB from the smallest (eight labs' medians of 12 blocks each).
+SETTLE_S: Final = 0.02
 ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=SETTLE_S, measure_s=0.45, counts_turns=True)
 # Between the default and the smallest receive buffer only the order counts.
 BETWEEN: Final = replace(ONE_LOADED, measure_s=0.25)
