@@ -47,11 +47,11 @@ NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close"
 # No more at once than the 32 connections per worker that newer versions keep by themselves.
 REQUESTS: Final = 4000
 AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
-AB_FEW: Final = HttpLoad(concurrency=10, requests=2000)
-AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=2000)
+AB_FEW: Final = HttpLoad(concurrency=10, requests=1000)
+AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=1000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
-AB_KEPT: Final = replace(AB, keep_alive=True)
+AB_KEPT: Final = HttpLoad(concurrency=50, requests=2000, keep_alive=True)
 # nginx ends a connection after 1000 requests, before 1.19.10 after 100 (keepalive_requests).
 KEPT_CONNECTS: Final = 0.1
 
