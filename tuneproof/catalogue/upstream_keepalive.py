@@ -51,7 +51,7 @@ AB_FEW: Final = HttpLoad(concurrency=10, requests=1000)
 AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=1000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
-AB_KEPT: Final = HttpLoad(concurrency=50, requests=2000, keep_alive=True)
+AB_KEPT: Final = replace(AB, keep_alive=True)
 # nginx ends a connection after 1000 requests, before 1.19.10 after 100 (keepalive_requests).
 KEPT_CONNECTS: Final = 0.1
 
