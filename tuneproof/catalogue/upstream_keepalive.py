@@ -171,10 +171,7 @@ CLAIMS: Final[tuple[Claim[HttpObservation], ...]] = (
             "Upstream keepalive helps clients that keep their own connections",
             ("plain-kept-clients", "keepalive-kept-clients"),
         ),
-        condition=lambda block: all(
-            block[arm].client_connects_per_request <= KEPT_CONNECTS
-            for arm in ("plain-kept-clients", "keepalive-kept-clients")
-        ),
+        condition=lambda block: all(seen.client_connects_per_request <= KEPT_CONNECTS for seen in block.values()),
         condition_name="at least ten requests came over each client's connection",
     ),
     gain_claim(

@@ -35,6 +35,7 @@ def test_later_files_win_and_unsupported_cells_tell_nothing(tmp_path: Path) -> N
         [
             write(tmp_path / "a", a_cell("one", seconds=1.0), a_cell("two", seconds=2.0)),
             write(tmp_path / "b", a_cell("one", seconds=5.0), unsupported("two"), unsupported("three")),
+            write(tmp_path / "c", a_cell("four", seconds=0.0)),
         ]
     )
     assert dict(times.by_cell) == {"stall/one/nginx-1.22/bare": 5.0, "stall/two/nginx-1.22/bare": 2.0}
@@ -96,11 +97,12 @@ MATRIX: dict[str, Any] = {"depth": "quick", "cells": [{"id": "a", "seconds": 1}]
         (MATRIX | {"cells": [{"id": "a"}]}, "times cannot be used"),
         (MATRIX | {"cells": [{"id": "a", "seconds": -1}]}, "below zero"),
         (MATRIX | {"cells": [{"id": "a", "seconds": float("nan")}]}, "NaN is not a JSON number"),
+        (MATRIX | {"cells": [{"id": "a", "seconds": 10**400}]}, "times cannot be used"),
         (MATRIX | {"cells": 3}, "times cannot be used"),
         ({"cells": []}, "times cannot be used"),
         ([], "times cannot be used"),
     ],
-    ids=["depth", "no-seconds", "negative", "nan", "no-cells", "something-else", "list"],
+    ids=["depth", "no-seconds", "negative", "nan", "too-large", "no-cells", "something-else", "list"],
 )
 def test_a_file_without_times_is_refused(tmp_path: Path, document: object, message: str) -> None:
     """A shard that fell back on the defaults would run another part than its neighbours expect."""

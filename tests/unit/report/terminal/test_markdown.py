@@ -83,14 +83,14 @@ def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"
     file.write_text("before\n", encoding="utf-8")
-    assert append_summary(run, {"GITHUB_STEP_SUMMARY": str(file), **GITHUB})
+    assert append_summary(run.path, {"GITHUB_STEP_SUMMARY": str(file), **GITHUB})
     text = file.read_text(encoding="utf-8")
     assert text.startswith("before\n## ")
     assert "](https://host/o/r/actions/runs/5#artifacts)" in text
     file.write_bytes(b"x" * 1_040_000)
     for none in ({}, {"GITHUB_STEP_SUMMARY": ""}, {"GITHUB_STEP_SUMMARY": str(file)}):
-        assert not append_summary(run, none)
+        assert not append_summary(run.path, none)
     assert file.stat().st_size == 1_040_000
     assert where_hint(run, {}) == f"`{tmp_path / 'run'}`"
     with pytest.raises(ResultsFolderError):
-        append_summary(run, {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "file")})
+        append_summary(run.path, {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "file")})
