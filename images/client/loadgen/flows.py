@@ -131,27 +131,30 @@ class _Crowd:
 
         async def one(number: int) -> list[Connection]:
             made: list[Connection] = []
-            async with room:
-                is_last = False
-                while not is_last:
-                    is_last = self._ended.is_set() or not flow.asks_on
-                    made.append(await self._connection(flow, number, stands=flow.stays and not made))
-                    # Whoever has lost a request asks no more: it is counted once.
-                    is_last |= not (made[-1].answers and made[-1].answers[-1].complete)
+            await room.acquire()
+            is_last = False
+            while not is_last:
+                is_last = self._ended.is_set() or not flow.asks_on
+                made.append(await self._connection(flow, number, None if made else room))
+                # Whoever has lost a request asks no more: it is counted once.
+                is_last |= not (made[-1].answers and made[-1].answers[-1].complete)
             return made
 
         made = await asyncio.gather(*(one(number) for number in range(flow.connections)))
         return tuple(itertools.chain.from_iterable(made))
 
-    async def _connection(self, flow: Flow, number: int, *, stands: bool) -> Connection:
+    async def _connection(self, flow: Flow, number: int, room: asyncio.Semaphore | None) -> Connection:
         talk = _Talk(flow, self._server, number)
         began_s = time.monotonic()
         try:
             try:
                 await asyncio.wait_for(talk.run(), flow.timeout_s)
             finally:
-                if stands:
-                    self._one_stands()
+                # Its successor may come when it is through, or stands.
+                if room:
+                    room.release()
+                    if flow.stays:
+                        self._one_stands()
             if flow.stays:
                 await (talk.ask_on(self._ended) if flow.asks_on else talk.stay(self._ended))
                 if flow.goes_on:

@@ -10,7 +10,7 @@ class Flow:
     """Connections that do the same, at once."""
 
     connections: int = 1
-    at_once: int = 0  # how many of them may be open at a time; 0 for all
+    at_once: int = 0  # how many of them may be open, or on their way where they stay, at a time; 0 for all
     requests: int = 1  # on each, one after the other
     path: str = "/"  # {c} stands for the connection's number, {n} for the request's
     method: str = "GET"

@@ -154,12 +154,13 @@ class Waiting:
         self._answer = answer
         self._hangs_up = hangs_up
         self.heard: list[bytes] = []
-        self.open = self.most = 0
+        self.open = self.most = self.most_unheard = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hear one piece, answer, and wait for the other side's end."""
         self.open += 1
         self.most = max(self.most, self.open)
+        self.most_unheard = max(self.most_unheard, self.open - len(self.heard))
         self.heard.append(await reader.read(4096))
         writer.write(self._answer)
         if self._hangs_up:
@@ -345,6 +346,16 @@ def test_only_so_many_connections_are_open_at_a_time() -> None:
     assert len(run(waiting, connections=6, at_once=2)) == 6
     # The server may hear of a connection's end after that of its successor's beginning.
     assert waiting.most <= 4
+
+
+@pytest.mark.parametrize("at_once", [0, 1])
+def test_those_that_stay_make_room_once_they_stand(at_once: int) -> None:
+    """So that all of them are open in the end, though each has been answered before the next one comes."""
+    waiting = Waiting(OK)
+    with standing(waiting, Flow(connections=6, at_once=at_once, stays=True)) as end:
+        assert waiting.open == len(waiting.heard) == 6
+        end()
+    assert (waiting.most_unheard == 1) == bool(at_once)
 
 
 def test_records_are_counted_whatever_pieces_they_come_in() -> None:
