@@ -15,14 +15,14 @@ from tuneproof.catalogue import every_advice
 from tuneproof.report.results.comparing import Pair, compare
 from tuneproof.report.results.run_file import load
 
-_TIMES = ("_s", "_ms", "_us", "_pct")
+_TIMES = {"s", "ms", "us", "pct"}
 
 
 def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
     """Yield what both counted: the arm and the figure, and both values."""
     for arm, old in pair.old.arms.items():
         for name, value in old.items():
-            if not name.endswith(_TIMES):
+            if _TIMES.isdisjoint(name.split("_")):
                 yield f"{arm} {name}", value, pair.new.arms.get(arm, {}).get(name)
 
 
