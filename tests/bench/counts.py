@@ -14,15 +14,16 @@ from pathlib import Path
 from tuneproof.catalogue import every_advice
 from tuneproof.report.results.comparing import Pair, compare
 from tuneproof.report.results.run_file import load
+from tuneproof.report.words import unit_of
 
-_TIMES = {"s", "ms", "us", "pct"}
+_NO_COUNTS = ("s", "ms", "us", "pct")
 
 
 def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
     """Yield what both counted: the arm and the figure, and both values."""
     for arm, old in pair.old.arms.items():
         for name, value in old.items():
-            if _TIMES.isdisjoint(name.split("_")):
+            if unit_of(name) not in _NO_COUNTS and not name.endswith("_per_s"):
                 yield f"{arm} {name}", value, pair.new.arms.get(arm, {}).get(name)
 
 
