@@ -10,7 +10,7 @@ from tools.generators.described import FOLDER, Generator, every_generator
 from tools.generators.judged import Status, judged
 from tools.generators.page import audited, page
 from tuneproof.audit.auditing import audit_source
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.sources import Dump
 from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind
 from tuneproof.report.results.run_file import load
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
-from tuneproof.audit.statements import Statement, parse_file
-from tuneproof.audit.values import size_bytes, time_ms
+from tuneproof.conf.statements import Statement, parse_file
+from tuneproof.conf.values import size_bytes, time_ms
 from tuneproof.lines import Line, every_line
 from tuneproof.nginx_changes import Kind, of_directive
 from tuneproof.wording import as_numbers

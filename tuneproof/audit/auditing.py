@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts, facts_of
 from tuneproof.audit.patches import Edit, Replace, apply, diff, unified
 from tuneproof.audit.rules import every_rule
-from tuneproof.audit.sources import Changed, Source, open_source
-from tuneproof.audit.tree import read_configuration
 from tuneproof.audit.version_choice import Choice, choose_version
+from tuneproof.conf.facts import Facts, facts_of
+from tuneproof.conf.sources import Changed, Source, open_source
+from tuneproof.conf.tree import read_configuration
 from tuneproof.errors import BadInputError
 from tuneproof.wording import as_numbers
 
 if TYPE_CHECKING:
-    from tuneproof.audit.statements import Statement
+    from tuneproof.conf.statements import Statement
 
 NEWEST: Final = "1.30"
 """The newest version of nginx whose defaults are known here."""

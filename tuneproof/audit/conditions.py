@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.reuse import Reuse
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
-from tuneproof.audit.values import whole_number
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
+from tuneproof.conf.values import whole_number
 
 _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
-from tuneproof.audit.facts import Proxied
 from tuneproof.audit.recorded import recorded_of
+from tuneproof.conf.facts import Proxied
 
 SCHEMA_VERSION: Final = 1
 

@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Before, Edit, Insert, Replace
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
-from tuneproof.audit.variables import variables
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
+from tuneproof.conf.variables import variables
 
 # An address without variables, a socket's path or a host, and what may follow it.
 _ADDRESS: Final = re.compile(

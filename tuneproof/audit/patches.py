@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.file_text import lines_of
-from tuneproof.audit.statements import Span, Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.file_text import lines_of
+from tuneproof.conf.statements import Span, Statement
+from tuneproof.conf.tree import Block
 
 _REST_IS_REMARK = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|$)")
 

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import Audit, audit_source, numbers_of
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Edit, Insert, Replace
-from tuneproof.audit.reuse import Reuse
-from tuneproof.audit.sources import Source
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
 from tuneproof.audit.version_choice import Concern, concerns
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.sources import Source
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, changes_between
 from tuneproof.wording import each_once

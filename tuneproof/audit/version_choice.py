@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuneproof.audit.modules import used_modules
-from tuneproof.audit.spelling import TABLES
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block, Configuration
+from tuneproof.conf.modules import used_modules
+from tuneproof.conf.spelling import TABLES
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tuneproof.audit.render import render_upgrade
-from tuneproof.audit.sources import Source, open_source
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
 from tuneproof.cli.output import called_from, say, show
+from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError
 
 REFUSED = 1

@@ -7,13 +7,13 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.modules import Used, unpackaged, used_modules
 from tuneproof.audit.patches import Edit, apply, diff, place_of, setting
 from tuneproof.audit.rules import worker_connections
-from tuneproof.audit.sources import Source, open_source
-from tuneproof.audit.tree import Configuration
 from tuneproof.audit.version_choice import Choice
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.modules import Used, unpackaged, used_modules
+from tuneproof.conf.sources import Source, open_source
+from tuneproof.conf.tree import Configuration
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.load.stage import CLIENT

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
 
 # https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on.
 _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {

@@ -6,8 +6,8 @@ from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import NEWEST, Audit, audit_source
 from tuneproof.audit.patches import apply
 from tuneproof.audit.recorded import recorded_of
-from tuneproof.audit.sources import Dump
 from tuneproof.catalogue import every_advice
+from tuneproof.conf.sources import Dump
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.wording import as_numbers
 

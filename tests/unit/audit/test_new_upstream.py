@@ -6,7 +6,7 @@ from tests.support.configurations import HEAD
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.new_upstream import named_block
 from tuneproof.audit.patches import apply
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.sources import Dump
 
 
 def read(server: str, http: str = "") -> tuple[Audit, str]:

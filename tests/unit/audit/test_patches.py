@@ -7,9 +7,9 @@ from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import apply, diff
-from tuneproof.audit.reuse import Reuse
-from tuneproof.audit.sources import Dump
-from tuneproof.audit.tree import Block
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.sources import Dump
+from tuneproof.conf.tree import Block
 
 VERSIONS = ("1.18", "1.22", "1.30")
 # More to change than the cases have at once: several in a line, CRLF, remarks, no newline at the end.

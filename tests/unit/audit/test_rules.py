@@ -13,8 +13,8 @@ from tuneproof.audit.auditing import NEWEST, Audit, audit_source
 from tuneproof.audit.recorded import FILE, recorded_of
 from tuneproof.audit.render import render
 from tuneproof.audit.rules import copied_lines, every_rule
-from tuneproof.audit.sources import Dump
 from tuneproof.catalogue import every_advice
+from tuneproof.conf.sources import Dump
 from tuneproof.lines import every_line
 from tuneproof.report.results.run_file import load
 

@@ -8,9 +8,9 @@ import pytest
 
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.patches import apply
-from tuneproof.audit.sources import Dump
 from tuneproof.audit.upgrade import Effect, Upgrade, upgrade
 from tuneproof.cli.main import main
+from tuneproof.conf.sources import Dump
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind, changes_between
 from tuneproof.wording import as_numbers

@@ -11,11 +11,11 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.conditions import WHERE
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Before, Edit, Replace, setting
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.values import size_bytes, time_ms
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import size_bytes, time_ms
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.wording import as_numbers
 

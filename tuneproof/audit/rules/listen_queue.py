@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Replace
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.values import whole_number
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.values import whole_number
 
 NAME: Final = "listen_queue"
 RANK: Final = 6

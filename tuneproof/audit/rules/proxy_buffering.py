@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.patches import Edit, Replace
-from tuneproof.audit.values import nginx_size, size_bytes
+from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.values import nginx_size, size_bytes
 from tuneproof.wording import size
 
 NAME: Final = "proxy_buffering"

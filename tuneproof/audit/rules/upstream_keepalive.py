@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.new_upstream import named_block
 from tuneproof.audit.patches import Edit, Insert, Replace
-from tuneproof.audit.reuse import DEFAULT_SINCE, KEPT_SINCE, Lack, Reuse, connection_header
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Upstream
-from tuneproof.audit.variables import variables
+from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.reuse import DEFAULT_SINCE, KEPT_SINCE, Lack, Reuse, connection_header
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Upstream
+from tuneproof.conf.variables import variables
 
 NAME: Final = "upstream_keepalive"
 RANK: Final = 0

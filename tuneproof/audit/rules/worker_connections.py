@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts
+from tuneproof.conf.facts import Facts
 from tuneproof.wording import size
 
 NAME: Final = "worker_connections"

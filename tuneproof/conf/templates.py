@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tuneproof.audit.file_text import lines_of
+from tuneproof.conf.file_text import lines_of
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuneproof.audit.sources import Source
-from tuneproof.audit.spelling import TABLES, slips
-from tuneproof.audit.statements import ParsedFile, Problem, Span, Statement, parse_file
-from tuneproof.audit.templates import refuse_template
+from tuneproof.conf.sources import Source
+from tuneproof.conf.spelling import TABLES, slips
+from tuneproof.conf.statements import ParsedFile, Problem, Span, Statement, parse_file
+from tuneproof.conf.templates import refuse_template
 
 HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.statements import Problem, Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.values import whole_number
-from tuneproof.audit.variables import pattern_of, possible_values
+from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import whole_number
+from tuneproof.conf.variables import pattern_of, possible_values
 
 KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """Modules that pass requests on, each by a directive "<kind>_pass"."""

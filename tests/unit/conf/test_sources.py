@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tuneproof.audit.auditing import NEWEST, Audit, audit
-from tuneproof.audit.file_text import decode, without_terminal
-from tuneproof.audit.sources import open_source
+from tuneproof.conf.file_text import decode, without_terminal
+from tuneproof.conf.sources import open_source
 from tuneproof.errors import BadInputError
 
 TEXT = 'events {}\nhttp { server { listen 8080; server_name "a"; } }\n'

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuneproof.audit.reuse import DEFAULT_SINCE, Judgement, judge
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block, Configuration
-from tuneproof.audit.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
-from tuneproof.audit.values import size_bytes, whole_number
+from tuneproof.conf.reuse import DEFAULT_SINCE, Judgement, judge
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block, Configuration
+from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
+from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/ngx_core_module.html#worker_connections, .../ngx_http_upstream_module.html#keepalive

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target, Upstream
-from tuneproof.audit.variables import entries, possible_values, table_of, variables
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target, Upstream
+from tuneproof.conf.variables import entries, possible_values, table_of, variables
 from tuneproof.nginx_changes import since
 from tuneproof.wording import as_numbers
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from crossplane.analyzer import DIRECTIVES
 
-from tuneproof.audit.statements import Problem, Statement
+from tuneproof.conf.statements import Problem, Statement
 from tuneproof.nginx_changes import CHANGES
 
 TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})

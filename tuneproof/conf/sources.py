@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tuneproof.audit.file_text import decode, is_binary, lines_of, without_terminal
+from tuneproof.conf.file_text import decode, is_binary, lines_of, without_terminal
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"
