@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.advice import Advised
 from tuneproof.audit.patches import Edit, Replace, apply, diff, unified
 from tuneproof.audit.rules import every_rule
 from tuneproof.audit.version_choice import Choice, choose_version
@@ -82,9 +82,8 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
         what = str(configuration.problems[0].message) if configuration.problems else "nothing in it is a directive"
         where = next(iter(configuration.texts), "")
         raise BadInputError(f"no nginx configuration: {what}", where=where, remedy="nginx -T prints a whole one")
-    order = list(State)
     found = [advised for rule in every_rule() for advised in rule(facts)]
-    advice = tuple(sorted(found, key=lambda advised: order.index(advised.state)))
+    advice = tuple(sorted(found, key=lambda advised: advised.urgency))
     return Audit(facts=facts, advice=advice, source=source, choice=choice)
 
 

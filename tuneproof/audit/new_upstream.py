@@ -1,6 +1,7 @@
 """An upstream block for an address that requests are passed on to, and what keeps all else as it was."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from tuneproof.audit.patches import Before, Edit, Insert, Replace
@@ -18,7 +19,7 @@ _ADDRESS: Final = re.compile(
 _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 
 
-def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
+def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
     """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
 
     Returns:
@@ -37,7 +38,8 @@ def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
     redirects = _default_redirect(target, address, path) if match["host"] else []
     if redirects is None:
         return []
-    lines = (f"upstream {name} {{", f"    server {address};", f"    keepalive {keepalive};", "}")
+    own = (f"    {line}" for line in (f"server {address};", *settings))
+    lines = (f"upstream {name} {{", *own, "}")
     edits: list[Edit] = [
         Before(block=anchor, lines=lines),
         Replace(old=target.statement, text=f"proxy_pass http://{name}{path};"),

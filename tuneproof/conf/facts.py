@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuneproof.conf.reuse import DEFAULT_SINCE, Judgement, judge
+from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
 from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.wording import as_numbers
 
-# https://nginx.org/en/docs/ngx_core_module.html#worker_connections, .../ngx_http_upstream_module.html#keepalive
+# https://nginx.org/en/docs/ngx_core_module.html#worker_connections
 DEFAULT_WORKER_CONNECTIONS: Final = 512
-_DEFAULT_KEEPALIVE: Final = 32
 # "8 4k|8k": a page of memory, which has 4 KiB wherever nothing else is said.
 _DEFAULT_BUFFERS: Final = ("8", "4k")
 _DEFAULT_BUFFER_SIZE: Final = "4k"
@@ -79,7 +78,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     """Return what a configuration says."""
     main = configuration.main
     numbers = as_numbers(version)
-    upstreams = upstreams_of(main, default_keepalive=_DEFAULT_KEEPALIVE if numbers >= DEFAULT_SINCE else 0)
+    upstreams = upstreams_of(main, numbers)
     targets = list(targets_of(main))
     problems = (*configuration.problems, *port_problems(targets, upstreams))
     servers = [block for block in main.all("server") if "http" in block.path]

@@ -7,8 +7,8 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.conditions import SLOT_BYTES
 from tuneproof.audit.patches import Edit, apply, diff, place_of, setting
-from tuneproof.audit.rules import worker_connections
 from tuneproof.audit.version_choice import Choice
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.modules import Used, unpackaged, used_modules
@@ -321,9 +321,9 @@ class _Proposer:
 
     def _of_workers(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         connections = self._audit.facts.worker_connections
-        if connections is not None and any(one.name == worker_connections.NAME for one in self._audit.advice):
+        if connections is not None and any(one.name == "worker_connections" for one in self._audit.advice):
             arm = _arm(arms, "fresh-workers", self._yours, trials.fresh_workers)
-            yield claims.takes_at_start(arm, connections, connections * worker_connections.SLOT_BYTES)
+            yield claims.takes_at_start(arm, connections, connections * SLOT_BYTES)
 
     def _concerns(self, way: Way, name: str) -> bool:
         return any(one.at is way.proxied.target.statement and one.edits for one in self._advice(name))

@@ -137,6 +137,8 @@ def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
         __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()
     } - {copied_lines.NAME}
     for one in found.advice:
+        if one.source:  # nginx documents it
+            continue
         assert (one.name, one.claim) in claims
         assert recorded_of(one.name, one.claim, NEWEST) is not None
 
@@ -155,7 +157,9 @@ def test_the_example_of_docs_is_what_an_audit_says() -> None:
 
 
 def test_what_matters_comes_first() -> None:
-    found = of("server { listen 80; location / { proxy_pass http://10.0.0.1; proxy_buffers 64 16m; } }")
+    found = of(
+        "server { listen 80; location / { proxy_pass http://10.0.0.1; proxy_buffer_size 64k; proxy_buffers 64 16m; } }"
+    )
     assert [(one.state, one.name) for one in found.advice] == [
         (State.HARMFUL, "proxy_buffering"),
         (State.MISSING, "upstream_keepalive"),
