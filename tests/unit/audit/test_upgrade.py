@@ -195,12 +195,24 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
         ("server { set $a b; server_name x; }", "1.18", ""),
     ],
 )
-def test_without_a_version_the_oldest_that_knows_everything_is_taken(http: str, version: str, because: str) -> None:
-    """Of those that the lab has; and what an older one lacks is told."""
+def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
+    """From the oldest of the lab's on that knows it; the audit names what an older one lacks."""
     found = audit_source(source(http))
     assert found.choice is not None
-    assert found.facts.version == version
+    assert found.choice.version == version
+    assert found.versions == (LAB_VERSIONS[LAB_VERSIONS.index(version) :] if version != LAB_VERSIONS[-1] else ())
     assert (found.choice.because.what if found.choice.because else "") == because
+
+
+def test_what_holds_on_some_versions_names_them() -> None:
+    """Without a patch, since it would not suit the others, unless something breaks."""
+    found = audit_source(
+        source(f"upstream u {{ server 10.0.0.1; }} server {{ {TLS} location / {{ proxy_pass http://u; }} }}")
+    )
+    states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
+    assert states["connections_are_the_cause", "missing"] == (LAB_VERSIONS[:-1], False)
+    assert states["connections_are_the_cause", "in effect"] == (LAB_VERSIONS[-1:], False)
+    assert states["keepalive_timeout_below_spares_posts", "missing"] == (LAB_VERSIONS[-1:], True)
 
 
 def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
