@@ -1,6 +1,7 @@
-"""`python -m tools.directives REPOSITORY` writes the table of nginx's directives from nginx's sources."""
+"""`python -m tools.directives NGINX DOCUMENTATION` writes the table of nginx's directives from nginx's sources."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,13 +19,14 @@ TABLE: Final = Path(directives.__file__).with_suffix(".tsv")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table."""
     parser = argparse.ArgumentParser(prog="tools.directives", description=__doc__)
-    parser.add_argument("repository", type=Path, help="a checkout or git directory of nginx with the tags of its releases")
+    parser.add_argument("nginx", type=Path, help="a checkout or git directory of nginx, with the tags of its releases")
+    parser.add_argument("documentation", type=Path, help="the same of nginx.org, which names other modules' directives")
     parser.add_argument(
         "--unreleased", default="", metavar="REVISION", help="counts as the version that its src/core/nginx.h names"
     )
     parser.add_argument("--output", type=Path, default=TABLE, help="(default: %(default)s)")
     chosen = parser.parse_args(arguments)
-    repository = Repository(chosen.repository)
+    repository = Repository(chosen.nginx)
     parsed: dict[str, Declared] = {}
     by_version: dict[str, list[Row]] = {}
     for version, revision in repository.versions(unreleased=chosen.unreleased).items():
@@ -34,9 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 parsed[blob] = declared(repository.text(blob))
         by_version[version] = list(rows(Sources(parsed[blob] for blob in blobs), version))
     found = sorted(spans(by_version), key=_place)
-    lines = ["\t".join(directives.COLUMNS), *map(_line, found)]
+    own = {span.row.name for span in found}
+    others = sorted(set(Repository(chosen.documentation).documented()) - own)
+    lines = ["\t".join(directives.COLUMNS), *map(_line, found), *others]
     chosen.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    print(f"{chosen.output}: {len(found)} rows of {len(by_version)} versions")
+    sys.stdout.write(f"{chosen.output}: {len(found)} rows of {len(by_version)} versions, {len(others)} other names\n")
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Final
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _PREPROCESSOR: Final = re.compile(r"^[ \t]*#[ \t]*(?!define)\w+.*(?:\\\n.*)*$", re.MULTILINE)
 _FUNCTION: Final = re.compile(r"^(ngx_\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
-_DEFINE: Final = re.compile(r"^#[ \t]*define[ \t]+(NGX_\w+)[ \t]+((?:.*\\\n)*.*)$", re.MULTILINE)
+_DEFINE: Final = re.compile(r"^#[ \t]*define[ \t]+([A-Z]\w+)[ \t]+((?:.*\\\n)*.*)$", re.MULTILINE)
 _OPENING: Final = "({["
 _CLOSING: Final = ")}]"
 

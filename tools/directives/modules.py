@@ -1,4 +1,4 @@
-"""What a file of nginx's declares: its modules' directives, and the functions that merge and initialise their settings."""
+"""What a file of nginx's declares: the directives of its modules, and its functions, macros and tables of values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,9 +47,8 @@ def declared(text: str) -> Declared:
 
 
 def _commands(text: str) -> Iterator[Command]:
-    modules = {
-        items[2]: name for name, items in c_text.arrays(text, "ngx_module_t") if len(items) > 2 and items[2] != "NULL"
-    }
+    # A version's macro, the module's context, and its directives.
+    modules = {items[2]: name for name, items in c_text.arrays(text, "ngx_module_t")}
     for array, entries in c_text.arrays(text, "ngx_command_t"):
         for entry in entries:
             items = c_text.items(entry, 0) if entry.startswith("{") else []

@@ -132,7 +132,7 @@ def _found(command: Command, sources: Sources) -> Mapping[str, Sequence[Setting]
 def _inheritance(command: Command, contexts: frozenset[str], sources: Sources, version: str) -> str:
     if contexts <= _INNERMOST or contexts == {"server"} or command.setter.endswith(_WITHOUT_EFFECT):
         return "never"
-    if by_hand := known("inheritance", command.name, version):
+    if by_hand := known("inheritance", command.name, command.module, version):
         return by_hand
     if "NGX_CONF_BLOCK" in command.flags:
         return "never"
@@ -144,7 +144,7 @@ def _inheritance(command: Command, contexts: frozenset[str], sources: Sources, v
 
 
 def _default(command: Command, sources: Sources, version: str) -> str | None:
-    by_hand = known("default", command.name, version)
+    by_hand = known("default", command.name, command.module, version)
     if by_hand is not None:
         return by_hand
     found = _found(command, sources)

@@ -1,4 +1,4 @@
-"""Files of nginx's repository at a version."""
+"""Files of nginx's repositories at a version."""
 
 import re
 import subprocess
@@ -11,11 +11,12 @@ from tuneproof.wording import as_numbers
 FIRST: Final = "1.18.0"
 _TAG: Final = re.compile(r"release-([\d.]+)")
 _VERSION: Final = re.compile(r'#define NGINX_VERSION\s+"([\d.]+)"')
+_DOCUMENTED: Final = re.compile(r'<directive name="(\w+)">')
 _FOLDERS: Final = ("src/core", "src/event", "src/http", "src/stream", "src/mail", "src/misc")
 
 
 class Repository:
-    """nginx's repository: a checkout, or a git directory."""
+    """A repository of nginx's: a checkout, or a git directory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,6 +41,11 @@ class Repository:
             about, _, name = line.partition("\t")
             if name.endswith((".c", ".h")):
                 yield about.split()[2]
+
+    def documented(self) -> list[str]:
+        """Return the directives that the pages of nginx.org's repository describe, in its newest revision."""
+        found = self._git("grep", "-h", "<directive name=", "HEAD", "--", "xml/en/docs")
+        return _DOCUMENTED.findall(found)
 
     def text(self, blob: str) -> str:
         """Return what is in a file."""

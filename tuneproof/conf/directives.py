@@ -1,8 +1,8 @@
 """nginx's own directives: where each may stand, how many arguments it takes, what holds without it, and since when.
 
-``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab asks nginx whether it is right. A row
-holds for as long as nothing of it changes. What a build leaves out, or another system has, is in it all the same; what
-nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
+``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab asks nginx whether it is right. A
+row holds for as long as nothing of it changes. What a build leaves out, or only another system has, is in it all the
+same; what nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,8 +83,8 @@ def argument_problem(
 ) -> str:
     """Return what nginx refuses about a directive, in its words; the empty string for nothing, or one it does not have.
 
-    Without a version, all that know the directive must refuse it; the newest of them speaks. An empty or unknown context
-    is not judged.
+    Without a version, all that know the directive must refuse it; the newest of them speaks. A context that is empty
+    or unknown is not judged.
     """
     rows = rows_of(name)
     if version is None:
@@ -93,7 +93,8 @@ def argument_problem(
     else:
         versions = [tuple(version)]
     problems = [
-        _problem([row for row in rows if row.is_in(one)], args, has_block=has_block, context=context) for one in versions
+        _problem([row for row in rows if row.is_in(one)], args, has_block=has_block, context=context)
+        for one in versions
     ]
     return problems[-1] if problems and all(problems) else ""
 
