@@ -315,7 +315,7 @@ CASES: Final[Mapping[str, Case]] = {
     ),
     "missing-semicolon-at-the-end-of-a-block": Case(
         files={MAIN: f"{HEAD}http {{\n upstream u {{\n  server a:1\n }}\n server {{ listen 81; }}\n}}\n"},
-        problems=((6, 'directive "server" is not terminated by ";"'),),
+        problems=((7, 'unexpected "}"'),),
         expects={"servers": [{"listens": ["81"], "names": []}]},
     ),
     "upstream-with-a-port": Case(

@@ -83,7 +83,7 @@ def _judged(said: Statement, text: str, levels: tuple[_Level, ...], audit: Audit
     advised = [advised for advised in audit.advice if advised.at.line == said.line]
     spoken_for = {one.name for one in advised}
     claims = [line for line in every_line() if line.line == text and not line.audit and line.scenario not in spoken_for]
-    if advised or claims:
+    if claims or any(not one.source for one in advised):
         status = Status.TESTED
     elif said.block is not None or said.name in _NAMING or levels[0].name in _TABLES:
         status = Status.OWN

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tuneproof.conf.modules import used_modules
-from tuneproof.conf.spelling import TABLES
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
