@@ -62,8 +62,15 @@ def known() -> frozenset[str]:
 
 
 def everything() -> Iterator[Directive]:
-    """Yield all rows, by name."""
+    """Yield all rows, by name and module."""
     return chain.from_iterable(map(rows_of, _lines()))
+
+
+def changed() -> Iterator[Directive]:
+    """Yield the rows of the directives that not all versions know alike."""
+    for name, lines in _lines().items():
+        if not all(line.endswith("\t\t") for line in lines):
+            yield from rows_of(name)
 
 
 @cache
