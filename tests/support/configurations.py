@@ -311,6 +311,7 @@ CASES: Final[Mapping[str, Case]] = {
     "upper-case-upstream": passing(BOTH, "yes", http="upstream App { server a:1; keepalive 2; }\n"),
     "missing-semicolon": Case(
         files={MAIN: f"{HEAD}http {{\n server {{\n  listen 80\n  server_name x;\n }}\n}}\n"},
+        problems=((6, 'invalid parameter "server_name"'),),
         expects={"servers": [{"listens": ["80 server_name x"], "names": []}]},
     ),
     "missing-semicolon-at-the-end-of-a-block": Case(
