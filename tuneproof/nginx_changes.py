@@ -1,9 +1,9 @@
 """What nginx has learnt, forgotten and changed its mind about since 1.18: directives, parameters, defaults, behaviour.
 
-Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add what no table of directives
-shows: parameters, behaviour, and what a change means for whom. They are of nginx's own CHANGES
-(https://nginx.org/en/CHANGES), checked against the sources of both versions; the lab tries what shows on the four that
-it has.
+Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add what no table of
+directives shows: parameters, behaviour, and what a change means for whom. They are of nginx's own CHANGES
+(https://nginx.org/en/CHANGES), checked against the sources of both versions; the lab tries what shows from outside on
+the four that it has.
 """
 
 import re
@@ -55,7 +55,7 @@ class Change:
 
     def concerns(self, args: Sequence[str]) -> bool:
         """Tell whether it is about a directive with such arguments."""
-        if not re.fullmatch(self.args, " ".join(args)):
+        if not re.fullmatch(self.args, " ".join(args), re.DOTALL):
             return False
         if self.parameter == "$":
             return any("$" in arg for arg in args)
@@ -77,6 +77,10 @@ def _behaviour(version: str, directives: str, meaning: str, **more: str) -> Iter
 
 _PASSING: Final = ("proxy_", "fastcgi_", "grpc_", "scgi_", "uwsgi_")
 _TO_UPSTREAM: Final = "proxy_ssl_protocols", "grpc_ssl_protocols", "uwsgi_ssl_protocols"
+_OF_CONNECTIONS: Final = (
+    "HTTP/2 and HTTP/3 requests with Connection, Proxy-Connection, Keep-Alive, Transfer-Encoding or Upgrade, or a TE "
+    "other than trailers, are answered by 400"
+)
 _KEEPS: Final = "the keepalive line before it counts as well; before, this line discarded it"
 _OF_PUSH: Final = {"meaning": "server push was removed, and browsers have left it before"}
 # What the table's changes mean, and what is to be written instead.
@@ -131,8 +135,8 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.21.1",
         "listen",
-        "CONNECT, Content-Length beside Transfer-Encoding, and spaces or control characters in a request line, a header "
-        "name or Host are answered with an error",
+        "CONNECT, Content-Length beside Transfer-Encoding, and spaces or control characters in a request line, a "
+        "header name or Host are answered with an error",
         block="http",
     ),
     *_behaviour("1.21.2", "listen", "HTTP/1.0 requests with Transfer-Encoding are answered by 400", block="http"),
@@ -207,18 +211,8 @@ _BY_HAND: Final = (
         after="1000",
         meaning="requests with more header lines are answered by 400; before, only their size was limited",
     ),
-    *_behaviour(
-        "1.31.0",
-        "http2",
-        "HTTP/2 and HTTP/3 requests with Connection, Keep-Alive, Upgrade or the like are answered by 400",
-        args="on",
-    ),
-    *_behaviour(
-        "1.31.0",
-        "listen",
-        "HTTP/2 and HTTP/3 requests with Connection, Keep-Alive, Upgrade or the like are answered by 400",
-        args=r".*\b(http2|quic)\b.*",
-    ),
+    *_behaviour("1.31.0", "http2", _OF_CONNECTIONS, args="on"),
+    *_behaviour("1.31.0", "listen", _OF_CONNECTIONS, args=r".*\b(http2|quic)\b.*"),
     *_behaviour("1.31.3", "grpc_pass", "response headers above grpc_buffer_size in all are an error (502)"),
     *_behaviour(
         "1.31.3", "proxy_http_version", "response headers above proxy_buffer_size in all are an error (502)", args="2"
@@ -269,7 +263,7 @@ def _moved(old: Directive, new: Directive) -> Change:
 
 
 def _block(row: Directive) -> str:
-    """Return the block that tells a directive of a module from others of its name; empty for one of http, if it can be."""
+    """Return the block that tells a directive from others of its name; empty for one of http, where it can be."""
     if row.contexts <= {"upstream", "stream upstream"}:
         return "upstream"
     family = row.module.split("_")[1]

@@ -10,6 +10,7 @@ from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.upgrade import Upgrade
+from tuneproof.conf.directives import newest
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
@@ -17,7 +18,6 @@ from tuneproof.lines import DOCUMENTED
 from tuneproof.wording import as_numbers, count, each_once, one_line
 
 _PLACES: Final = 4
-_NOT_YET: Final = "1.31"
 _WIDEST: Final = 100
 _TITLES: Final = ("BREAKS OR LEAKS", "COSTS", "NO EFFECT", "FINE OR ROUTINE")
 _FINE: Final = 3
@@ -140,8 +140,8 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     parts = [
         f"From nginx {audit.facts.version} to {new}: {count(len(found.differences), 'difference')} in these files."
     ]
-    if as_numbers(new) >= as_numbers(_NOT_YET):
-        parts.append(f"What came with {_NOT_YET} and later is not known here.")
+    if as_numbers(new) > as_numbers(newest()):
+        parts.append(f"What came after {newest()} is not known here.")
     parts += _problems(audit, width)
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)

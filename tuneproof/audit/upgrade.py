@@ -30,6 +30,7 @@ class Effect(StrEnum):
     IGNORED = "ignored"
     DEPRECATED = "deprecated"
     DEFAULT = "another default"
+    BEHAVIOUR = "behaves differently"
     ADVICE = "advice changes"
 
 
@@ -88,6 +89,7 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     told = {_place(one.at) for one in found}
     newer = after if numbers_of(old) <= numbers_of(new) else before
     found += _of_defaults(before, newer.facts, old=old, new=new)
+    found += _of_behaviour(before, old=old, new=new)
     found += [one for one in _of_advice(before, after) if _place(one.at) not in told]
     order = list(Effect)
     return Upgrade(
@@ -102,7 +104,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     for concern in passed:
         change = concern.change
         # What is new matters on the way down only, and what is gone on the way up.
-        if (change.kind is Kind.NEW) == is_upgrade:
+        if change.kind is Kind.BEHAVIOUR or (change.kind is Kind.NEW) == is_upgrade:
             continue
         instead = f"; instead: {change.instead}" if change.instead else ""
         why = change.meaning or (f"nginx {new} does not know it" if change.kind is Kind.NEW else "it does nothing")
@@ -114,6 +116,16 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
             since=change.version,
             edits=tuple(_remedy(concern, passed)),
         )
+
+
+def _of_behaviour(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
+    """Yield what the same lines do otherwise, change by change."""
+    low, high = sorted((numbers_of(old), numbers_of(new)))
+    found = [one for one in concerns(audit.facts.configuration) if one.change.kind is Kind.BEHAVIOUR]
+    for one in sorted(found, key=lambda one: (one.change.numbers, one.change.meaning)):
+        if low < one.change.numbers <= high:
+            why = one.change.meaning if low == numbers_of(old) else f"no longer so: {one.change.meaning}"
+            yield Difference(effect=Effect.BEHAVIOUR, what=one.what, at=one.said, why=why, since=one.change.version)
 
 
 def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:

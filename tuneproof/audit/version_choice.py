@@ -81,7 +81,8 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
         if TABLES & set(block.path):
             continue
         for change in of_directive(said.name):
-            if change.kind is not Kind.DEFAULT and is_in(change.block, block) and _has(said, change.parameter):
+            is_meant = change.kind is not Kind.DEFAULT and is_in(change.block, block) and change.concerns(said.args)
+            if is_meant and (not change.behind or _is_behind(change.behind, said, block)):
                 yield Concern(change=change, said=said, block=block)
 
 
@@ -110,7 +111,5 @@ def is_in(name: str, block: Block) -> bool:
     return not name or name == block.name or block.path[:1] == (name,)
 
 
-def _has(said: Statement, parameter: str) -> bool:
-    if not parameter:
-        return True
-    return any(arg == parameter or (parameter.endswith("=") and arg.startswith(parameter)) for arg in said.args)
+def _is_behind(name: str, said: Statement, block: Block) -> bool:
+    return any(one.name == name for one in block.own[: block.own.index(said)])

@@ -56,6 +56,11 @@ class Directive:
         )
 
 
+def newest() -> str:
+    """Return the newest version of nginx that the table knows."""
+    return _text().partition("\n")[0]
+
+
 def known() -> frozenset[str]:
     """Return the names of all directives of any version."""
     return frozenset(_lines())
@@ -134,10 +139,15 @@ def _place(row: Directive) -> int:
 
 
 @cache
+def _text() -> str:
+    return resources.files(__package__).joinpath("directives.tsv").read_text(encoding="utf-8")
+
+
+@cache
 def _lines() -> Mapping[str, Sequence[str]]:
-    text = resources.files(__package__).joinpath("directives.tsv").read_text(encoding="utf-8")
     found: dict[str, list[str]] = {}
-    for line in text.splitlines()[1:]:
+    # The version and the names of the columns come first.
+    for line in _text().splitlines()[2:]:
         found.setdefault(line.partition("\t")[0], []).append(line)
     return found
 
