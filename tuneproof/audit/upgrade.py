@@ -52,6 +52,17 @@ class Difference:
     why: str
     since: str = ""
     edits: tuple[Edit, ...] = ()  # what the new version wants, or for a default what keeps the old one
+    breaks: bool = False  # whether requests begin to fail
+
+    @property
+    def is_new_danger(self) -> bool:
+        """Whether something breaks in a block by what it lacks, whatever else changes about the block."""
+        return self.breaks and isinstance(self.at, Block)
+
+    @property
+    def urgency(self) -> tuple[bool, int]:
+        """What comes first: what is refused and what breaks, then by effect."""
+        return not (self.breaks or self.effect is Effect.REFUSED), list(Effect).index(self.effect)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +101,8 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     newer = after if numbers_of(old) <= numbers_of(new) else before
     found += _of_defaults(before, newer.facts, old=old, new=new)
     found += _of_behaviour(before, old=old, new=new)
-    found += [one for one in _of_advice(before, after) if _place(one.at) not in told]
-    order = list(Effect)
-    return Upgrade(
-        before=before, after=after, differences=tuple(sorted(found, key=lambda one: order.index(one.effect)))
-    )
+    found += [one for one in _of_advice(before, after) if one.is_new_danger or _place(one.at) not in told]
+    return Upgrade(before=before, after=after, differences=tuple(sorted(found, key=lambda one: one.urgency)))
 
 
 def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
@@ -260,7 +268,8 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
         advised = other or one
         if advised is not None:
             was, becomes = (item.state.value if item else "nothing to say" for item in (one, other))
-            edits = advised.edits if advised is other and advised.state in {State.EXPIRED, State.HARMFUL} else ()
+            is_needed = advised.breaks or advised.state in {State.EXPIRED, State.HARMFUL}
+            edits = advised.edits if advised is other and is_needed else ()
             why = advised.why if other is not None else "nginx does it by itself, or no longer has it"
             yield Difference(
                 effect=Effect.ADVICE,
@@ -268,6 +277,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
                 at=advised.at,
                 why=f"{was} -> {becomes}: {why}",
                 edits=tuple(edits),
+                breaks=other is not None and other.breaks,
             )
 
 

@@ -27,7 +27,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<word>(?:\\.|\$\{[^}\s]*\}?|[^\s;{}\\]|\\\Z|[^\S \t\r\n])+)",
     re.DOTALL,
 )
-_ESCAPED_QUOTE: Final = re.compile(r"""\\(["'])""")
+_ESCAPED: Final = re.compile(r"""\\(["'\\trn])""")
+_MEANT: Final = {"t": "\t", "r": "\r", "n": "\n"}
 _TORN: Final = 'unexpected end of file, expecting ";" or "}"'
 _NO_BLOCK: Final = ' is not terminated by ";"'
 
@@ -106,9 +107,13 @@ def _tokens(text: str) -> Iterator[_Token]:
         if kind == "end":
             yield _Token(text=match[0], start=match.start(), end=match.end(), is_word=False)
         elif kind == "word":
-            yield _Token(text=match[0], start=match.start(), end=match.end())
+            yield _Token(text=_meant(match[0]), start=match.start(), end=match.end())
         elif kind is not None:
-            yield _Token(text=_ESCAPED_QUOTE.sub(r"\1", match[kind]), start=match.start(), end=match.end())
+            yield _Token(text=_meant(match[kind]), start=match.start(), end=match.end())
+
+
+def _meant(written: str) -> str:
+    return _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), written)
 
 
 def context_name(path: Sequence[str]) -> str:

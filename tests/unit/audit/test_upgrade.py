@@ -217,6 +217,15 @@ def test_a_line_that_does_the_same_is_not_named(http: str, what: str, since: str
     assert (what, since) not in [(name, version) for name, _, version in found]
 
 
+def test_connections_that_the_new_default_keeps_come_first_with_their_timeout() -> None:
+    """From 1.29.7 on nginx keeps idle connections without being asked: POSTs on those that a backend closes are 502."""
+    text = "upstream u {\nserver 10.0.0.1;\n}\nserver { location / { proxy_pass http://u; } }"
+    found = changes(text, old="1.26", new="1.30")
+    first = found.differences[0]
+    assert (first.what, first.breaks) == ("dying_connections", True)
+    assert "+keepalive_timeout 4s;" in found.patch(defaults=False)
+
+
 def test_nothing_changes_between_a_version_and_itself() -> None:
     text = f"server {{ listen 443 ssl http2; {TLS} sendfile on; location / {{ proxy_pass http://a; }} }}"
     for version in LAB_VERSIONS:
