@@ -13,7 +13,7 @@ from tuneproof.audit.version_choice import Choice
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.modules import Used, unpackaged, used_modules
 from tuneproof.conf.sources import Source, open_source
-from tuneproof.conf.tree import Configuration
+from tuneproof.conf.tree import Configuration, filled_in
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.load.stage import CLIENT
@@ -148,6 +148,9 @@ def prepare(wanted: Wanted, source: Source) -> Prepared:
 
 def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
     found = audit_source(source, version=wanted.version)
+    if found.facts.configuration.filled:
+        source = filled_in(source, found.facts.configuration)
+        found = audit_source(source, version=wanted.version)
     for problem in found.facts.configuration.problems:
         if not problem.message.startswith(_FOR_NGINX_TO_SAY):
             raise BadInputError(
