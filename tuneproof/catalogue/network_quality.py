@@ -137,27 +137,26 @@ class NetworkQuality:
         """Return the claims."""
         control = Claim[StallObservation](
             name="stall_is_there",
-            sentence="the loaded worker stalls while no link is limited",
+            sentence="the loaded worker stalls when no link is limited",
             source=ARTICLE,
             arms=(UNLIMITED,),
             effect=lambda block: stall(block[UNLIMITED]),
             effect_name="CPU time of a loop iteration, loaded ÷ idle worker",
             scale=Scale.RATIO,
             threshold=CONTROL_THRESHOLD,
-            why="as for the reuseport stall: an iteration five times as long as the idle worker's is seen by a user "
-            "as a late answer",
+            why="as for the reuseport stall: users notice an iteration five times as long as the idle worker's",
         )
         good_network = f"{ARTICLE}: if the network is good enough"
         return (
             _lag_claim(
                 name="slow_upstream_ends_stall",
-                sentence="Behind an upstream slower than nginx, the stall disappears",
+                sentence="The stall disappears when the upstream link is slower than nginx",
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
                 effect_name="CPU time of a loop iteration, unlimited ÷ 500 Mbit/s upstream",
                 figure="worker1_turn_cpu_p50_ms",
                 threshold=RELIEF_THRESHOLD,
-                why="what took five times as long is back to normal: as for the cure of the stall itself",
+                why="as for the cure of the stall: an iteration five times as long becomes normal again",
                 control=control,
             ),
             _lag_claim(
@@ -168,7 +167,7 @@ class NetworkQuality:
                 effect_name="CPU time of a loop iteration, 100 Mbit/s client ÷ unlimited",
                 figure="worker1_turn_cpu_p50_ms",
                 threshold=WORSE_THRESHOLD,
-                why="a quarter more lag is the least that somebody who has a stall would call worse",
+                why="25 % more CPU time is the least that anybody with a stall would call worse",
                 # A probe over the slow link waits in that link's queue, which seems to show it. These do not.
                 expected=Verdict.REFUTED,
                 # Trials differ severalfold, and cost little.
@@ -177,33 +176,32 @@ class NetworkQuality:
             ),
             Claim(
                 name="distant_client_still_stalls",
-                sentence="A client 20 ms away (RTT) does not save the loaded worker from the stall",
+                sentence="The loaded worker also stalls with clients 20 ms away (RTT)",
                 source=good_network,
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),
                 effect_name="CPU time of a loop iteration, loaded ÷ idle worker",
                 scale=Scale.RATIO,
                 threshold=CONTROL_THRESHOLD,
-                why="what the control calls a stall",
+                why="the control's definition of a stall",
                 control=control,
             ),
             Claim(
                 name="slow_upstream_spares_every_client",
-                sentence="Whatever the client's rate, an upstream that is slower than nginx ends the stall",
+                sentence="An upstream link slower than nginx ends the stall at every client rate",
                 source=good_network,
                 arms=self.grid.arms(),
                 effect=lambda block: relieved_share(block, self.grid),
-                effect_name="limited cells with a fifth of that CPU time at most",
+                effect_name="limited combinations with at most a fifth of that CPU time",
                 scale=Scale.SHARE,
                 threshold=MAP_THRESHOLD,
-                why="of the limited cells three in four: one exception in four would make it a rule that nobody can "
-                "rely on",
+                why="three limited combinations in four: nobody can rely on a rule with more exceptions",
                 control=control,
                 table=lambda arms: grid_lines(arms, self.grid),
             ),
             aa_control(
                 "twins_are_alike",
-                "Loop iterations of two identical arms take the same CPU time",
+                "Loop iterations take the same CPU time in two identical variants",
                 arms=(UNLIMITED, TWIN),
                 value=turn_cpu_ms,
                 what="CPU time of a loop iteration",
