@@ -23,20 +23,20 @@ from tuneproof.watch.workers import find
 from tuneproof.wording import ascii_only, one_line
 
 DESCRIPTION = """\
-Watch the event loop of a nginx that is running now: which worker stands still, for how long, and on what.
+Find stalls in the event loop of a running nginx: which worker stalls, for how long, and why.
 
-As root on nginx's host it is read from the kernel by bpftrace, without symbols or a restart. WHAT is a process id, a
-container, or nothing where only one nginx runs. With a URL the delays are measured from outside, without privileges.
+Run it as root on nginx's host: it uses bpftrace and needs neither debug symbols nor a restart. WHAT is a PID or a
+container; it can be omitted if only one nginx runs. With a URL, delays are measured from outside, without privileges.
 """
 EPILOG = """\
 examples:
-  tuneproof watch                            # the only nginx of this host, until Ctrl-C
-  tuneproof watch shop-nginx-1 --seconds 10  # that container's
-  tuneproof watch --all --record loops.json  # then anywhere: tuneproof explain loops.json
-  tuneproof watch --nginx-conf /etc/nginx    # a stall is told with its location
+  tuneproof watch                            # the only nginx on this host, until Ctrl-C
+  tuneproof watch shop-nginx-1 --seconds 10  # the nginx in this container
+  tuneproof watch --all --record loops.json  # later, on any machine: tuneproof explain loops.json
+  tuneproof watch --nginx-conf /etc/nginx    # stalls are reported with their location
   tuneproof watch http://10.0.0.7/           # from outside, 30 s
 
-exit status: 0 watched, whatever was found; 2 no such nginx; 3 this host lacks something.
+exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host lacks a requirement.
 """
 URL_SECONDS = 30.0
 
@@ -49,13 +49,13 @@ def main(arguments: Sequence[str]) -> int:
     """
     parser = output.parser("watch", DESCRIPTION, EPILOG)
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="a PID, a container, or a URL")
-    parser.add_argument("--all", action="store_true", help="watch every nginx of this host")
-    parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after as long (default: Ctrl-C; a URL: 30)")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write what is seen; `explain` reads it")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with the iterations over time")
-    parser.add_argument("--nginx-conf", metavar="CONF", help="name the locations that a stall concerns")
+    parser.add_argument("--all", action="store_true", help="watch every nginx on this host")
+    parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after N seconds (default: Ctrl-C; URL: 30)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="record to FILE, which `explain` reads")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write an HTML page with loop iterations over time")
+    parser.add_argument("--nginx-conf", metavar="CONF", help="report the location of each stall")
     parser.add_argument("--json", action="store_true", help="print JSON lines, as --record writes them")
-    parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics there (address: 127.0.0.1)")
+    parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics (default address: 127.0.0.1)")
     options = parser.parse_args(arguments)
     if options.what.startswith(("http://", "https://")):
         from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - nothing else needs TLS and asyncio
