@@ -44,7 +44,7 @@ examples:
   ./lab audit --fail-on harmful,without-effect --format github deploy/nginx      in CI, see docs/ci.md
 
 exit status: 0 the configuration was read; 1 a finding has a state listed in --fail-on and is not in the baseline;
-2 the configuration is unreadable or a template, or nginx would not start with it.
+2 the configuration is unreadable or a template without values, or nginx would not start with it.
 """
 
 

@@ -38,7 +38,7 @@ examples:
   ./lab upgrade --from 1.26 --to-image registry.example/nginx:next --prove /etc/nginx
 
 exit status: 0 the new version starts with the configuration (judged by the files; with --prove, tried); 1 it does
-not; 2 the configuration is unreadable or a template, or neither version would start with it.
+not; 2 the configuration is unreadable or a template without values, or neither version would start with it.
 """
 
 

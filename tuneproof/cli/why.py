@@ -7,8 +7,8 @@ from tuneproof.cli import output
 from tuneproof.cli.output import show
 
 DESCRIPTION = """\
-Print what is known about a directive, a scenario or a claim: keep, change or remove it; the verdict on each version of
-nginx that was measured; and the page with the details.
+Look up a directive, a scenario or a claim: keep, change or remove it, its verdict on each measured version of nginx,
+and the page with details.
 """
 EPILOG = """\
 examples:
