@@ -150,7 +150,7 @@ class NetworkQuality:
         return (
             _lag_claim(
                 name="slow_upstream_ends_stall",
-                sentence="The stall disappears when the upstream link is slower than nginx",
+                sentence="The reuseport stall disappears when the upstream link is slower than nginx",
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
                 effect_name="CPU time of a loop iteration, unlimited ÷ 500 Mbit/s upstream",
@@ -161,7 +161,7 @@ class NetworkQuality:
             ),
             _lag_claim(
                 name="slow_client_worsens_stall",
-                sentence="A slow client in front of a fast backend makes the stall worse",
+                sentence="A slow client in front of a fast backend makes the reuseport stall worse",
                 source=good_network,
                 arms=(SLOW_CLIENT, UNLIMITED),
                 effect_name="CPU time of a loop iteration, 100 Mbit/s client ÷ unlimited",
@@ -176,7 +176,7 @@ class NetworkQuality:
             ),
             Claim(
                 name="distant_client_still_stalls",
-                sentence="The loaded worker also stalls with clients 20 ms away (RTT)",
+                sentence="A worker loaded with downloads also stalls when clients are 20 ms away (RTT)",
                 source=good_network,
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),
@@ -188,7 +188,7 @@ class NetworkQuality:
             ),
             Claim(
                 name="slow_upstream_spares_every_client",
-                sentence="An upstream link slower than nginx ends the stall at every client rate",
+                sentence="An upstream link slower than nginx ends the reuseport stall at every client rate",
                 source=good_network,
                 arms=self.grid.arms(),
                 effect=lambda block: relieved_share(block, self.grid),

@@ -211,7 +211,7 @@ CLAIMS: Final[tuple[Claim[HttpObservation], ...]] = (
     ),
     Claim[HttpObservation](
         name="connections_are_the_cause",
-        sentence="Without keepalive, nginx opens at least twice as many upstream connections per request",
+        sentence="Without upstream keepalive, nginx opens at least twice as many connections per request as with it",
         source=f"{ARTICLE}: the cause is the set-up of connections",
         arms=("off", "keepalive"),
         effect=connects_ratio,
