@@ -118,7 +118,10 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
 
 def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell large ``*_buffers`` without a ``*_buffer_size``, which alone holds the response's headers."""
-    return not block.in_effect(at.name.replace("_buffers", "_buffer_size")) and whole_number("".join(at.args[:1])) is not None
+    return (
+        not block.in_effect(at.name.replace("_buffers", "_buffer_size"))
+        and whole_number("".join(at.args[:1])) is not None
+    )
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
