@@ -56,6 +56,12 @@ class _DoubtError(Exception):
     pass
 
 
+def _diverts(said: tuple[Statement, Block]) -> bool:
+    """Tell whether a directive of an ``if`` sends a request elsewhere."""
+    name = said[0].name
+    return name in {"rewrite", "return", "error_page"} or name.endswith("_pass")
+
+
 class _Request:
     """One request on its way."""
 
@@ -127,9 +133,12 @@ class _Request:
         return ""
 
     def _refuse_rewrites(self, block: Block) -> None:
+        """Raise _DoubtError if a request's headers may decide where it goes on."""
         for inner in block.blocks:
-            if inner.name == "if" or (inner.name == "limit_except" and "GET" not in map(str.upper, inner.args)):
-                raise _DoubtError(f"{inner.name} is not followed")
+            if inner.name == "limit_except" and "GET" not in map(str.upper, inner.args):
+                raise _DoubtError("limit_except is not followed")
+            if inner.name == "if" and (block.local("try_files") or any(map(_diverts, inner.everything()))):
+                raise _DoubtError("if is not followed")
         if block.local("rewrite"):
             raise _DoubtError("rewrite is not followed")
 

@@ -52,7 +52,8 @@ class Effective:
 def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     """Return what is in effect of a directive in a block, for a version of nginx."""
     levels = list(_levels(block, name))
-    row = next((found for level in levels if (found := directive(name, version, context=context_of(level)))), None)
+    rows = (directive(name, version, context=context) for context in (*map(context_of, levels), ""))
+    row = next((found for found in rows if found is not None), None)
     if len(levels) > 1 and levels[0].name == "upstream" and row is not None and "upstream" in row.contexts:
         row = replace(row, inheritance=Inheritance.INHERITED)
     inheritance = row.inheritance if row is not None else Inheritance.UNKNOWN
@@ -70,11 +71,10 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
     if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
         origin = Origin.UNKNOWN
-    elif not statements:
-        origin = Origin.DEFAULT
     else:
         origin = Origin.HERE if decides is block else Origin.OUTER
-    return Effective(statements=statements, origin=origin, block=decides if statements else None, default=default)
+    # Without a statement, what decides here has put it out of effect: "allow" a "deny" further out, "alias" a "root".
+    return Effective(statements=statements, origin=origin, block=decides, default=default if statements else None)
 
 
 def context_of(block: Block) -> str:

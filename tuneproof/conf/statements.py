@@ -27,7 +27,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<word>(?:\\.|\$\{[^}\s]*\}?|[^\s;{}\\]|\\\Z|[^\S \t\r\n])+)",
     re.DOTALL,
 )
-_ESCAPED_QUOTE: Final = re.compile(r"""\\(["'])""")
+_ESCAPED: Final = re.compile(r"""\\(["'\\trn])""")
+_CONTROLS: Final = {"t": "\t", "r": "\r", "n": "\n"}
 _TORN: Final = 'unexpected end of file, expecting ";" or "}"'
 _NO_BLOCK: Final = ' is not terminated by ";"'
 # The one directive that is a block in one place and none in another.
@@ -105,9 +106,14 @@ def _tokens(text: str) -> Iterator[_Token]:
         if kind == "end":
             yield _Token(text=match[0], start=match.start(), end=match.end(), is_word=False)
         elif kind == "word":
-            yield _Token(text=match[0], start=match.start(), end=match.end())
+            yield _Token(text=_unescaped(match[0]), start=match.start(), end=match.end())
         elif kind is not None:
-            yield _Token(text=_ESCAPED_QUOTE.sub(r"\1", match[kind]), start=match.start(), end=match.end())
+            yield _Token(text=_unescaped(match[kind]), start=match.start(), end=match.end())
+
+
+def _unescaped(text: str) -> str:
+    """Return a word as nginx reads it, within quotes and without: any other backslash stays."""
+    return _ESCAPED.sub(lambda match: _CONTROLS.get(match[1], match[1]), text)
 
 
 def _without_parentheses(args: list[str]) -> list[str]:
