@@ -22,7 +22,7 @@ PARSERS: Final = (*GROUND, "tuneproof.conf", "tuneproof.explain.parse")
 MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
     "tuneproof.lines": ("tuneproof.nginx_changes",),
-    "tuneproof.nginx_changes": ("tuneproof.wording",),
+    "tuneproof.nginx_changes": ("tuneproof.conf.directives", "tuneproof.wording"),
     "tuneproof.nginx_lua": (),
     "tuneproof.nginx_modules": (),
     "tuneproof.wording": (),

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = sorted(spans(by_version), key=_place)
     own = {span.row.name for span in found}
     others = sorted(set(Repository(chosen.documentation).documented()) - own)
-    lines = ["\t".join(directives.COLUMNS), *map(_line, found), *others]
+    lines = [list(by_version)[-1], "\t".join(directives.COLUMNS), *map(_line, found), *others]
     chosen.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
     sys.stdout.write(f"{chosen.output}: {len(found)} rows of {len(by_version)} versions, {len(others)} other names\n")
     return 0

@@ -36,6 +36,7 @@ class Advised:
     routine: bool = False  # whether it is true of nearly every configuration
     source: str = ""  # nginx's documentation, where no claim was measured
     check: str = ""  # the command that shows what it depends on
+    versions: tuple[str, ...] = ()  # where it does not hold on all versions that were compared, those on which it does
 
     @property
     def certainty(self) -> str:

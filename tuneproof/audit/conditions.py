@@ -76,9 +76,8 @@ def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bo
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
     if upstream is None or not upstream.keepalive:
         return False
-    # Who asks for it will mend what is in the way; nginx's default keeps nothing where something is.
-    is_kept = any(one.reuse.reuse is not Reuse.NO for one in facts.passing_to(upstream.name))
-    return is_kept or upstream.statement is not None
+    users = facts.passing_to(upstream.name)
+    return not users or any(one.reuse.reuse is not Reuse.NO for one in users)
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:

@@ -27,7 +27,13 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
         processes may be few, and something else may change with the name.
     """
     block, match = target.block, _ADDRESS.fullmatch(target.to)
-    if target.kind != "proxy" or match is None or not _stands_alone(facts, block) or _is_key_of_cache(block):
+    if (
+        target.statement.filled
+        or target.kind != "proxy"
+        or match is None
+        or not _stands_alone(facts, block)
+        or _is_key_of_cache(block)
+    ):
         return []
     address, path = match["socket"] or match["host"], match["uri"] or match["path"] or ""
     anchor = _first_server_of(facts, target.host)

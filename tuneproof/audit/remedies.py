@@ -14,6 +14,8 @@ def tls_by_listen(at: Statement | Block, block: Block, _facts: Facts) -> Sequenc
 
     Nothing where that would bring TLS to other servers of a socket, or where an outer level says it for many.
     """
+    if isinstance(at, Statement) and at.value == "off":
+        return (Replace(old=at, text=""),)
     listens = block.local("listen")
     main = list(block.within())[-1]
     others = [server for server in main.all("server") if server is not block and not server.is_on("ssl")]

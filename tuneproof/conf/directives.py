@@ -56,14 +56,26 @@ class Directive:
         )
 
 
+def newest() -> str:
+    """Return the newest version of nginx that the table knows."""
+    return _text().partition("\n")[0]
+
+
 def known() -> frozenset[str]:
     """Return the names of all directives of any version."""
     return frozenset(_lines())
 
 
 def everything() -> Iterator[Directive]:
-    """Yield all rows, by name."""
+    """Yield all rows, by name and module."""
     return chain.from_iterable(map(rows_of, _lines()))
+
+
+def changed() -> Iterator[Directive]:
+    """Yield the rows of the directives that not all versions know alike."""
+    for name, lines in _lines().items():
+        if not all(line.endswith("\t\t") for line in lines):
+            yield from rows_of(name)
 
 
 @cache
@@ -127,10 +139,15 @@ def _place(row: Directive) -> int:
 
 
 @cache
+def _text() -> str:
+    return resources.files(__package__).joinpath("directives.tsv").read_text(encoding="utf-8")
+
+
+@cache
 def _lines() -> Mapping[str, Sequence[str]]:
-    text = resources.files(__package__).joinpath("directives.tsv").read_text(encoding="utf-8")
     found: dict[str, list[str]] = {}
-    for line in text.splitlines()[1:]:
+    # The version and the names of the columns come first.
+    for line in _text().splitlines()[2:]:
         found.setdefault(line.partition("\t")[0], []).append(line)
     return found
 

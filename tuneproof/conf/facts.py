@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.conf.reuse import Judgement, judge
+from tuneproof.conf.sockets import Sockets, sockets_of
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
@@ -51,6 +52,7 @@ class Facts:
     configuration: Configuration
     version: str
     servers: tuple[Server, ...]
+    sockets: Sockets  # of http{}
     upstreams: Mapping[str, Upstream]  # its upstream blocks by name
     proxied: tuple[Proxied, ...]
     workers: int | None  # number of workers; None where the machine decides, or a part is missing
@@ -80,7 +82,10 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     numbers = as_numbers(version)
     upstreams = upstreams_of(main, numbers)
     targets = list(targets_of(main))
-    problems = (*configuration.problems, *port_problems(targets, upstreams))
+    sockets = sockets_of(main, numbers)
+    # Of a folder of fragments nobody knows which are included together.
+    refused = () if configuration.is_fragment else sockets.problems
+    problems = (*configuration.problems, *port_problems(targets, upstreams), *refused)
     servers = [block for block in main.all("server") if "http" in block.path]
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
     events = next(iter(main.all("events")), None)
@@ -88,6 +93,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         configuration=replace(configuration, problems=problems),
         version=version,
         servers=tuple(map(_server, servers)),
+        sockets=sockets,
         upstreams=upstreams,
         proxied=tuple(
             _proxied(target, judge(target, upstreams, numbers, is_whole=configuration.is_whole), numbers)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.conf.spelling import KNOWN, TABLES
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.spelling import KNOWN
+from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
 

@@ -7,16 +7,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tuneproof.conf.sources import Source
-from tuneproof.conf.spelling import TABLES, slips
-from tuneproof.conf.statements import ParsedFile, Problem, Span, Statement, parse_file
-from tuneproof.conf.templates import refuse_template
+from tuneproof.conf.spelling import slips
+from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
+from tuneproof.conf.templates import Filled, refuse_template
+from tuneproof.errors import BadInputError
 
 HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
 LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
-# Whose inner files crossplane can check, if it is told where they stand.
-_CHECKED: Final = frozenset({"http", "server", "location", "upstream", "stream", "events", "if", "limit_except"})
+# More than any configuration has: includes that include each other double with each file.
+_MOST_STATEMENTS: Final = 200_000
+_MOST_INCLUDES: Final = 5_000
+_MOST_BYTES: Final = 32 << 20
+_DEEPEST_INCLUDE: Final = 50
+_TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
 # Files that come with nginx and hold nothing but tables: without them all that is asked here can be told.
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
@@ -114,6 +119,7 @@ class Configuration:
     is_fragment: bool  # whether it is a part of a configuration only, so that what is not said may be said elsewhere
     includes: dict[str, str] = field(default_factory=dict)
     """The files that others include, each with the argument of the ``include`` that found it first."""
+    filled: tuple[Filled, ...] = ()  # placeholders of a template, each once
 
     @property
     def is_broken(self) -> bool:
@@ -141,6 +147,7 @@ def read_configuration(source: Source) -> Configuration:
         unseen=tuple(dict.fromkeys(reader.unseen)),
         is_fragment=any(fragments),
         includes=reader.includes,
+        filled=tuple({one.written: one for said, _ in main.everything() for one in said.filled}.values()),
     )
 
 
@@ -152,12 +159,13 @@ class _Reader:
         self.unseen: list[str] = []
         self.includes: dict[str, str] = {}
         self._is_fragment = False
+        self._statements = self._bytes = self._includes = 0
         self._parsed: dict[tuple[str, tuple[str, ...]], ParsedFile] = {}
         self._judged: set[tuple[str, tuple[str, ...]]] = set()
 
     def read_root(self, main: Block, name: str) -> bool:
         """Read a file that nothing includes; return whether it is a fragment."""
-        path = context_of(self._parsed_file(name, ()).statements)
+        path = context_of(self._parsed_file(name, (GUESSED,)).statements)
         self._is_fragment = bool(path)
         block = main
         for part in path:
@@ -167,30 +175,39 @@ class _Reader:
                 known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
                 block.blocks.append(known)
             block = known
-        self._add(block, self._parse(name, block.path), chain=(name,))
+        self._add(block, self._parse(name, block), chain=(name,))
         return bool(path)
 
-    def _parse(self, name: str, path: tuple[str, ...]) -> tuple[Statement, ...]:
-        around = path if set(path) <= _CHECKED else ()
+    def _parse(self, name: str, block: Block) -> tuple[Statement, ...]:
+        around = _context(block)
         parsed = self._parsed_file(name, around)
         if (name, around) not in self._judged:
             self._judged.add((name, around))
             self.problems += parsed.problems
-            if not set(path) & TABLES:
+            if not set(around) & TABLES:
                 self.problems += slips(parsed.statements)
         return parsed.statements
 
     def _parsed_file(self, name: str, around: tuple[str, ...]) -> ParsedFile:
         if name not in self.texts:
             text = self._source.text(name)
+            self._bytes += len(text)
+            if self._bytes > _MOST_BYTES:
+                raise BadInputError(f"more than {_MOST_BYTES >> 20} MiB of configuration", where=name)
             refuse_template(name, text)
             self.texts[name] = text
         key = (name, around)
         if key not in self._parsed:
-            self._parsed[key] = parse_file(name, self.texts[name], around=around)
+            values = self._source.values
+            self._parsed[key] = parse_file(name, self.texts[name], around=around, values=values)
         return self._parsed[key]
 
     def _add(self, block: Block, statements: Sequence[Statement], *, chain: tuple[str, ...]) -> None:
+        self._statements += len(statements)
+        if self._statements > _MOST_STATEMENTS:
+            raise BadInputError(
+                f"more than {_MOST_STATEMENTS} directives, each include counted", where=chain[-1], remedy=_TOO_MUCH
+            )
         for statement in statements:
             if statement.name == "include" and statement.args:
                 self._include(block, statement, chain=chain)
@@ -218,8 +235,13 @@ class _Reader:
                     Problem(file=statement.file, line=statement.line, message=f'include "{pattern}" leads to itself')
                 )
                 continue
+            if len(chain) > _DEEPEST_INCLUDE:
+                raise BadInputError(f"includes nested more than {_DEEPEST_INCLUDE} deep", where=name, remedy=_TOO_MUCH)
+            self._includes += 1
+            if self._includes > _MOST_INCLUDES:
+                raise BadInputError(f"more than {_MOST_INCLUDES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
-            self._add(block, self._parse(name, block.path), chain=(*chain, name))
+            self._add(block, self._parse(name, block), chain=(*chain, name))
         if names or posixpath.basename(pattern) in _TABLES:
             return
         has_star = any(character in pattern for character in "*?[")
@@ -233,6 +255,17 @@ class _Reader:
             # What is included in http{} by a pattern are sites, not settings.
             if not has_star or block.name not in {"main", "http", "stream"}:
                 block.unseen.append(pattern)
+
+
+def _context(block: Block) -> tuple[str, ...]:
+    """Return the names of the blocks around a file, the outermost first; what was guessed around a part is unknown."""
+    found: list[str] = []
+    for level in block.within():
+        if level.parent is not None and level.span is None:
+            return (GUESSED, *reversed(found))
+        if level.parent is not None:
+            found.append(level.name)
+    return tuple(reversed(found))
 
 
 def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from tuneproof.nginx_changes import since
 
+DOCUMENTED: Final = "configuration"
+"""The file of rows that no claim measures: nginx documents them."""
 _SUFFIX: Final = ".toml"
 
 

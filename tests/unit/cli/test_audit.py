@@ -77,7 +77,7 @@ def test_places_are_told_relative_to_the_folder(lab: Lab, folder: Path) -> None:
     """Without a state that is not wanted nothing fails; nor does a file that lies elsewhere."""
     status, out = audited(lab)
     assert status == 0
-    assert "harmful: accepting, nginx.conf:1\n" in out
+    assert "\nnginx.conf:1: harmful, accepting\n" in out
     assert "\n--- a/conf.d/site.conf\n" in out
     assert "my deploy" not in out
     assert '"uri": "my%20deploy/nginx.conf"' in lab("audit", folder / "my deploy", "--format", "sarif").out
@@ -101,7 +101,7 @@ def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path
     status, out = audited(lab, *known)
     assert status == 0
     assert "multi_accept" not in out
-    assert "5 findings more in known.json." in out
+    assert "4 findings more in known.json." in out
     config.write_text(MAIN.replace("http {", "http {\n  send_timeout 2;"), encoding="utf-8")
     status, out = audited(lab, *known, "--format", "github")
     assert status == 1
@@ -151,7 +151,6 @@ def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
         ("warning", "my%20deploy/conf.d/site.conf", 4),
         ("warning", "my%20deploy/conf.d/site.conf", 3),
         ("note", "my%20deploy/conf.d/site.conf", 3),
-        ("note", "my%20deploy/conf.d/site.conf", 1),
     ]
     assert len({str(result["partialFingerprints"]) for result in run["results"]}) == len(found)
 

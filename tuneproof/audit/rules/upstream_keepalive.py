@@ -40,7 +40,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
             edits = _remedy(facts, proxied) if _is_all_here(proxied.target.block) else ()
             tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
             state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
-            yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=_sentence(proxied), edits=edits)
+            is_routine = state is State.MISSING
+            why = _sentence(proxied)
+            yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=why, edits=edits, routine=is_routine)
         else:
             yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=reuse.why)
 
@@ -115,6 +117,8 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
         if not upstream.servers:
             return ()
         edits += _cache_of(upstream)
+    if not upstream.block.local("keepalive_timeout"):
+        edits.append(Insert(after=upstream.block.own[-1], text=_IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
     if Lack.HEADER in lacks:
@@ -135,8 +139,6 @@ def _cache_of(upstream: Upstream) -> Iterator[Edit]:
             yield Replace(old=said, text="")
             wanted = f"keepalive {' '.join(said.args)};"
         yield Insert(after=last, text=wanted)
-    if not upstream.block.local("keepalive_timeout"):
-        yield Insert(after=last, text=_IDLE_TIMEOUT)
 
 
 def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
