@@ -1,4 +1,4 @@
-"""Sets of ``listen`` directives, drawn by a seed: servers on the same addresses in many spellings, some of them refused."""
+"""Sets of ``listen`` directives, drawn by a seed: the same addresses in many spellings, some of them refused."""
 
 import random
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
 def _listen(rng: random.Random, first: int, number: int, style: float, version: Sequence[int]) -> str:
     """Draw a listen; ``style`` is how often, from 0 to 1, a set has options."""
     is_wrong = rng.random() < 0.04
-    if rng.random() < 0.01:
+    if rng.random() < 0.003:
         return f"localhost:{first}"
     address = rng.choice(_WRONG_ADDRESSES if is_wrong and rng.random() < 0.5 else _ADDRESSES)
     port = first + rng.choice((0, 0, 1))
@@ -76,7 +76,7 @@ def _listen(rng: random.Random, first: int, number: int, style: float, version: 
     if rng.random() < 0.25:
         protocol = rng.choice(_PROTOCOLS)
         parameters.append(protocol if protocol != "quic" or tuple(version) >= (1, 25, 0) else "ssl")
-    if rng.random() < style * 0.35 and "quic" not in parameters:
+    if rng.random() < style * 0.6 and "quic" not in parameters:
         # Whether a unix socket can have SO_REUSEPORT depends on the kernel.
         of_no_family = ("reuseport", "ipv6only") if "unix" in address else ("ipv6only",) if "[" not in address else ()
         parameters.append(rng.choice([one for one in _OPTIONS if not one.startswith(of_no_family)]))

@@ -4,14 +4,14 @@ Every block has a label of its own in the header X-Location of what it answers.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 MERGING_PORT: Final = 8001
 """Where slashes are merged; the next port is where they are not."""
 PIECES: Final = ("a", "b", "ab", "im", "api", "v1", "x.php", "i.jpg", "A", "c d", "%", "é")
-SUFFIXES: Final = ("", "", "/", "/q", "/x.php", ".php", "/i.jpg", "/I.JPG", "2", "/a/b", "//", "/./", "/b/../c")
+_SUFFIXES: Final = ("/", "/q", "/x.php", ".php", "/i.jpg", "/I.JPG", "2", "/a/b", "//", "/./", "/b/../c")
 REGEXES: Final = (
     r"\.php$", r"\.(php|jpg)$", r"\.JPG$", "^/api/", "^/(a|b)/", "^/[ab]+$", "/im", r"^/(?<piece>\w+)/", r"\d+",
     "^/a(?!b)", "^/(?:api|im)(/|$)", "a++b", "[^/]+/$", "^/$", r"^/(.+)\.php(/.*)?$", r"\b(v1|im)\b", "(?i)^/API",
@@ -20,7 +20,23 @@ REGEXES: Final = (
 # Python reads none of them as PCRE does.
 FOREIGN: Final = (r"^/a\Kb", r"(?|^/im|^/v1)$", r"^/\Qa\E/", "[[:upper:]]/")
 CODES: Final = (403, 404, 410, 418, 500, 503)
-MODIFIERS: Final = ("", "", "", "^~ ", "= ", "~ ", "~ ", "~* ")
+MODIFIERS: Final = ("", "", "", "^~ ", "= ", "= ", "~ ", "~* ")
+
+
+_CHANGES: Final[Sequence[Callable[[str], str]]] = (
+    lambda path: path.replace("/", "//", 1),
+    lambda path: path.replace("/", "/%2e/", 1),
+    lambda path: f"/b/..{path}",
+    lambda path: path.replace("a", "%61", 1),
+    lambda path: f"{path}%zz",
+    lambda path: f"{path}/../../../../../..",
+    lambda path: f"{path}%00",
+    lambda path: path if "%" in path else path.upper(),
+    lambda path: f"{path}?x=/../..",
+    lambda path: f"{path}#x",
+    lambda path: f"{path}?a#b",
+    lambda path: f"/{path[1:].replace('/', '%2F', 1)}",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +93,7 @@ class _Server:
         self._named = ["@one", "@two"] if rng.random() < 0.5 else []
         self._names: list[str] = []
         self._labels = 0
-        self._has_foreign = rng.random() < 0.04
+        self._has_foreign = rng.random() < 0.03
 
     def text(self) -> str:
         rng = self._rng
@@ -125,8 +141,9 @@ class _Server:
     def _path(self, *, is_whole: bool) -> str:
         rng = self._rng
         pieces = [rng.choice(PIECES) for _ in range(rng.choice((0, 1, 1, 1, 2, 2)))]
+        # The empty path of the outermost level is "/", which takes what no other location does.
         path = ("/" if is_whole or rng.random() < 0.5 else "") + "/".join(pieces)
-        return path + ("/" if pieces and rng.random() < 0.5 else "")
+        return path + ("/" if pieces and rng.random() < 0.6 else "")
 
     def _content(self, prefix: str) -> Iterator[str]:
         """Yield what answers in a location."""
@@ -135,9 +152,9 @@ class _Server:
             yield "internal;"
         if rng.random() < 0.2:
             yield from self._error_pages()
-        if rng.random() < 0.05:
-            yield "if ($http_x_never) { set $y 1; }" if what >= 0.7 else "set $y 1;"
-        if rng.random() < 0.01:
+        if rng.random() < 0.1:
+            yield "if ($http_x_never) { set $y 1; }" if what >= 0.5 else "set $y 1;"
+        if rng.random() < 0.006:
             yield f"if ($http_x_never) {{ return {rng.choice(CODES)}; }}"
         if what < 0.3:
             yield "proxy_pass http://unix:/tmp/stub.sock;"
@@ -150,7 +167,7 @@ class _Server:
             yield f"return {rng.choice((301, 302, 307))} /elsewhere;"
         else:
             yield "return 200 ok;"
-        if prefix.endswith("/") and rng.random() < 0.02:
+        if prefix.endswith("/") and rng.random() < 0.01:
             yield "alias /nonexistent/;"
 
     def _try_files(self) -> str:
@@ -175,29 +192,13 @@ class _Server:
         """Yield targets of requests: names of its locations, changed a little."""
         rng = self._rng
         for _ in range(count):
-            name = rng.choice(self._names) if self._names and rng.random() < 0.8 else self._path(is_whole=True)
+            name = rng.choice(self._names) if rng.random() < 0.85 else ""
             if not name.startswith("/"):
                 name = self._path(is_whole=True)
-            path = (name.rstrip("/") or "/") if rng.random() < 0.15 else name
-            path = _escaped(path + rng.choice(SUFFIXES))
-            change = rng.random()
-            if change < 0.06:
-                path = path.replace("/", "//", 1)
-            elif change < 0.1:
-                path = path.replace("/", "/%2e/", 1)
-            elif change < 0.14:
-                path = "/b/.." + path
-            elif change < 0.18:
-                path = path.replace("a", "%61", 1)
-            elif change < 0.2:
-                path = path + rng.choice(("%zz", "/../../../..", "%00", "%"))
-            elif change < 0.24:
-                path = path.upper() if "%" not in path else path
-            elif change < 0.3:
-                path += rng.choice(("?", "?x=/../..", "#x", "?a#b"))
-            elif change < 0.32:
-                path = path.replace("/", "%2F", 1)[3:] or "/"
-            yield path if path.startswith("/") else "/" + path
+            if rng.random() < 0.2:
+                name = name.rstrip("/") or "/"
+            path = _escaped(name + (rng.choice(_SUFFIXES) if rng.random() < 0.6 else ""))
+            yield rng.choice(_CHANGES)(path) if rng.random() < 0.3 else path
 
 
 def _quoted(name: str) -> str:

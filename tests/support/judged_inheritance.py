@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tests.support.generated_inheritance import Question
+from tests.support.compared_model import Compared
+from tests.support.generated_inheritance import Drawn, Question
+from tuneproof.conf import effective
 from tuneproof.conf.effective import Effective
-from tuneproof.conf.tree import Block
+from tuneproof.conf.sources import Dump
+from tuneproof.conf.tree import Block, read_configuration
 
 Answer = Sequence[Any]
 """Status, header lines, body."""
@@ -16,6 +19,8 @@ _EXISTING: Final = frozenset({"a.html", "c.html", "e.html"})
 FILES: Final = {f"srv/files/{name}": name for name in sorted(_EXISTING)}
 """Where the locations of a configuration of files look."""
 _HEADERS: Final = tuple("abcde")
+_REDIRECT: Final = "absolute_redirect server_name_in_redirect port_in_redirect internal"
+_OWN: Final = "return rewrite try_files"
 
 
 def blocks_by_label(main: Block) -> dict[str, Block]:
@@ -30,15 +35,31 @@ def blocks_by_label(main: Block) -> dict[str, Block]:
     return found
 
 
-def expected(kind: str, question: Question, block: Block, effective: In) -> Seen:
-    """Return what must be seen, by the model."""
-    return _EXPECTED[kind](question, block, effective)
+def compare(
+    drawn: Drawn, answers: Sequence[Answer], logs: Mapping[int, frozenset[str]], version: Sequence[int]
+) -> Compared:
+    """Compare all that can be seen of what is in effect: each is a question, about one directive or several."""
+    main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
+    blocks = blocks_by_label(main)
+    found = Compared()
+    for number, (question, answer) in enumerate(zip(drawn.questions, answers, strict=True)):
+        block = blocks[question.label]
+        unknown: list[str] = []
 
+        def in_effect(name: str, block: Block = block, unknown: list[str] = unknown) -> Effective:
+            known = effective.effective(block, name, version)
+            unknown += [name] if known.origin is effective.Origin.UNKNOWN else []
+            return known
 
-def seen(kind: str, question: Question, answer: Answer, logged: frozenset[str], wanted: Seen) -> Seen:
-    """Return what was seen, of all that was to be seen."""
-    found = _SEEN[kind](question, answer, logged)
-    return {name: found.get(name) for name in wanted}
+        wanted = _EXPECTED[drawn.kind](question, block, in_effect)
+        seen = _SEEN[drawn.kind](answer, logs.get(number, frozenset()))
+        found.questions += len(wanted)
+        found.unknown.update(unknown)
+        for names, value in wanted.items():
+            found.constructs.update((*names.split(), f"in {block.name}"))
+            if value != seen[names]:
+                found.disagreements.append(f"{drawn.kind}: {names} of {question}: {value}, nginx: {seen[names]}")
+    return found
 
 
 def _value(found: Effective, place: int = 0) -> str | None:
@@ -57,13 +78,12 @@ def _expected_answer(question: Question, _: Block, effective: In) -> Seen:
     suffix = f"; charset={charset}" if charset not in {None, "off"} else ""
     return {
         **wanted,
-        "add_header": [list(said.args[:2]) for said in effective("add_header").statements],
-        "expires": f"max-age={expires[:-1]}" if expires not in {None, "off"} else None,  # type: ignore[index]
-        "default_type": f"{effective('default_type').value}{suffix}",
-        "charset": f"{effective('default_type').value}{suffix}",
+        "add_header add_header_inherit": [list(said.args[:2]) for said in effective("add_header").statements],
+        "expires": f"max-age={expires[:-1]}" if expires not in {None, "off"} else None,
+        "default_type charset": f"{effective('default_type').value}{suffix}",
         "keepalive_timeout": _prefixed("timeout=", _value(effective("keepalive_timeout"), 1)),
         "server_tokens": effective("server_tokens").value != "off",
-        "root": root if root != "html" else "/usr/share/nginx/html",
+        "root alias": root if root != "html" else "/usr/share/nginx/html",
     }
 
 
@@ -71,19 +91,18 @@ def _prefixed(prefix: str, text: str | None) -> str | None:
     return None if text is None else f"{prefix}{text}"
 
 
-def _seen_answer(question: Question, answer: Answer, logged: frozenset[str]) -> Seen:
+def _seen_answer(answer: Answer, logged: frozenset[str]) -> Seen:
     status, headers, body = answer
     fields = dict(map(tuple, headers))
     return {
         "access_log": set(logged),
         "client_max_body_size": status,
-        "add_header": [header for header in headers if header[0].startswith("X-")],
+        "add_header add_header_inherit": [header for header in headers if header[0].startswith("X-")],
         "expires": fields.get("Cache-Control"),
-        "default_type": fields.get("Content-Type"),
-        "charset": fields.get("Content-Type"),
+        "default_type charset": fields.get("Content-Type"),
         "keepalive_timeout": fields.get("Keep-Alive"),
         "server_tokens": "/" in fields.get("Server", ""),
-        "root": body,
+        "root alias": body,
     }
 
 
@@ -94,22 +113,18 @@ def _expected_error(question: Question, block: Block, effective: In) -> Seen:
     returned = block.local("return")[0].args
     if is_internal or returned[0] == "404":
         pages = effective("error_page").statements
-        location = pages[0].args[-1] if pages else None
-        return {"error_page": (302 if pages else 404, location), "internal": (302 if pages else 404, location)}
+        return {"error_page internal": (302 if pages else 404, pages[0].args[-1] if pages else None)}
     location = returned[1]
     if effective("absolute_redirect").value == "on":
         name = f"main.{question.host}" if effective("server_name_in_redirect").value == "on" else question.host
         port = ":8003" if effective("port_in_redirect").value == "on" else ""
         location = f"http://{name}{port}{location}"
-    names = ("absolute_redirect", "server_name_in_redirect", "port_in_redirect", "internal")
-    return dict.fromkeys(names, (301, location))
+    return {_REDIRECT: (301, location)}
 
 
-def _seen_error(question: Question, answer: Answer, logged: frozenset[str]) -> Seen:
+def _seen_error(answer: Answer, _: frozenset[str]) -> Seen:
     status, headers, _ = answer
-    found = (status, dict(map(tuple, headers)).get("Location"))
-    names = ("error_page", "internal", "absolute_redirect", "server_name_in_redirect", "port_in_redirect")
-    return dict.fromkeys(names, found)
+    return dict.fromkeys(("error_page internal", _REDIRECT), (status, dict(map(tuple, headers)).get("Location")))
 
 
 def _expected_proxied(question: Question, _: Block, effective: In) -> Seen:
@@ -126,7 +141,7 @@ def _expected_proxied(question: Question, _: Block, effective: In) -> Seen:
     }
 
 
-def _seen_proxied(question: Question, answer: Answer, logged: frozenset[str]) -> Seen:
+def _seen_proxied(answer: Answer, _: frozenset[str]) -> Seen:
     status, headers, body = answer
     method, version, *sent = body.split(" ") if status == 200 else ("", "")
     return {
@@ -138,43 +153,39 @@ def _seen_proxied(question: Question, answer: Answer, logged: frozenset[str]) ->
     }
 
 
-def _expected_access(question: Question, _: Block, effective: In) -> Seen:
+def _expected_access(_question: Question, _: Block, effective: In) -> Seen:
     rules = sorted((*effective("allow").statements, *effective("deny").statements), key=lambda said: said.span.start)
     decides = next((said for said in rules if said.value in {"all", "127.0.0.1"}), None)
     if decides is not None and decides.name == "deny":
-        return {"deny": 403, "allow": 403}
+        return {"allow deny": 403}
     realm = _value(effective("auth_basic"))
     has_realm = realm not in {None, "off"}
     status = 401 if has_realm else 200
-    return {"deny": status, "allow": status, "auth_basic": f'Basic realm="{realm}"' if has_realm else None}
+    return {"allow deny": status, "auth_basic": f'Basic realm="{realm}"' if has_realm else None}
 
 
-def _seen_access(question: Question, answer: Answer, logged: frozenset[str]) -> Seen:
+def _seen_access(answer: Answer, _: frozenset[str]) -> Seen:
     status, headers, _ = answer
-    return {"deny": status, "allow": status, "auth_basic": dict(map(tuple, headers)).get("WWW-Authenticate")}
+    return {"allow deny": status, "auth_basic": dict(map(tuple, headers)).get("WWW-Authenticate")}
 
 
-def _expected_file(question: Question, block: Block, effective: In) -> Seen:
-    names = ("return", "rewrite", "try_files")
-    own = [said for said in block.own if said.name in {"return", "rewrite"}]
-    effects = [effective("return").statements, effective("rewrite").statements]
-    if any(effects):
-        first = min((said for said in own), key=lambda said: said.span.start)
-        return dict.fromkeys(names, 451 if first.name == "return" else 301)
+def _expected_file(question: Question, _: Block, effective: In) -> Seen:
+    effects = (*effective("return").statements, *effective("rewrite").statements)
+    if effects:
+        first = min(effects, key=lambda said: said.span.start)
+        return {_OWN: 451 if first.name == "return" else 301}
     tries = effective("try_files").statements
     if "missing" in question.path:
-        return dict.fromkeys(names, int(tries[0].args[-1][1:]) if tries else 404)
+        return {_OWN: int(tries[0].args[-1][1:]) if tries else 404}
     listed = [name for said in effective("index").statements for name in said.args] or ["index.html"]
     found = next((name for name in listed if name in _EXISTING), None)
-    is_listed = effective("autoindex").value == "on"
-    page = found or ("listed" if is_listed else 403)
-    return {**dict.fromkeys(names, 200 if found or is_listed else 403), "index": page, "autoindex": page}
+    return {"index autoindex": found or ("listed" if effective("autoindex").value == "on" else 403)}
 
 
-def _seen_file(question: Question, answer: Answer, logged: frozenset[str]) -> Seen:
+def _seen_file(answer: Answer, _: frozenset[str]) -> Seen:
     status, _, body = answer
     page = ("listed" if "Index of" in body else body) if status == 200 else status
-    return {"return": status, "rewrite": status, "try_files": status, "index": page, "autoindex": page}
+    return {_OWN: status, "index autoindex": page}
 
 
 def _expected_timeout(question: Question, _: Block, effective: In) -> Seen:
@@ -183,7 +194,7 @@ def _expected_timeout(question: Question, _: Block, effective: In) -> Seen:
     return {"proxy_read_timeout": 504 if effective("proxy_read_timeout").value == "100ms" else 200}
 
 
-def _seen_timeout(question: Question, answer: Answer, logged: frozenset[str]) -> Seen:
+def _seen_timeout(answer: Answer, _: frozenset[str]) -> Seen:
     return {"client_body_timeout": answer[0], "proxy_read_timeout": answer[0]}
 
 
@@ -195,7 +206,7 @@ _EXPECTED: Final[Mapping[str, Callable[[Question, Block, In], Seen]]] = {
     "files": _expected_file,
     "timeouts": _expected_timeout,
 }
-_SEEN: Final[Mapping[str, Callable[[Question, Answer, frozenset[str]], Seen]]] = {
+_SEEN: Final[Mapping[str, Callable[[Answer, frozenset[str]], Seen]]] = {
     "answers": _seen_answer,
     "errors": _seen_error,
     "proxied": _seen_proxied,

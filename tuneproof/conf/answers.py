@@ -156,9 +156,10 @@ class _Request:
         """Return where the error page of a status sends the request; the empty string where none does."""
         self._status = status
         pages = self._known("error_page").statements
-        if not pages or (self._has_failed and self._known("recursive_error_pages").value != "on"):
+        if not pages or self._has_failed:
             return ""
-        self._has_failed = True
+        # That of the block with the first error: later ones are not asked.
+        self._has_failed = self._known("recursive_error_pages").value != "on"
         said = next((one for one in pages if str(status) in one.args[:-1]), None)
         if said is None:
             return ""

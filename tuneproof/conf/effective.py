@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from tuneproof.conf.directives import Directive, Inheritance, directive
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import Statement, context_name
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import KINDS
 
@@ -52,8 +52,8 @@ class Effective:
 def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     """Return what is in effect of a directive in a block, for a version of nginx."""
     levels = list(_levels(block, name))
-    rows = (directive(name, version, context=context) for context in (*map(context_of, levels), ""))
-    row = next((found for found in rows if found is not None), None)
+    contexts = (*(context_name(level.path) for level in levels), "")
+    row = next((found for context in contexts if (found := directive(name, version, context=context))), None)
     if len(levels) > 1 and levels[0].name == "upstream" and row is not None and "upstream" in row.contexts:
         row = replace(row, inheritance=Inheritance.INHERITED)
     inheritance = row.inheritance if row is not None else Inheritance.UNKNOWN
@@ -75,14 +75,6 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
         origin = Origin.HERE if decides is block else Origin.OUTER
     # Without a statement, what decides here has put it out of effect: "allow" a "deny" further out, "alias" a "root".
     return Effective(statements=statements, origin=origin, block=decides, default=default if statements else None)
-
-
-def context_of(block: Block) -> str:
-    """Return a block's name in the table's contexts, such as "if in location"; its own for one that is none of them."""
-    if block.name == "if":
-        return "if in location" if block.around("location") is not None else "if in server"
-    outer = block.path[0] if len(block.path) > 1 else ""
-    return f"{outer} {block.name}" if outer in {"stream", "mail"} else block.name
 
 
 def _levels(block: Block, name: str) -> Iterator[Block]:

@@ -102,9 +102,11 @@ def _take(path: str, level: Block) -> Taken | None:
     prefixes = [one for one in found if one.kind in _PREFIXES and path.startswith(one.name)]
     prefix = max(prefixes, key=lambda one: len(one.name), default=None)
     if prefix is None or prefix.name != path:
-        static = (one for one in found if one.kind in _PREFIXES or one.kind is Kind.EXACT)
-        if redirect := next((one for one in static if one.name == f"{path}/" and one.redirects), None):
-            return Taken(block=redirect.block, redirects=True, doubt=doubt)
+        # A prefix and an exact location of one name share a node of the tree, and whether it redirects.
+        named_so = [one for one in found if one.name == f"{path}/" and one.kind in {*_PREFIXES, Kind.EXACT}]
+        if any(one.redirects for one in named_so):
+            its = max(named_so, key=lambda one: one.kind is Kind.EXACT)
+            return Taken(block=its.block, redirects=True, doubt=doubt)
     inner = _take(path, prefix.block) if prefix is not None else None
     if prefix is not None and inner is not None and (inner.redirects or _is_final(inner, prefix.block)):
         return replace(inner, doubt=doubt or inner.doubt)
