@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tuneproof.audit.advice import Advised
@@ -40,14 +41,25 @@ class Audit:
         """Return a file's name as a reader sees it: relative to the folder that was named."""
         return file.removeprefix(f"{self.source.folder.rstrip('/')}/") if self.source.folder else file
 
+    @property
+    def patched_from(self) -> str:
+        """The folder that a patch is applied in: the one that was named, or / for files elsewhere; empty for here."""
+        is_elsewhere = any(root.startswith(("/", "../")) for root in self.source.roots)
+        return self.source.folder or ("/" if is_elsewhere else "")
+
+    def _in_patch(self, file: str) -> str:
+        """Return a file's name in a patch: git refuses names that begin with .."""
+        shown = self.shown(file)
+        return str(Path(shown).resolve()) if shown.startswith("../") else shown
+
     def patch(self, edits: Sequence[Edit]) -> str:
         """Return some changes as a unified diff; the empty string for a configuration that nginx would refuse."""
         configuration = self.facts.configuration
-        return "" if configuration.is_broken else diff(edits, configuration.texts, shown=self.shown)
+        return "" if configuration.is_broken else diff(edits, configuration.texts, shown=self._in_patch)
 
     def whole_patch(self) -> str:
         """Return one unified diff of all that is advised; the empty string where nothing is."""
-        return unified(self.facts.configuration.texts, self.patched(), shown=self.shown)
+        return unified(self.facts.configuration.texts, self.patched(), shown=self._in_patch)
 
     def patched(self) -> Mapping[str, str]:
         """Return the files with all that is advised, as if patch after patch were applied."""
@@ -62,12 +74,14 @@ class Audit:
         return now.facts.configuration.texts
 
 
-def audit(named: str, *, version: str | None = None, prefix: str = "") -> Audit:
-    """Audit a file, a folder, or ``-`` for standard input; ``prefix`` is as for :func:`open_source`.
+def audit(
+    named: str, *, version: str | None = None, prefix: str = "", values: Mapping[str, str] | None = None
+) -> Audit:
+    """Audit a file, a folder, or ``-`` for standard input; ``prefix`` and ``values`` are as for :func:`open_source`.
 
     Raises BadInputError: It cannot be read, is a template, or the version is none.
     """
-    source = open_source(named, prefix=prefix)
+    source = open_source(named, prefix=prefix, values=values)
     installed = installed_version(named) if version is None else ""
     return replace(audit_source(source, version=version or installed or None), is_installed=bool(installed))
 

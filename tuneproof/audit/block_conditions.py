@@ -27,7 +27,8 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
         return ""
     if name == "proxy_set_header" and not _proxies(block, facts):
         return ""
-    own = {one.value.lower() for one in block.local(name)}
+    # upstream_keepalive is about Connection.
+    own = {"connection", *(one.value.lower() for one in block.local(name))}
     outer = [one for one in block.parent.in_effect(name) if one.value.lower() not in own]
     lost: dict[str, list[str]] = {}
     for one in outer:

@@ -55,6 +55,9 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     if not any(item.value.lower() == "host" for item in in_effect):
         # It would become the block's name; the backend goes on seeing what it saw.
         seen = "localhost" if match["socket"] else address
+        if in_effect and not block.local("proxy_set_header"):
+            # Here alone it would replace the outer ones, and there it would be every other location's, too.
+            return []
         behind = in_effect[-1] if in_effect else target.statement
         edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
     return edits

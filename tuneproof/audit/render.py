@@ -65,6 +65,9 @@ def _at(audit: Audit, at: Statement | Block) -> str:
 
 def _problems(audit: Audit, width: int) -> Iterator[str]:
     configuration = audit.facts.configuration
+    if stand_ins := [f"{one.written} = {one.value}" for one in configuration.filled if not one.is_given]:
+        filled = ", ".join(map(one_line, stand_ins))
+        yield _wrapped(f"A template: {filled} are stand-ins; --set NAME=VALUE or --env FILE gives yours.", width)
     lines = [
         f"{audit.shown(problem.file)}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems
     ]

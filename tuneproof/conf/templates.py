@@ -5,7 +5,7 @@ The official images replace ``${NAME}`` by variables of the environment
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,6 +51,21 @@ class Filled:
     name: str
     value: str
     is_given: bool  # whether the user gave it, or the template a default; else it is a stand-in
+
+
+def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
+    """Return what lines such as NAME=VALUE give, by name; comments and empty lines give nothing.
+
+    Raises BadInputError: One of them is neither.
+    """
+    found = {}
+    for line in given:
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if not equals and name and not name.startswith("#"):
+            raise BadInputError(f"{option} {line}: no NAME=VALUE", remedy=f"{option} {name}=VALUE")
+        if equals and not name.startswith("#"):
+            found[name.strip()] = value.strip().strip("'\"")
+    return found
 
 
 def refuse_template(name: str, text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuneproof.conf.sources import Source
+from tuneproof.conf.sources import Changed, Source
 from tuneproof.conf.spelling import slips
 from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
 from tuneproof.conf.templates import Filled, refuse_template
@@ -44,6 +44,7 @@ class Block:
     parent: "Block | None" = field(default=None, repr=False)
     own: list[Statement] = field(default_factory=list)  # its directives without blocks, in their order
     blocks: list["Block"] = field(default_factory=list)
+    filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments
     unseen: list[str] = field(default_factory=list)
     """Files that it includes and that are not here: what they say counts in it."""
 
@@ -147,8 +148,30 @@ def read_configuration(source: Source) -> Configuration:
         unseen=tuple(dict.fromkeys(reader.unseen)),
         is_fragment=any(fragments),
         includes=reader.includes,
-        filled=tuple({one.written: one for said, _ in main.everything() for one in said.filled}.values()),
+        filled=tuple({one.written: one for said in _said(main) for one in said.filled}.values()),
     )
+
+
+def _said(block: Block) -> Iterator[Statement | Block]:
+    """Yield every directive and every block of a block, in no particular order."""
+    yield from block.own
+    for inner in block.blocks:
+        yield inner
+        yield from _said(inner)
+
+
+def filled_in(source: Source, configuration: Configuration) -> Source:
+    """Return a template with the values in the place of its placeholders; any other configuration as it is."""
+    texts = dict(configuration.texts)
+    found = {(said.file, said.span.start): said for said in _said(configuration.main) if said.filled and said.span}
+    for file, start in sorted(found, reverse=True):
+        said = found[file, start]
+        end = said.span.end if said.span is not None else start
+        written = texts[file][start:end]
+        for one in said.filled:
+            written = written.replace(one.written, one.value)
+        texts[file] = texts[file][:start] + written + texts[file][end:]
+    return Changed(source, texts) if found else source
 
 
 class _Reader:
@@ -221,6 +244,7 @@ class _Reader:
                     line=statement.line,
                     span=statement.span,
                     parent=block,
+                    filled=statement.filled,
                 )
                 block.blocks.append(inner)
                 self._add(inner, statement.block, chain=chain)

@@ -16,6 +16,19 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
 }
 
 
+LIMITED: Final = frozenset({429, 503})
+"""Statuses by which nginx refuses requests above a limit: what else it does with them says nothing of the rest."""
+
+
+def limits(block: Block) -> list[Statement]:
+    """Return what limits requests or asks for an account in a location: another one is better tested."""
+    return [said for name in ("limit_req", "limit_conn", "auth_basic", "auth_request") for said in _on(block, name)]
+
+
+def _on(block: Block, name: str) -> list[Statement]:
+    return [said for said in block.in_effect(name)[:1] if said.value != "off"]
+
+
 def refusers(status: int, block: Block) -> Iterator[Statement | Block]:
     """Yield the directives that may have answered with a status in a location, and each ``if`` that returns it."""
     for directive in _REFUSERS.get(status, ()):

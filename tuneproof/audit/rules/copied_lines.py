@@ -7,6 +7,7 @@ configuration.
 import operator
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
@@ -35,13 +36,15 @@ def advise(facts: Facts) -> Iterator[Advised]:
         for line, concern in rows:
             if concern.directive != said.name or not _is_written(said, concern) or block.name == concern.outside:
                 continue
-            if concern.patch == "" and _would_inherit(said, block):
+            is_kept = concern.patch == "" and _would_inherit(said, block)
+            if is_kept and concern.state == State.WITHOUT_EFFECT:
                 continue
             # What only hints at something does so once, wherever the same stands again.
             key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
             if key not in said_before and (found := _meant(concern, said, block, facts)) is not None:
                 said_before.add(key)
-                yield _advised(line, concern, said, block, facts, found)
+                advised = _advised(line, concern, said, block, facts, found)
+                yield replace(advised, edits=()) if is_kept else advised
     for line, concern in rows:
         for at in _blocks(concern.block, main):
             around = main if concern.block == "main" else at

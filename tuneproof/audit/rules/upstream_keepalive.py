@@ -143,11 +143,13 @@ def _cache_of(upstream: Upstream) -> Iterator[Edit]:
 
 def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     block = proxied.target.block
-    edits = named_block(facts, proxied.target, settings=(f"keepalive {_IDLE_CONNECTIONS};", _IDLE_TIMEOUT))
+    is_default = facts.version_numbers >= DEFAULT_SINCE
+    settings = (_IDLE_TIMEOUT,) if is_default else (f"keepalive {_IDLE_CONNECTIONS};", _IDLE_TIMEOUT)
+    edits = named_block(facts, proxied.target, settings=settings)
     judged = connection_header(block, facts.version_numbers)
     if not edits or judged.reuse not in {Reuse.YES, Reuse.NO}:
         return ()
-    if facts.version_numbers < DEFAULT_SINCE:
+    if not is_default:
         version = block.setting("proxy_http_version")
         if version is None or version.value != "1.1":
             edits.append(_set(block, "proxy_http_version", "1.1", proxied.target.statement))
