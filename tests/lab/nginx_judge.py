@@ -103,7 +103,9 @@ class Judge:
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
-        for line in self._said("cd /tmp/logs; grep -Ho 'id=[0-9]*[.]' * /var/log/nginx/access.log 2>/dev/null || :").splitlines():
+        for line in self._said(
+            "cd /tmp/logs; grep -Ho 'id=[0-9]*[.]' * /var/log/nginx/access.log 2>/dev/null || :"
+        ).splitlines():
             name, _, number = line.partition(":id=")
             logs[int(number[:-1])].add(name.rpartition("/")[2])
         return answers, {number: frozenset(names) for number, names in logs.items()}

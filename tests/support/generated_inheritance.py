@@ -123,7 +123,8 @@ class Drawn:
 
 def draw(seed: int, kind: str, version: Sequence[int], *, servers: int) -> Drawn:
     """Draw a configuration of a kind for a version of nginx."""
-    tree = _Tree(random.Random(f"{seed} {kind}"), kind, tuple(version))
+    rng = random.Random(f"{seed} {kind}")  # noqa: S311 - reproducible, not secret
+    tree = _Tree(rng, kind, tuple(version))
     text = tree.text(servers)
     return Drawn(kind=kind, text=text, questions=tuple(tree.questions))
 

@@ -4,7 +4,7 @@ Every block has a label of its own in the header X-Location of what it answers.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,7 +59,7 @@ class Drawn:
 
 def draw(seed: int, *, servers: int, requests: int) -> Drawn:
     """Draw a configuration with some servers, and requests for each of them."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - reproducible, not secret
     drawn = Drawn(text="")
     blocks = []
     for number in range(servers):
@@ -93,7 +93,16 @@ class _Server:
         self._named = ["@one", "@two"] if rng.random() < 0.5 else []
         self._names: list[str] = []
         self._labels = 0
-        self._has_foreign = rng.random() < 0.03
+        self._answers: Mapping[str, Callable[[], str]] = {
+            "a file that does not exist": lambda: "",
+            "an upstream": lambda: "proxy_pass http://unix:/tmp/stub.sock;",
+            "try_files": self._try_files,
+            "an error": lambda: f"return {rng.choice(CODES)};",
+            "a text with the status of an error": lambda: f"return {rng.choice(CODES)} text;",
+            "a redirect": lambda: f"return {rng.choice((301, 302, 307))} /elsewhere;",
+            "a text": lambda: "return 200 ok;",
+        }
+        self._has_foreign = rng.random() < 0.035
 
     def text(self) -> str:
         rng = self._rng
@@ -147,26 +156,17 @@ class _Server:
 
     def _content(self, prefix: str) -> Iterator[str]:
         """Yield what answers in a location."""
-        rng, what = self._rng, self._rng.random()
+        rng = self._rng
         if rng.random() < 0.08:
             yield "internal;"
         if rng.random() < 0.2:
             yield from self._error_pages()
+        what, *_ = rng.choices(tuple(self._answers), weights=(10, 20, 20, 20, 5, 5, 20))
         if rng.random() < 0.1:
-            yield "if ($http_x_never) { set $y 1; }" if what >= 0.5 else "set $y 1;"
-        if rng.random() < 0.006:
+            yield "set $y 1;" if what == "try_files" else "if ($http_x_never) { set $y 1; }"
+        if rng.random() < 0.004:
             yield f"if ($http_x_never) {{ return {rng.choice(CODES)}; }}"
-        if what < 0.3:
-            yield "proxy_pass http://unix:/tmp/stub.sock;"
-        elif what < 0.5:
-            yield self._try_files()
-        elif what < 0.75:
-            code = rng.choice(CODES)
-            yield f"return {code};" if rng.random() < 0.8 else f"return {code} text;"
-        elif what < 0.8:
-            yield f"return {rng.choice((301, 302, 307))} /elsewhere;"
-        else:
-            yield "return 200 ok;"
+        yield self._answers[what]()
         if prefix.endswith("/") and rng.random() < 0.01:
             yield "alias /nonexistent/;"
 
@@ -195,7 +195,7 @@ class _Server:
             name = rng.choice(self._names) if rng.random() < 0.85 else ""
             if not name.startswith("/"):
                 name = self._path(is_whole=True)
-            if rng.random() < 0.2:
+            if rng.random() < 0.35:
                 name = name.rstrip("/") or "/"
             path = _escaped(name + (rng.choice(_SUFFIXES) if rng.random() < 0.6 else ""))
             yield rng.choice(_CHANGES)(path) if rng.random() < 0.3 else path

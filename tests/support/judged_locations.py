@@ -1,21 +1,24 @@
 """The location that answers a request, and its status: by the model, and as nginx answered."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.support.compared_model import Compared
 from tests.support.generated_locations import MERGING_PORT, Drawn, Request
 from tuneproof.conf import answers
-from tuneproof.conf.locations import Location
+from tuneproof.conf.locations import Kind, Location
 from tuneproof.conf.sources import Dump
 from tuneproof.conf.tree import Block, read_configuration
+from tuneproof.conf.unreachable import unreachable_in
 
 
 def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int]) -> Compared:
     """Compare all answers of nginx: status, header lines and body of each request."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     servers = [server for server in main.all("server") if server.local("server_name")]
-    found = Compared()
+    lost = {_label(one.block) for server in servers for one in unreachable_in(server)}
+    found = Compared(constructs=Counter({"unreachable location": len(lost)}))
     for request, (status, headers, _) in zip(drawn.requests, seen, strict=True):
         server = servers[request.server]
         merges = request.port == MERGING_PORT
@@ -28,7 +31,8 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
         # A request line that nginx refuses is not of this server yet.
         label = None if mine.status == 400 else _label(mine.block)
         theirs = dict(map(tuple, headers)).get("X-Location")
-        if label != theirs or mine.status not in {None, status}:
+        # Redirects inside of nginx can lead to no location that no path gets to, either.
+        if label != theirs or mine.status not in {None, status} or theirs in lost:
             found.disagreements.append(f"{request}: {label} {mine.status}, nginx: {theirs} {status}")
     return found
 
@@ -38,33 +42,36 @@ def _label(block: Block) -> str:
 
 
 def _constructs(request: Request, mine: answers.Answer, *, merges: bool) -> Iterator[str]:
-    if not merges:
-        yield "merge_slashes off"
-    if any(part in request.target for part in ("//", "/.", "%")):
-        yield "a path that is normalised"
-    if mine.status == 400:
-        yield "a path that is refused"
-    if mine.doubt:
-        yield "unknown: if" if mine.doubt.startswith("if ") else "unknown: regular expression"
+    """Yield what a request is about."""
+    last, *others = reversed(mine.blocks)
+    is_returned = bool(last.local("return"))
+    facts = {
+        "merge_slashes off": not merges,
+        "a path that is normalised": any(part in request.target for part in ("//", "/.", "%")),
+        "a path that is refused": mine.status == 400,
+        "unknown: if": mine.doubt.startswith("if "),
+        "unknown: regular expression": mine.doubt.endswith("understood here"),
+        "redirect to a slash": mine.status == 301 and not is_returned,
+        "no file": mine.status == 404 and not mine.is_served and not is_returned,
+        "error_page": any(block.local("return") for block in others),
+        "several redirects": len(others) > 2,
+    }
+    yield from (name for name, is_so in facts.items() if is_so)
     for number, block in enumerate(mine.blocks):
-        if block.name == "server":
-            yield "no location"
-            continue
-        location = Location.of(block)
-        yield f"location {location.kind.value or 'prefix'}"
-        if block.parent is not None and block.parent.name == "location":
-            yield "nested location"
-        if number and location.kind.value != "@":
-            yield "redirected to a path"
-        if any(inner.name == "if" for inner in block.blocks):
-            yield "location with if"
-        for name in ("try_files", "internal"):
-            if block.local(name):
-                yield name
-    last = mine.block
-    if mine.status == 301 and not last.local("return"):
-        yield "redirect to a slash"
-    if len(mine.blocks) > 1 and any(block.local("return") for block in mine.blocks[:-1]):
-        yield "error_page"
-    if len(mine.blocks) > 3:
-        yield "several redirects"
+        yield from _about(block, is_first=not number)
+
+
+def _about(block: Block, *, is_first: bool) -> Iterator[str]:
+    if block.name == "server":
+        yield "no location"
+        return
+    kind = Location.of(block).kind
+    yield f"location {kind.value or 'prefix'}"
+    facts = {
+        "nested location": block.parent is not None and block.parent.name == "location",
+        "redirected to a path": not is_first and kind is not Kind.NAMED,
+        "location with if": any(inner.name == "if" for inner in block.blocks),
+        "try_files": bool(block.local("try_files")),
+        "internal": bool(block.local("internal")),
+    }
+    yield from (name for name, is_so in facts.items() if is_so)

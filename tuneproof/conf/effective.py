@@ -15,10 +15,10 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import KINDS
 
 _PASSES: Final = frozenset(f"{kind}_pass" for kind in KINDS)
-# One of them answers in a location, and in its ``if`` blocks as well: they keep the request's content_handler.
-_ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "stub_status"}
+ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "perl", "stub_status"}
+"""One of them answers in a location, and in its ``if`` blocks as well: they keep the request's content_handler."""
 # Merged together: ngx_http_access_merge_loc_conf, ngx_http_core_merge_loc_conf.
-_TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), _ANSWERS)
+_TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), ANSWERS)
 # ngx_http_headers_merge_conf
 _MERGED_BY: Final = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
 # Of http{} where an upstream has none: ngx_http_upstream_init_round_robin.
@@ -59,7 +59,7 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     inheritance = row.inheritance if row is not None else Inheritance.UNKNOWN
     default = row.default if row is not None else None
     if inheritance is Inheritance.NEVER:
-        levels = list(_with_its_location(block, name)) if name in _ANSWERS else levels[:1]
+        levels = list(_with_its_location(block, name)) if name in ANSWERS else levels[:1]
     together = next((names for names in _TOGETHER if name in names), frozenset({name}))
     decides = next((level for level in levels if _said(level, together)), None)
     passed = levels if decides is None else levels[: levels.index(decides)]
