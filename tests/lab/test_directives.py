@@ -1,6 +1,5 @@
 """The table of directives agrees with the four binaries: names, contexts, numbers of arguments, blocks and switches."""
 
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -45,6 +44,7 @@ _WITHIN: Final = {
     "mail": "mail { %s }",
     "mail server": "mail { server { %s } }",
 }
+_OF_HTTP: Final = frozenset(context for context, text in _WITHIN.items() if text.startswith("http"))
 _REFUSED: Final = (
     "unknown directive",
     "is not allowed here",
@@ -82,20 +82,24 @@ class Question:
         return f"{loads}events {{ }} {_WITHIN[self.context] % text}"
 
 
-def questions(row: Directive, chance: random.Random) -> Iterator[Question]:
-    """Yield what shows that a row is right.
+def questions(row: Directive, turn: int) -> Iterator[Question]:
+    """Yield what shows that a row is right, in other contexts at each turn.
 
-    Each in a context that it allows: the least and the most arguments that it takes, one less and one more, and a block
-    where it has none, or none where it has one. And one context that it does not allow.
+    In contexts that it allows: the least and the most arguments that it takes, one less and one more, and a block
+    where it has none, or none where it has one. And two contexts that it does not allow: after four turns all of
+    http's have been asked about.
     """
-    allowed = sorted(row.contexts)
+    allowed, refused = (
+        [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)
+    )
     most = _MOST if row.most_args is None else row.most_args
-    counts = {row.least_args - 1, row.least_args, most, *([most + 1] if row.most_args is not None else [])}
-    for count in sorted(counts - {-1}):
-        yield Question(row=row, context=chance.choice(allowed), count=count, has_block=row.is_block)
-    yield Question(row=row, context=chance.choice(allowed), count=row.least_args, has_block=not row.is_block)
-    if refused := [context for context in CONTEXTS if context not in row.contexts]:
-        yield Question(row=row, context=chance.choice(refused), count=row.least_args, has_block=row.is_block)
+    counts = {row.least_args - 1, row.least_args, most, *([most + 1] if row.most_args is not None else [])} - {-1}
+    asked = [*((count, row.is_block) for count in sorted(counts)), (row.least_args, not row.is_block)]
+    for number, (count, has_block) in enumerate(asked, turn):
+        yield Question(row=row, context=allowed[number % len(allowed)], count=count, has_block=has_block)
+    own = [context for context in refused if (context in _OF_HTTP) == bool(row.contexts & _OF_HTTP)]
+    for number in (2 * turn, 2 * turn + 1) if own else ():
+        yield Question(row=row, context=own[number % len(own)], count=row.least_args, has_block=row.is_block)
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
@@ -105,11 +109,11 @@ def test_nginx_knows_allows_and_counts_as_the_table_does(
     """And does not know what the table has for other versions only."""
     image = subject_images([version], {version: [f"libnginx-mod-{name.replace('_', '-')}" for name in APART]})[version]
     ensure([image])
-    numbers, chance = as_numbers(version), random.Random(version)  # noqa: S311 - cases are drawn, no secrets
+    numbers, turn = as_numbers(version), LAB_VERSIONS.index(version)
     asked = {
         f"case-{number}": question
         for number, question in enumerate(
-            question for row in everything() if row.is_in(numbers) for question in questions(row, chance)
+            question for row in everything() if row.is_in(numbers) for question in questions(row, turn)
         )
     }
     there = {(one.row.name, one.row.module) for one in asked.values()}
