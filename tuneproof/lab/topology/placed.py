@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from docker.context import ContextAPI
-
 from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine.contexts import chosen_context, resolved
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
@@ -57,8 +56,8 @@ class Engine:
     @property
     def client_options(self) -> dict[str, Any]:
         """What ``docker.from_env`` is told to reach it."""
-        environment = {} if self.environment is None else {"environment": dict(self.environment)}
-        return {"timeout": _ANSWERS_WITHIN_S, **environment}
+        environment = os.environ if self.environment is None else self.environment
+        return {"timeout": _ANSWERS_WITHIN_S, "environment": resolved(environment)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,11 +191,6 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
 @contextmanager
 def _environment(name: str) -> Iterator[dict[str, str]]:
     """Return what leads to an engine; to the default one as every other command is led to it."""
-    if name == DEFAULT and os.environ.get("DOCKER_HOST"):
-        yield dict(os.environ)
-        return
-    if name == DEFAULT:
-        context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT"))
-        name = context.Name if context is not None else "default"
+    name = name or chosen_context(os.environ)[0]
     with environment_of(name, option=OPTION) as environment:
         yield environment
