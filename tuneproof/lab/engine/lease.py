@@ -25,6 +25,9 @@ from tuneproof.lab.engine.reach import hang_up
 
 _PAUSE_S: Final = 0.03
 _PRINTS_WITHIN_S: Final = 60.0
+_NOBODY: Final = "65534:65534"
+_MEMORY_BYTES: Final = 128 << 20
+_PROCESSES: Final = 16
 _READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
 
 
@@ -67,7 +70,16 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
             entrypoint=list(_READS_UNTIL_THE_END),
             stdin_open=True,
             network_disabled=True,
-            host_config=api.create_host_config(log_config=LogConfig(type=LogConfig.types.JSON)),
+            user=_NOBODY,
+            host_config=api.create_host_config(
+                log_config=LogConfig(type=LogConfig.types.JSON),
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges"],
+                read_only=True,
+                mem_limit=_MEMORY_BYTES,
+                memswap_limit=_MEMORY_BYTES,
+                pids_limit=_PROCESSES,
+            ),
             labels={**session.labels, LEASE: "held"},
         )["Id"]
         connection = api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
