@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import docker
 import pytest
@@ -12,9 +12,11 @@ import pytest
 from fixtures.engine import BuiltImages, PlaceCpus
 from tests.support.configurations import whole
 from tests.unit.yours.own import written
+from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.network.shaped_links import owner_name
 from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES
+from tuneproof.lab.topology import placed
 from tuneproof.lab.topology.disk_guard import DiskGuard
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -36,7 +38,14 @@ _LIMITS: Final = (
 
 @contextmanager
 def started(
-    text: str, folder: Path, *, images: BuiltImages, session: Session, place_cpus: PlaceCpus, nginx: str
+    text: str,
+    folder: Path,
+    *,
+    images: BuiltImages,
+    session: Session,
+    place_cpus: PlaceCpus,
+    nginx: str,
+    trusts: bool = False,
 ) -> Iterator[Lab]:
     """Start the lab of somebody's configuration."""
     proposal = propose(Wanted(configuration=str(written(folder, whole(text).files)), version=nginx))
@@ -49,6 +58,7 @@ def started(
             nginx=nginx,
             images=images.of_bench(nginx),
             placement=place_cpus(()),
+            trusts=trusts,
         )
         yield lab
 
@@ -137,3 +147,24 @@ def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_sessi
             assert time.monotonic() < deadline_s
             time.sleep(0.1)
         assert guard.lost_bytes == 256 << 20
+
+
+def test_where_there_is_a_way_out_foreign_files_run_only_if_somebody_trusts_them(
+    images: BuiltImages,
+    lab_session: Session,
+    place_cpus: PlaceCpus,
+    nginx: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The network is as Docker makes it by itself: its host answers there. Nothing of theirs has been started."""
+    monkeypatch.setattr(placed, "WITHOUT_ADDRESS", {})
+    lab: dict[str, Any] = {"images": images, "session": lab_session, "place_cpus": place_cpus, "nginx": nginx}
+    with (
+        pytest.raises(CannotRunHereError, match=r"beyond the lab: the engine's host answers at \d") as caught,
+        started(_PROXY, tmp_path, **lab),
+    ):
+        pass
+    assert "--trust" in caught.value.remedy
+    with started(_PROXY, tmp_path, **lab, trusts=True) as running:
+        assert running["yours"].is_running()

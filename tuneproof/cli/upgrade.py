@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     proof.add_argument("--prove", action="store_true", help="run both side by side (an image needs it, and implies it)")
     proof.add_argument("--location", default="", metavar="PATH", help="the path to ask for (default: each location's)")
     proof.add_argument("--host", default="", metavar="NAME", help="the server to ask (default: all)")
+    proof.add_argument("--trust", action="store_true", help="run them even where the lab's network has a way out")
     proof.add_argument("--seed", type=int, default=None, help="of the order of trials (default: a new one, printed)")
     proof.add_argument(
         "--results", type=Path, default=Path("results"), metavar="FOLDER", help="where results go (default: results)"

@@ -26,6 +26,9 @@ SWARM_STEPS: Final = (
     "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
     "docs/engines.md has the steps"
 )
+WITHOUT_ADDRESS: Final = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+"""Lets Docker's bridge have no address on the host: containers reach every service of the host by that, whatever
+"internal" says. https://docs.docker.com/engine/network/drivers/bridge/#options"""
 _ANSWERS_WITHIN_S: Final = 300
 """How long an engine may take for one call: docker-py's 60 s pass on emulated CPUs where five labs start at once."""
 DEFAULT: Final = ""
@@ -97,6 +100,11 @@ class Engines:
     def network_options(self) -> dict[str, Any]:
         """How the lab's network differs from a usual one."""
         return {"driver": "overlay", "attachable": True} if self.are_several else {}
+
+    @property
+    def bridge_options(self) -> dict[str, Any]:
+        """What the lab's network is also asked for where it is on one engine."""
+        return {} if self.are_several else {"options": WITHOUT_ADDRESS}
 
     def alone(self, role: Role) -> "Engines":
         """Return the engine of a role for labs that are there altogether."""
