@@ -11,7 +11,7 @@ Being in a new network namespace with every CPU of the host, it first prints wha
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 import docker
 from docker.errors import NotFound
@@ -22,6 +22,7 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.pace import patience_of
 from tuneproof.lab.engine.reach import hang_up
+from tuneproof.lab.engine.repeat import once_more
 
 _PAUSE_S: Final = 0.03
 _PRINTS_WITHIN_S: Final = 60.0
@@ -43,6 +44,14 @@ class Lease:
         self._container_id = container_id
         self.patience = patience
 
+    def is_held(self) -> bool:
+        """Tell whether it is: it is not where the engine was restarted, or does not answer."""
+        try:
+            with engine_errors("looking at the session's lease"):
+                return bool(self._client.api.inspect_container(self._container_id)["State"]["Running"])
+        except TuneproofError:
+            return False
+
     def printed(self) -> str:
         """Return what its container prints first (TuneproofError: the engine refused, or nothing came in time)."""
         deadline_s = time.monotonic() + _PRINTS_WITHIN_S * self.patience
@@ -63,7 +72,8 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     image: of netadmin.
     """
     api = client.api
-    with engine_errors("taking a lease on the engine"):
+
+    def take() -> tuple[str, Any]:
         # Its input is closed with the first connection to it (StdinOnce), which docker-py asks for with stdin_open.
         container_id = api.create_container(
             image,
@@ -82,7 +92,11 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
             ),
             labels={**session.labels, LEASE: "held"},
         )["Id"]
-        connection = api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
+        return container_id, api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
+
+    with engine_errors("taking a lease on the engine"):
+        # A first one whose response was lost never starts, and goes with the session.
+        container_id, connection = once_more(take)
         began_s = time.monotonic()
         api.start(container_id)
         patience = patience_of(time.monotonic() - began_s)

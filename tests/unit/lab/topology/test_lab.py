@@ -70,9 +70,12 @@ class FakeEngine:
     def client(self, **_options: object) -> Any:
         return types.SimpleNamespace(
             networks=types.SimpleNamespace(create=self.create),
-            api=types.SimpleNamespace(remove_network=self.remove, api_version="1.41"),
+            api=types.SimpleNamespace(remove_network=self.remove, api_version="1.41", adapters={}, networks=self.named),
             close=lambda: None,
         )
+
+    def named(self, *, names: list[str]) -> list[str]:
+        return sorted(self.networks.intersection(names))
 
     def create(self, name: str, **options: object) -> None:
         if "options" in options and self.is_other:
