@@ -493,7 +493,7 @@ def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[in
     assert found <= many(), seen.text
     assert [inside(pid) for pid in found] == stalled, seen.text
     assert any("128 workers ended" in note for note in seen.notes), seen.notes
-    assert any("128 workers new" in note for note in seen.notes), seen.notes
+    assert any("128 workers started" in note for note in seen.notes), seen.notes
 
 
 def test_a_load_that_comes_later_changes_the_level(stage: Stage) -> None:

@@ -12,6 +12,7 @@ from tuneproof.wording import count, format_number, seconds, share, size
 WORKERS_SHOWN: Final = 16
 """Of many workers; those with the longest iterations."""
 _WORKERS_EXPLAINED: Final = 3
+_PIDS_SHOWN: Final = 8
 _PLACES_SHOWN: Final = 3
 _WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 
@@ -34,8 +35,8 @@ def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda 
         for sign in found[:_WORKERS_EXPLAINED]:
             yield f"{_WORDS[verdict]}: {sign.text}"
             yield from _details(of[sign.worker], sign, where)
-        if more := [str(sign.worker) for sign in found[_WORKERS_EXPLAINED:]]:
-            yield f"  The same: {count(len(more), 'more worker')}: {', '.join(more)}"
+        if more := [sign.worker for sign in found[_WORKERS_EXPLAINED:]]:
+            yield f"  The same: {count(len(more), 'more worker')}: {some(more)}"
         yield f"  Next: {NEXT[reason]}"
     if out := [text for reason, text in RULED_OUT.items() if all(reason is not each for _, each in by_kind)]:
         yield f"Ruled out: {', '.join(out)}."
@@ -46,6 +47,12 @@ def _details(loop: WorkerLoop, sign: LoopSign, where: Callable[[str], str]) -> I
     if sign.is_stall:
         fits = dict.fromkeys(found for call in loop.calls if (found := where(call.on)))
         yield from (f"  Where: {each}" for each in [*fits][:_PLACES_SHOWN])
+
+
+def some(pids: Sequence[int]) -> str:
+    """Return process ids in words, of many the first ones."""
+    shown = ", ".join(map(str, pids[:_PIDS_SHOWN]))
+    return f"{shown}, ..." if len(pids) > _PIDS_SHOWN else shown
 
 
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:

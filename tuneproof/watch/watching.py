@@ -11,6 +11,7 @@ from typing import Final
 from tuneproof.errors import BadInputError
 from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.watch.collector import Collector
+from tuneproof.watch.diagnosis import some
 from tuneproof.watch.kernel import Accounting, KernelMap, run_time_ns
 from tuneproof.watch.levels import Levels, Rate
 from tuneproof.watch.program import STARTS, WATCHED, program
@@ -27,7 +28,6 @@ _POLL_S: Final = 0.001
 _ACCOUNT_EVERY: Final = 10
 _LEAST_ACCOUNT_NS: Final = 500_000_000
 _MOST_NOTES: Final = 100
-_PIDS_SHOWN: Final = 8
 _NS_PER_S: Final = 1e9
 
 
@@ -230,11 +230,10 @@ class Watching:
             if run is not None:
                 run.drop(*ended)
                 run.add(*new)
-        for what, workers in (("ended", ended), ("new", new)):
+        for what, workers in (("ended", ended), ("started", new)):
             if workers:
-                pids = ", ".join(str(each.pid) for each in workers[:_PIDS_SHOWN])
-                more = ", ..." if len(workers) > _PIDS_SHOWN else ""
-                self._note(f"{count(len(workers), 'worker')} {what}: {pids}{more}")
+                pids = [each.pid for each in workers]
+                self._note(f"{count(len(pids), f'worker {what}', f'workers {what}')}: {some(pids)}")
 
     def _keep_account(self) -> None:
         """Take in what the second cost, where the kernel kept account of it; begin anew now and then."""

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.explain.parse.event_loop_summary import Reason, parts
 from tuneproof.watch.collector import Collector
@@ -189,6 +191,15 @@ def test_an_iteration_that_has_not_ended_is_reported_with_the_call_that_it_sleep
     assert not one.unfinished.ended
     (two,) = second(of, 2, mapped("start", _4711=[0, 0]), mapped("off", _4711=[0, 0]))
     assert two.unfinished is None
+
+
+@pytest.mark.parametrize(("off", "state"), [(0x20, "Z"), (0x10, ""), (0, "Z"), (0, "")])
+def test_the_iteration_in_which_a_worker_exits_is_no_stall(off: int, state: str) -> None:
+    """A reload ends all workers: the kernel calls them dead or zombies, or /proc has none of them by then."""
+    of = begun(now=Doing(state=state, call=None, on=0))
+    left = mapped("off", _4711=[START_NS + 100_000_000, off])
+    (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), left)
+    assert one.unfinished is None
 
 
 def test_a_worker_that_never_comes_back_is_reported_though_no_program_saw_its_iteration_begin() -> None:
