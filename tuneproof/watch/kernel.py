@@ -1,11 +1,12 @@
-"""What bpftrace has no command for: a map of a running program, and the kernel's account of what programs cost.
+"""What bpftrace has no command for: to change a map of a running program, and to account what programs cost.
 
-By bpf(2); structures and numbers from include/uapi/linux/bpf.h.
+By bpf(2); numbers and structures from include/uapi/linux/bpf.h.
 """
 
 import ctypes
 import os
 import re
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,41 +21,15 @@ _MAP_DELETE: Final = 3
 _MAP_BY_ID: Final = 14
 _INFO: Final = 15
 _ENABLE_STATS: Final = 32
-_MAP_ID: Final = re.compile(r"^map_id:\s*(\d+)$", re.MULTILINE)
-_RUNS: Final = re.compile(r"^(prog_id|run_time_ns|run_cnt):\s*(\d+)$", re.MULTILINE)
+_MAP: Final = re.compile(
+    r"^key_size:\s*(?P<key_size>\d+)$.*^value_size:\s*(?P<value_size>\d+)$.*^map_id:\s*(?P<number>\d+)$",
+    re.MULTILINE | re.DOTALL,
+)
+_RUNS: Final = re.compile(r"^(prog_id|run_time_ns):\s*(\d+)$", re.MULTILINE)
+# Of struct bpf_map_info: six numbers, then the name.
+_INFO_BYTES: Final = 40
+_NAME_AT: Final = 24
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
-
-
-class _Info(ctypes.Structure):
-    """The beginning of struct bpf_map_info."""
-
-    _fields_ = (
-        ("type", ctypes.c_uint32),
-        ("id", ctypes.c_uint32),
-        ("key_size", ctypes.c_uint32),
-        ("value_size", ctypes.c_uint32),
-        ("max_entries", ctypes.c_uint32),
-        ("map_flags", ctypes.c_uint32),
-        ("name", ctypes.c_char * 16),
-    )
-
-
-class _OfObject(ctypes.Structure):
-    """The attributes for BPF_OBJ_GET_INFO_BY_FD."""
-
-    _fields_ = (("descriptor", ctypes.c_uint32), ("size", ctypes.c_uint32), ("info", ctypes.c_void_p))
-
-
-class _OfEntry(ctypes.Structure):
-    """The attributes for BPF_MAP_UPDATE_ELEM and BPF_MAP_DELETE_ELEM."""
-
-    _fields_ = (
-        ("descriptor", ctypes.c_uint32),
-        ("_", ctypes.c_uint32),
-        ("key", ctypes.c_void_p),
-        ("value", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-    )
 
 
 class KernelMap:
@@ -64,67 +39,67 @@ class KernelMap:
         """Find it.
 
         Args:
-            here: Whose number of bpf(2) is used.
+            here: For its number of bpf(2).
             owner: The folder of the owner's process in /proc.
             name: As in bpftrace's program, without the @.
 
         CannotRunHereError: The kernel does not hand it out, or there is none.
         """
-        self._bpf = here.bpf
+        self._here = here
         for text in _descriptions(owner):
-            if found := _MAP_ID.search(text):
-                self._descriptor = self._call(_MAP_BY_ID, (ctypes.c_uint32 * 3)(int(found[1])))
-                info = _Info()
-                size = ctypes.sizeof(info)
-                asked = _OfObject(descriptor=self._descriptor, size=size, info=ctypes.addressof(info))
-                self._call(_INFO, asked)
-                # bpftrace replaces the @, which the kernel does not take, by letters.
-                if bytes(info.name).decode("ascii", "replace").endswith(name):
-                    self._key_size, self._value_size = info.key_size, info.value_size
+            if found := _MAP.search(text):
+                self._sizes = int(found["key_size"]), int(found["value_size"])
+                self._descriptor = _checked(_bpf(here, _MAP_BY_ID, "3I", int(found["number"]), 0, 0))
+                info = ctypes.create_string_buffer(_INFO_BYTES)
+                _checked(_bpf(here, _INFO, "IIQ", self._descriptor, _INFO_BYTES, ctypes.addressof(info)))
+                # bpftrace replaces the @ by letters, since the kernel does not take it.
+                if info.raw[_NAME_AT:].rstrip(b"\0").endswith(name.encode("ascii")):
                     return
-                os.close(self._descriptor)
+                self.close()
         raise CannotRunHereError(f"bpftrace has made no map {name}.", remedy="another version of bpftrace")
 
     def put(self, key: int, value: int) -> None:
         """Set an entry. CannotRunHereError: The kernel refuses."""
-        self._change(_MAP_UPDATE, key, value)
+        _checked(self._change(_MAP_UPDATE, key, value))
 
     def drop(self, key: int) -> None:
         """Remove an entry, if there is one."""
-        with suppress(CannotRunHereError):
-            self._change(_MAP_DELETE, key, 0)
+        self._change(_MAP_DELETE, key, 0)
 
     def close(self) -> None:
         """Give the map back; it lives on with its program."""
         os.close(self._descriptor)
 
-    def _change(self, command: int, key: int, value: int) -> None:
-        packed_key, packed_value = _packed(key, self._key_size), _packed(value, self._value_size)
-        entry = _OfEntry(
-            descriptor=self._descriptor, key=ctypes.addressof(packed_key), value=ctypes.addressof(packed_value)
+    def _change(self, command: int, *entry: int) -> int:
+        # bpf(2) reads both by their addresses: they must outlive the call.
+        key, value = (
+            ctypes.create_string_buffer(number.to_bytes(size, sys.byteorder), size)
+            for number, size in zip(entry, self._sizes, strict=True)
         )
-        self._call(command, entry)
-
-    def _call(self, command: int, attributes: "ctypes.Structure | ctypes.Array[ctypes.c_uint32]") -> int:
-        done: int = _LIBC.syscall(self._bpf, command, ctypes.byref(attributes), ctypes.sizeof(attributes))
-        if done < 0:
-            raise CannotRunHereError(
-                f"The kernel does not let us choose the workers: {os.strerror(ctypes.get_errno())}.",
-                remedy="on the host as root, or in a container with CAP_SYS_ADMIN",
-            )
-        return done
+        addresses = ctypes.addressof(key), ctypes.addressof(value)
+        return _bpf(self._here, command, "IIQQQ", self._descriptor, 0, *addresses, 0)
 
 
-def _packed(number: int, size: int) -> "ctypes.Array[ctypes.c_char]":
-    return ctypes.create_string_buffer(number.to_bytes(size, sys.byteorder), size)
+def _bpf(here: Architecture, command: int, layout: str, *attributes: int) -> int:
+    packed = struct.pack(layout, *attributes)
+    done: int = _LIBC.syscall(here.bpf, command, packed, len(packed))
+    return done
+
+
+def _checked(done: int) -> int:
+    if done < 0:
+        raise CannotRunHereError(
+            f"The kernel does not let us choose the workers: {os.strerror(ctypes.get_errno())}.",
+            remedy="on the host as root, or in a container with CAP_SYS_ADMIN",
+        )
+    return done
 
 
 class Accounting:
-    """The kernel's account of BPF programs' run time (bpf_stats), kept as long as this is open; since Linux 5.8."""
+    """The kernel's account of BPF programs' run time (bpf_stats), as long as this is open; since Linux 5.8."""
 
     def __init__(self, here: Architecture) -> None:
-        attributes = (ctypes.c_uint32 * 1)(0)
-        self._descriptor: int = _LIBC.syscall(here.bpf, _ENABLE_STATS, ctypes.byref(attributes), 4)
+        self._descriptor = _bpf(here, _ENABLE_STATS, "I", 0)
 
     @property
     def works(self) -> bool:

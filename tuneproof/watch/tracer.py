@@ -39,11 +39,14 @@ _TAIL_LINES: Final = 5
 # bpftrace says this wherever it may not raise the limit itself, also where all goes well after it.
 _MEMLOCK: Final = "RLIMIT_MEMLOCK"
 _NO_MAPS: Final = ("failed to create map", "required BPF maps has failed")
+_LOADING: Final = re.compile(r"\bbpf\b|Error loading program", re.IGNORECASE)
 _NOT_PERMITTED: Final = "Operation not permitted"
 # Since Linux 5.11 the cgroup's memory limit counts for maps instead.
 _NO_MEMLOCK_SINCE: Final = (5, 11)
 _CAP_SYS_ADMIN: Final = 21
-_MAPS_BYTES: Final = 64 << 20
+# 33 MiB on two CPUs, by the kernel's memlock of each map, of which 2 belong to the CPUs.
+_MAPS_BYTES: Final = 32 << 20
+_MAPS_PER_CPU_BYTES: Final = 1 << 20
 _NO_MEMORY: Final = "Cannot allocate memory"
 
 
@@ -142,10 +145,10 @@ class Tracer:
 
     def _read_errors(self) -> None:
         for line in self._process.stderr or ():
-            # Its first words, where it may not raise the limit: later lines must not push them out.
             if _MEMLOCK in line:
                 self._memlock = line
-            self._errors = [*self._errors, line][-_TAIL_LINES:]
+            else:
+                self._errors = [*self._errors, line][-_TAIL_LINES:]
 
     def _ended(self) -> CannotRunHereError:
         self._readers[1].join(_ENDS_WITHIN_S)
@@ -159,7 +162,7 @@ class Tracer:
             )
         if any(words in tail for words in _NO_MAPS):
             return _no_maps(tail, self._memlock)
-        if _NOT_PERMITTED in tail or "bpf" in tail.lower():
+        if _NOT_PERMITTED in tail or _LOADING.search(tail):
             return _refused(tail)
         return CannotRunHereError(f"bpftrace ended with status {self._process.returncode}.", tail=tail)
 
@@ -175,10 +178,9 @@ def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
             tail=memlock + tail,
         )
     if _NO_MEMORY in tail:
+        needed = size(_MAPS_BYTES + (os.cpu_count() or 1) * _MAPS_PER_CPU_BYTES)
         return CannotRunHereError(
-            "There is no memory for BPF maps.",
-            remedy=f"{size(_MAPS_BYTES)} more in memory.max of this cgroup, or on this machine",
-            tail=tail,
+            "There is no memory for BPF maps.", remedy=f"{needed} more in memory.max of this cgroup", tail=tail
         )
     return _refused(tail)
 

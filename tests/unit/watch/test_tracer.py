@@ -70,7 +70,8 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
     [
         ("echo 'ERROR: tracepoint not found: syscalls:sys_enter_epoll_wait' >&2; exit 1", "no system-call tracepoints"),
         ("echo 'ERROR: bpf: Operation not permitted' >&2; exit 1", "refuses BPF programs"),
-        ("echo odd >&2; exit 7", "ended with status 7"),
+        ("echo 'ERROR: Error loading program: tracepoint:sched:sched_switch' >&2; exit 1", "refuses BPF programs"),
+        ('echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; echo odd >&2; exit 7', "ended with status 7"),
     ],
 )
 def test_why_it_ended_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
