@@ -19,8 +19,6 @@ _SHORTEST_NS: Final = 200_000_000
 # Of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; asleep, of any kind.
 _STOPPED: Final = 0xC
 _ASLEEP: Final = 0xF3
-# EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD: the iteration in which a worker exits never ends, and holds nobody up.
-_DEAD: Final = 0xB0
 _CallKey = tuple[int, int, int, int]  # a call's number, its descriptor, the peer's address, nanoseconds
 _STOPS: Final = frozenset("Tt")
 _GONE: Final = frozenset({"", "Z", "X"})
@@ -207,9 +205,10 @@ class Collector:
         left, state = self._maps["@off"].get((pid,), (0, 0))
         stopped, sleeps = bool(state & _STOPPED), bool(state & _ASLEEP)
         if (pid,) in self._maps["@start"]:
-            if not start or now_ns - start < LONG_NS or state & _DEAD:
+            if not start or now_ns - start < LONG_NS:
                 return None
             now = self.doing(pid)
+            # The iteration in which a worker exits never ends, and holds nobody up.
             if now.state in _GONE:
                 return None
         else:
