@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tuneproof.errors import BadInputError
+from tuneproof.errors import TuneproofError
 from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.watch.collector import Collector
 from tuneproof.watch.diagnosis import some
@@ -20,6 +20,7 @@ from tuneproof.watch.workers import PROC, Worker, doing, is_there, moved, target
 from tuneproof.wording import count, seconds, share
 
 _LOOKS_FIRST_S: Final = 0.3
+_LOOKS_EVERY_S: Final = 1.0
 # Answers to ordinary requests; a bulk transfer's calls move more, and many of them share an iteration.
 _SMALL_BYTES: Final = 2048
 _STEP_S: Final = 0.2
@@ -89,6 +90,7 @@ class Watching:
     _notes: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_NOTES))
     _workers: tuple[Worker, ...] = ()
     _ends_s: float = math.inf
+    _looks_at_s: float = 0.0
     _running: _Run | None = None
     _coming: _Run | None = None
     _lost: int = 0
@@ -112,7 +114,7 @@ class Watching:
                 if made := self._next():
                     yield made
                     self._adapt(made)
-                elif not self._workers:
+                elif not self._workers and time.monotonic() >= self._looks_at_s:
                     # nginx ended, and may come back.
                     self._look_for_workers()
             # What ends in the last, broken second counts as well.
@@ -218,11 +220,11 @@ class Watching:
 
     def _look_for_workers(self) -> None:
         """Watch the workers that there are now: a reload replaces all of them."""
-        known = self._workers
+        known, self._looks_at_s = self._workers, time.monotonic() + _LOOKS_EVERY_S
         try:
             self._workers = self.find()
-        except BadInputError:
-            # nginx ended, or another one was started beside it: those that are left are watched on.
+        except TuneproofError:
+            # nginx ended, another one was started beside it, or an engine does not answer: the others are watched on.
             self._workers = tuple(each for each in known if is_there(each))
         ended = [each for each in known if each not in self._workers]
         new = [each for each in self._workers if each not in known]

@@ -137,13 +137,16 @@ def _container(name: str) -> int:
             remedy="name the process id of its nginx's master instead",
         )
     for engine in engines:
-        asked = subprocess.run(
-            [engine, "inspect", "--format", "{{.State.Pid}}", "--", name],
-            capture_output=True,
-            text=True,
-            timeout=_ASKING_S,
-            check=False,
-        )
+        try:
+            asked = subprocess.run(
+                [engine, "inspect", "--format", "{{.State.Pid}}", "--", name],
+                capture_output=True,
+                text=True,
+                timeout=_ASKING_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise CannotRunHereError(f"{engine} does not answer within {_ASKING_S:g} s.") from None
         if asked.returncode == 0 and asked.stdout.strip() not in {"", "0"}:
             return int(asked.stdout)
     raise BadInputError(f"There is no running container {name}.", where=", ".join(engines))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tuneproof.errors import BadInputError
+from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.watch import workers
 from tuneproof.watch.program import CLOSED
 from tuneproof.watch.workers import Worker, find
@@ -94,6 +94,16 @@ def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.M
     assert find("shop") == (Worker(pid=21, name="shop"),)
     with pytest.raises(BadInputError, match="no running container blog"):
         find("blog")
+
+
+def test_an_engine_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    engine = tmp_path / "docker"
+    engine.write_text("#!/bin/sh\nexec sleep 60\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(workers, "_ASKING_S", 0.2)
+    with pytest.raises(CannotRunHereError, match="docker does not answer"):
+        find("shop")
 
 
 @pytest.mark.parametrize(("wanted", "said"), [("99", "no process 99"), ("13", "")])
