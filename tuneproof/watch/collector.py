@@ -103,7 +103,7 @@ class Collector:
         now_ns = max(now_ns, self._last_ns)
         is_long = now_ns - self._last_ns >= _SHORTEST_NS
         made = () if self.began_as is None else self._second(now_ns)
-        return made if is_long or any(each.long or each.unfinished for each in made) else ()
+        return made if is_long or any(each.long or (each.unfinished and each.lasted_s) for each in made) else ()
 
     def _printed(self, word: str, rest: str = "") -> tuple[LoopSecond, ...]:
         if word == "began":

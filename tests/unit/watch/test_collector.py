@@ -227,6 +227,14 @@ def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
     assert late.lasted_s == 0
 
 
+def test_an_iteration_that_has_not_ended_is_not_reported_twice_at_the_end() -> None:
+    """The last second of the program has it, and no time has passed since."""
+    of = begun()
+    (one,) = second(of, 2, mapped("start", _4711=[START_NS, 3]))
+    assert one.unfinished is not None
+    assert of.end(START_NS + 1_900_000_000) == ()
+
+
 def test_what_an_ending_program_adds_after_the_end_is_no_more_than_the_iteration() -> None:
     """Its maps are printed a moment later: more waiting than time would make the worker's own time negative."""
     of = begun()
