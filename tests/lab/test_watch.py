@@ -7,7 +7,7 @@ import ctypes
 import math
 import os
 import platform
-import random
+import re
 import signal
 import subprocess
 import sys
@@ -57,6 +57,7 @@ LATE_IN_S: Final = 5.0
 FINE: Final = partial(Levels, most_calls_per_s=math.inf)
 _BPF_PROG_GET_NEXT_ID: Final = 11
 _BPF_MAP_GET_NEXT_ID: Final = 12
+_OBJECT: Final = re.compile(r"^(prog|map)_id:\s*(\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -505,35 +506,42 @@ def test_a_load_that_comes_later_changes_the_level(stage: Stage) -> None:
     assert busy, seen.text
 
 
-def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:
-    killed(stage, times=3)
+@pytest.mark.parametrize("after_s", [0.7, 1.5, 4.0])
+def test_a_killed_watch_leaves_nothing(stage: Stage, after_s: float) -> None:
+    """Before bpftrace runs, while it compiles or attaches its program, and while it watches."""
+    killed(stage, after_s)
 
 
-def killed(of: Stage, *, times: int) -> None:
-    """Kill it at random moments of its first five seconds, and wait for everything to be gone."""
-    random.seed(41)
+def killed(of: Stage, after_s: float) -> None:
+    """Kill it so long after its start, and wait until everything of it is gone."""
     pid = find(of.subject.id)[0].pid
-    before = left()
-    for _ in range(times):
-        child = subprocess.Popen(
-            [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
-        )
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(random.uniform(0.1, 5))  # noqa: S311 - moments, not secrets
-        assert child.poll() is None, "it ended by itself"
-        child.kill()
-        child.wait()
-        wait_until(lambda: left() <= before, within_s=10)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
+    )
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(after_s)
+    assert child.poll() is None, "it ended by itself"
+    made = made_by(child.pid)
+    child.kill()
+    child.wait()
+    wait_until(lambda: made.isdisjoint(in_the_kernel()), within_s=10)
 
 
-def left() -> set[tuple[str, int]]:
-    """What of bpftrace is in the kernel: processes, and all programs and maps, by number."""
-    found = {
-        ("process", int(entry.name))
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdecimal() and _read(entry / "comm").strip() == "bpftrace"
-    }
-    for what, command in (("program", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
+def made_by(watch: int) -> set[tuple[str, int]]:
+    """What a watch has in the kernel: its bpftrace, and the programs and maps of that, by number."""
+    made = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and f"\nPPid:\t{watch}\n" in _read(entry / "status"):
+            made.add(("process", int(entry.name)))
+            described = "".join(map(_read, (entry / "fdinfo").iterdir()))
+            made |= {(what, int(number)) for what, number in _OBJECT.findall(described)}
+    return made
+
+
+def in_the_kernel() -> set[tuple[str, int]]:
+    """All processes, BPF programs and maps of this machine, by number."""
+    found = {("process", int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+    for what, command in (("prog", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
         attributes = (ctypes.c_uint32 * 3)(0)
         here = ARCHITECTURES[platform.machine()]
         while ctypes.CDLL(None).syscall(here.bpf, command, ctypes.byref(attributes), 12) == 0:

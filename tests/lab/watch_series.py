@@ -99,8 +99,9 @@ def idle(of: Stage) -> str:
 
 def kill(of: Stage) -> str:
     """Kill it at a random moment."""
-    killed(of, times=1)
-    return ""
+    after_s = random.uniform(0.1, 6)  # noqa: S311 - a moment, no secret
+    killed(of, after_s)
+    return f"after {after_s:.1f} s: nothing left"
 
 
 def cost(of: Stage) -> str:
