@@ -1,4 +1,4 @@
-"""``tuneproof watch``: the event loop of a nginx that is running now, from the kernel or from outside."""
+"""``tuneproof watch``: the event loop of a running nginx, from the kernel or from outside."""
 
 import argparse
 import json
@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -39,6 +40,7 @@ examples:
 exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host lacks a requirement.
 """
 URL_SECONDS = 30.0
+WINDOW_S = 60.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,23 +63,23 @@ def main(arguments: Sequence[str]) -> int:
         from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - nothing else needs TLS and asyncio
 
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
-            show(line)
+            show(_shown(line))
         return 0
-    # Before anything is watched: a file that cannot be read is told at once.
+    # Before anything is watched: a file that cannot be read is reported at once.
     where = _locations(options.nginx_conf) if options.nginx_conf else lambda _: ""
     watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
     recording = _watch(watching, options)
     loops = summarise(recording)
-    told = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
+    lines = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
     if options.page:
         from tuneproof.watch.page import write_page  # noqa: PLC0415 - brings plotly: a second of every start
 
         with _file_errors(options.page):
-            write_page(recording, told, called_from() / options.page)
+            write_page(recording, lines, called_from() / options.page)
     if options.json:
-        show(json.dumps({"diagnosis": told, "notes": recording.notes}))
+        show(json.dumps({"diagnosis": lines, "notes": recording.notes}))
     else:
-        for line in (*told, *map(_shown, recording.notes)):
+        for line in (*lines, *map(_shown, recording.notes)):
             show(line)
     return 0
 
@@ -106,12 +108,14 @@ def _addresses(host: str) -> frozenset[str]:
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
     """Watch, show and record; Ctrl-C and SIGTERM end it with what was seen so far."""
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    seconds: list[LoopSecond] = []
+    seconds: deque[LoopSecond] = deque()
+    notes: list[str] = []
     with ExitStack() as stack:
         keep = _recorder(options.record, began, stack)
         takers: list[Callable[[tuple[LoopSecond, ...]], None]] = [seconds.extend, _view(stack, json=options.json)]
         if options.listen:
-            takers.append(_served(options.listen, stack))
+            takers += [_served(options.listen, stack), partial(_forget_old, seconds)]
+            notes.append(f"with --listen the table and the diagnosis cover the last {WINDOW_S:g} s")
         # A second Ctrl-C does not wait for bpftrace's last lines.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: _stop(watching))
@@ -120,10 +124,16 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
                 keep(to_line(second))
             for take in takers:
                 take(made)
-        notes = watching.told()
+        notes += watching.notes
         for note in notes:
             keep(note_line(note))
-    return LoopRecording(began=began, seconds=tuple(seconds), notes=notes)
+    return LoopRecording(began=began, seconds=tuple(seconds), notes=tuple(notes))
+
+
+def _forget_old(seconds: deque[LoopSecond], made: tuple[LoopSecond, ...]) -> None:
+    """Leave out what is older than the window: a scraper may keep watch running for months."""
+    while seconds and seconds[0].at_s < made[-1].at_s - WINDOW_S:
+        seconds.popleft()
 
 
 def _stop(watching: Watching) -> None:
@@ -169,6 +179,7 @@ def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]],
         server = serve(metrics, host.strip("[]") or "127.0.0.1", int(port))
     except (OSError, ValueError, OverflowError) as error:
         raise BadInputError(f"--listen {listen}: {error}", remedy="such as 9145, or 127.0.0.1:9145") from error
+    stack.callback(server.server_close)
     stack.callback(server.shutdown)
     say(f"OpenMetrics at http://{server.server_name}:{server.server_port}/metrics")
     return metrics.add
