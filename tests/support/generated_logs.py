@@ -1,66 +1,23 @@
-"""Access logs of an nginx whose truth is known: with and without a stall, and with what looks like one.
+"""Access logs of an nginx of which the truth is known.
 
 A log is made of what happens on a time line: requests arrive, packets travel, servers answer, and a worker handles each
 of that when its event loop comes round. Only then it looks at the clock, as nginx does.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from random import Random
 from typing import Final
 
-from tuneproof.explain.diagnosis.cause_texts import LOG_FORMAT
+from tests.support.log_truths import Truth
 from tuneproof.explain.diagnosis.findings import Cause
 
 _START_S: Final = 1_790_000_000
 _LINES: Final = 6_000
 _SHORTEST_S: Final = 30.0
 _STALLS: Final = 40
-
-# What every log has, and what some leave out.
-LACKS: Final[Mapping[str, str]] = {
-    "nothing": LOG_FORMAT,
-    "milliseconds": LOG_FORMAT.replace("$msec", "[$time_local]"),
-    "upstreams": LOG_FORMAT.replace("$upstream_addr", "-"),
-    "workers": LOG_FORMAT.replace("$pid", "-"),
-}
-
-ALTERNATIVES: Final = (
-    "distant upstream",
-    "an upstream for each worker",
-    "TLS to the upstream",
-    "reused connections",
-    "late path",
-    "lost SYNs",
-    "outages",
-    "frozen machine",
-    "upgraded connections",
-    "long polls",
-    "uploads",
-    "health checks",
-    "impatient clients",
-    "bursts of one client",
-)
-"""What makes an access log look as if something were wrong in nginx, its backend or its clients."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Truth:
-    """What a log was made of."""
-
-    seed: int
-    lacks: str  # what the log's format leaves out
-    alternatives: frozenset[str]
-    stall_s: float  # how long a worker stalls each time; 0 for no stall
-    in_a_row: int  # how many such iterations follow each other: 1 where the loop is held up for once
-    stalled: int  # number of workers that do
-    causes: frozenset[Cause]  # what may be found
-
-    @property
-    def log_format(self) -> str:
-        """The log's ``log_format``."""
-        return LACKS[self.lacks]
 
 
 @dataclass(kw_only=True)
@@ -128,29 +85,6 @@ class _Entry:
     times_s: Sequence[float | None] = (None, None, None)
 
 
-def truth_of(seed: int) -> Truth:
-    """Choose what a log is made of."""
-    random = Random(seed)  # noqa: S311 - no secret
-    alternatives = frozenset(name for name in ALTERNATIVES if random.random() < 0.3)  # noqa: PLR2004
-    causes = set()
-    stall_s = 0.0
-    if random.random() < 0.5:  # noqa: PLR2004
-        stall_s = 0.02 * 100 ** random.random()
-        causes.add(Cause.EVENT_LOOP_STALL)
-    for cause in (Cause.BACKEND_SLOW, Cause.CLIENT_GONE):
-        if random.random() < 0.15:  # noqa: PLR2004
-            causes.add(cause)
-    return Truth(
-        seed=seed,
-        lacks=random.choice(["nothing", "nothing", *LACKS]),
-        alternatives=alternatives,
-        stall_s=stall_s,
-        in_a_row=random.choice((1, 2, 5, 10)),
-        stalled=random.randint(1, 3) if stall_s else 0,
-        causes=frozenset(causes),
-    )
-
-
 def lines_of(truth: Truth) -> list[str]:
     """Write the log."""
     log = _Log(truth)
@@ -168,6 +102,8 @@ class _Log:
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
         self._workers = []
+        # Hardly any new connection is late where hardly any is made.
+        most_reused = 0.6 if truth.stall_s else 1.0
         for number in range(random.randint(max(2, truth.stalled), 4)):
             stalls = _Pauses.made(random, self._until_s, truth.stall_s or 1.0, stall_share, in_a_row=truth.in_a_row)
             self._workers.append(
@@ -175,7 +111,7 @@ class _Log:
                     pid=100 + number,
                     stalls=stalls if number < truth.stalled else _Pauses(),
                     machine=machine,
-                    reused_share=random.uniform(0.0, 0.6) if self._has("reused connections") else 0.0,
+                    reused_share=random.uniform(0.0, most_reused) if self._has("reused connections") else 0.0,
                     upstreams=self._upstreams_of(number, upstreams),
                 )
             )
@@ -197,7 +133,7 @@ class _Log:
 
     def _upstream(self, number: int) -> _Upstream:
         random = self._random
-        is_far = self._has("distant upstream") and random.random() < 0.5  # noqa: PLR2004
+        is_far = self._has("distant upstream") and random.random() < 0.5
         return _Upstream(
             address=f"10.0.{number}.1:8080",
             round_trip_s=random.uniform(0.0, 0.2) if is_far else random.uniform(0.0002, 0.003),
@@ -223,7 +159,7 @@ class _Log:
         while at_s < self._until_s:
             at_s += random.expovariate(rate_hz)
             worker = random.choice(self._workers)
-            of_one = random.randint(2, 20) if self._has("bursts of one client") and random.random() < 0.05 else 1  # noqa: PLR2004
+            of_one = random.randint(2, 20) if self._has("bursts of one client") and random.random() < 0.05 else 1
             connection = self._connected()
             for _ in range(of_one):
                 entry = _Entry(read_s=worker.handles(at_s), worker=worker, connection=connection)
@@ -242,7 +178,9 @@ class _Log:
     def _page(self, entry: _Entry) -> _Entry:
         number = self._random.randint(0, 400)
         entry.request = f"GET /{('catalogue', 'search', 'basket', 'help')[number % 4]}/item-{number} HTTP/1.1"
-        took_s = self._random.expovariate(1 / 0.01) + (self._slow_s * self._random.uniform(0.5, 2) if self._slow_s else 0)
+        took_s = self._random.expovariate(1 / 0.01) + (
+            self._slow_s * self._random.uniform(0.5, 2) if self._slow_s else 0
+        )
         return self._passed_on(entry, entry.read_s, took_s)
 
     def _passed_on(self, entry: _Entry, from_s: float, took_s: float, *, lasts_s: float = 0.0) -> _Entry:
@@ -293,7 +231,7 @@ class _Log:
         return self._passed_on(entry, entry.worker.handles(entry.read_s + body_s), 0.01)
 
     def _check(self, entry: _Entry) -> _Entry:
-        if self._random.random() < 0.5:  # noqa: PLR2004
+        if self._random.random() < 0.5:
             entry.request, entry.agent, entry.status = "GET /healthz HTTP/1.1", "kube-probe/1.30", 499
             entry.ended_s = entry.worker.handles(entry.read_s + 0.0001)
             return entry
@@ -306,7 +244,7 @@ class _Log:
         leaves_s = at_s + self._patience_s
         if self._random.random() < self._left_share:
             leaves_s = at_s + self._random.uniform(0.0, 0.02)
-        if entry.ended_s <= leaves_s or entry.status != 200:  # noqa: PLR2004
+        if entry.ended_s <= leaves_s or entry.status != 200:
             return entry
         ended_s = entry.worker.handles(max(entry.read_s, leaves_s))
         if ended_s >= entry.ended_s:
@@ -349,6 +287,4 @@ def _ms(at_s: float) -> float:
 
 
 def _local(at_s: float) -> str:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(int(at_s), UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
