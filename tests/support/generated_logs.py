@@ -4,6 +4,7 @@ A log is made of what happens on a time line: requests arrive, packets travel, s
 of that when its event loop comes round. Only then it looks at the clock, as nginx does.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,6 +99,7 @@ class _Log:
         self._has = truth.alternatives.__contains__
         stall_share = random.uniform(0.1, 0.6)
         self._until_s = max(_SHORTEST_S, _STALLS * truth.stall_s / stall_share)
+        self._template = re.sub(r"\$(\w+)", r"{\1}", truth.log_format)
         self._connections = 0
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
@@ -275,10 +277,7 @@ class _Log:
                 for name, time_s in zip(("connect", "header", "response"), entry.times_s, strict=True)
             },
         }
-        text = self._truth.log_format
-        for name in sorted(values, key=len, reverse=True):
-            text = text.replace(f"${name}", values[name])
-        return text
+        return self._template.format_map(values)
 
 
 def _ms(at_s: float) -> float:
