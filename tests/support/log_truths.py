@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from tuneproof.explain.diagnosis.cause_texts import LOG_FORMAT
 from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
 # What every log has, and what some leave out.
 LACKS: Final[Mapping[str, str]] = {
-    "nothing": LOG_FORMAT,
-    "milliseconds": LOG_FORMAT.replace("$msec", "[$time_local]"),
-    "upstreams": LOG_FORMAT.replace("$upstream_addr", "-"),
-    "workers": LOG_FORMAT.replace("$pid", "-"),
+    "nothing": RECOMMENDED,
+    "milliseconds": RECOMMENDED.replace("$msec", "[$time_local]"),
+    "upstreams": RECOMMENDED.replace("$upstream_addr", "-"),
+    "workers": RECOMMENDED.replace("$pid", "-"),
 }
 
 ALTERNATIVES: Final = (

@@ -4,15 +4,11 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
 BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both legs; PID is nginx's)"
 """What tells several causes apart, and the command that gets it; so the next."""
-LOG_FORMAT: Final = (
-    '$remote_addr "$request" $status $body_bytes_sent "$http_user_agent" $msec $pid $connection $upstream_addr '
-    'rt=$request_time uct="$upstream_connect_time" uht="$upstream_header_time" urt="$upstream_response_time"'
-)
-"""What an access log needs for a diagnosis: who served whom and when, to the millisecond, and each server's times."""
-LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{LOG_FORMAT}';"
+LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{RECOMMENDED}';"
 
 
 class CauseText(NamedTuple):

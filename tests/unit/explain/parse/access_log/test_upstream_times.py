@@ -4,7 +4,6 @@ import itertools
 
 import pytest
 
-from tuneproof.explain.parse.access_log.kinds import is_health_check, kind_of_path, may_have_body
 from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED, UpstreamTimes
 
@@ -68,23 +67,3 @@ def test_paths_and_servers_are_bounded() -> None:
     paths = map("".join, itertools.product("abcdefghijk", repeat=3))
     times = added(*(record(f"GET /{path} HTTP/1.1", worker_pid=pid) for pid, path in enumerate(paths)))
     assert (len(times.paths()), len(times.connects())) == (500, 1_000)
-
-
-@pytest.mark.parametrize("agent", ["kube-probe/1.30", "ELB-HealthChecker/2.0", "Consul Health Check"])
-def test_health_checks_are_known_by_name(agent: str) -> None:
-    assert is_health_check(record(agent=agent))
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/health/live", "/-/ready?x=1", "/PING"])
-def test_health_checks_are_known_by_path(path: str) -> None:
-    assert is_health_check(record(f"GET {path} HTTP/1.1"))
-
-
-@pytest.mark.parametrize("path", ["/", "/healthy-recipes", "/pingpong", "/a/ready"])
-def test_other_requests_are_no_health_checks(path: str) -> None:
-    assert not is_health_check(record(f"GET {path} HTTP/1.1", agent="Mozilla/5.0"))
-
-
-def test_a_broken_request_line_may_have_had_a_body() -> None:
-    assert may_have_body(record("\x16\x03"))
-    assert kind_of_path(record("\x16\x03")) == ""
