@@ -60,15 +60,21 @@ class _Upstream:
 @dataclass(kw_only=True)
 class _Worker:
     pid: int
+    random: Random
     stalls: _Pauses
     machine: _Pauses
     reused_share: float
     upstreams: Sequence[_Upstream]
 
     def handles(self, at_s: float) -> float:
-        """Return when it handles what can be handled from that time on."""
+        """Return when it handles what can be handled from that time on.
+
+        What has waited is handled in one iteration or in several short ones.
+        """
         later_s = self.stalls.after(self.machine.after(at_s))
-        return later_s if later_s == at_s else self.machine.after(later_s)
+        if later_s == at_s:
+            return at_s
+        return self.machine.after(later_s) + self.random.choice((0, 0, 0, 0.001, 0.002))
 
 
 @dataclass(kw_only=True)
@@ -111,6 +117,7 @@ class _Log:
             self._workers.append(
                 _Worker(
                     pid=100 + number,
+                    random=random,
                     stalls=stalls if number < truth.stalled else _Pauses(),
                     machine=machine,
                     reused_share=random.uniform(0.0, most_reused) if self._has("reused connections") else 0.0,

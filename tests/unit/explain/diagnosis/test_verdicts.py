@@ -495,7 +495,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "a worker stood still",
             FOUND,
-            "for 1: Worker 12 stood still for up to 300 ms: 20 times several of its requests went on in the same",
+            "for 1: Worker 12 stood still for up to 300 ms: 20 times several of its requests went on within",
             "for 1: among them late connections to 10.0.1.3:9000",
             log(standstills=(stood_still(),)),
         ),

@@ -5,9 +5,10 @@ times in milliseconds ($msec) a log shows when a worker certainly ran: when a re
 upstream stood, when a request ended. In a stall there is none of these, and many at its end.
 
 Others wait as well, so each late connect is asked for what they do not leave together: nothing of that worker for long
-before it was noticed; several of its requests, of other clients, that went on in the very same millisecond; and another
+before it was noticed; several of its requests, of other clients, that went on within milliseconds; and another
 worker that meanwhile opened a connection to the same server, later and sooner done. An outage of the path or a slow TLS
-handshake would hold that one up, too, and delays that come one by one end one by one.
+handshake would hold that one up, too, and delays that come one by one end one by one. What had waited goes on in that
+iteration or in the next ones; what comes behind the response may be what the same client asked for next.
 """
 
 from bisect import bisect_left, bisect_right
@@ -27,6 +28,7 @@ SILENT_MS: Final = 50
 _EXPECTED: Final = 3
 # Of other clients' requests that go on with the late one: one may be chance, or the same client's.
 TOGETHER: Final = 2
+TOGETHER_MS: Final = 3
 # A request whose time is not its upstream's: a body that came slowly, a client that reads slowly, a subrequest.
 _OTHER_MS: Final = 10
 # Two hosts' logs in one: their workers are not equally far from the server.
@@ -73,7 +75,7 @@ class _Marks(NamedTuple):
         """Return how many requests went on together after a silence."""
         silent_ms, held_up, at = self.silent_ms, 0, 1
         while at < len(self.at_ms):
-            until = bisect_right(self.at_ms, self.at_ms[at], at)
+            until = bisect_right(self.at_ms, self.at_ms[at] + TOGETHER_MS, at)
             if until - at >= TOGETHER and self.at_ms[at] - self.at_ms[at - 1] >= silent_ms:
                 together = set(self.request[at:until])
                 if len({requests[number].client for number in together}) >= TOGETHER:
@@ -185,7 +187,8 @@ class StandstillCounts:
         totals["moments"] += 1
         first = bisect_left(own.at_ms, at_ms)
         from_ms = own.at_ms[first - 1] if first else at_ms
-        together = {other for other in own.request[first : bisect_left(own.at_ms, at_ms + 1)] if other != number}
+        until_ms = max(at_ms, min(at_ms + TOGETHER_MS, late.ended_ms - 1))
+        together = set(own.request[first : bisect_right(own.at_ms, until_ms)]) - {number}
         clients = {requests[other].client for other in together} - {late.client}
         silent_ms = at_ms - from_ms
         if silent_ms < own.silent_ms or len(clients) < TOGETHER:

@@ -73,7 +73,7 @@ def test_a_worker_that_goes_on_with_all_that_waited_had_stood_still() -> None:
         # The same client's requests wait for each other.
         ({"beside": {"connection": 2}}, (0, 1)),
         # It read a request while the connection was late.
-        ({"beside": {"request_time_s": 0.1}}, (0, 1)),
+        ({"beside": {"request_time_s": 0.04}}, (0, 1)),
         # Nobody connected to the same server meanwhile, or nobody was faster.
         ({"other": {"upstream_addr": ("10.0.9.9:9000",)}}, None),
         ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
