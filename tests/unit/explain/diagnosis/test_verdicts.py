@@ -500,6 +500,13 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             log(standstills=(stood_still(),)),
         ),
         row("still, and nginx is prompt on the wire", RULED_OUT, log(standstills=(stood_still(),)), legs()),
+        row(
+            "still, without a CPU",
+            POSSIBLE,
+            f"against 1: {WAITS} 50 %",
+            log(standstills=(stood_still(),)),
+            scheduled((1.0, 0.0), (2.0, 1.0)),
+        ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
         # By chance in one of a hundred.
@@ -561,6 +568,13 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "for 1: [access_logs 1, captures 1]",
             LATE_LOG,
             legs(matched=0),
+        ),
+        # A TLS handshake with a busy backend is within the log's time.
+        row(
+            "fast on the wire but for TLS",
+            POSSIBLE,
+            LATE_LOG,
+            legs(back={"tls_flows": 200}, matched=0),
         ),
         row(
             "late on the wire",
