@@ -153,10 +153,6 @@ def _unmet() -> tuple[tuple[str, re.Pattern[str], str], ...]:
 def reason_of(message: Written) -> str:
     """Return why operators do not meet a message, or why no row is needed; empty where no reason is listed."""
     return next(
-        (
-            reason
-            for file, words, reason in _unmet()
-            if fnmatch(message.file, file) and words.fullmatch(message.format)
-        ),
+        (reason for file, words, reason in _unmet() if fnmatch(message.file, file) and words.fullmatch(message.format)),
         "",
     )

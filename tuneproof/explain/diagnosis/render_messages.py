@@ -61,11 +61,17 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
         yield Line("Ordinary", f"{of_all} are no problem: {kinds}.", messages.files)
     if messages.unknown:
         examples = "; ".join(messages.unknown_examples)
-        yield Line("Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files)
+        yield Line(
+            "Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files
+        )
 
 
 def _small(name: str) -> str:
-    return name if name.startswith(("nginx", "systemd", "Kubernetes", "HTTP", "TLS", "PHP", "Lua")) else name[0].lower() + name[1:]
+    return (
+        name
+        if name.startswith(("nginx", "systemd", "Kubernetes", "HTTP", "TLS", "PHP", "Lua"))
+        else name[0].lower() + name[1:]
+    )
 
 
 def _often(finding: MessageFinding) -> str:
@@ -83,7 +89,7 @@ def _often(finding: MessageFinding) -> str:
         said += f", in {count(finding.of_requests, 'request')}"
         if finding.answered:
             statuses = " or ".join(map(str, finding.row.statuses))
-            said += f", of which {finding.answered} were answered {statuses}"
+            said += f"; {count(finding.answered, 'request')} got {statuses}"
     return said
 
 
@@ -163,6 +169,8 @@ def _json(finding: MessageFinding) -> dict[str, Any]:
         "wrong": [{"advice": wrong.advice, "because": wrong.because} for wrong in row.wrong],
         "confirm": row.confirm,
         "page": row.page,
-        "consequences": [{"id": each.row.id, "name": each.row.name, "number": each.number} for each in finding.consequences],
+        "consequences": [
+            {"id": each.row.id, "name": each.row.name, "number": each.number} for each in finding.consequences
+        ],
         "files": list(finding.files),
     }
