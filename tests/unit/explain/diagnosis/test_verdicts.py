@@ -842,13 +842,6 @@ def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
     assert found.against[0].file == "counters 1"
 
 
-@pytest.mark.parametrize("event", [Event.NO_CONNECTIONS, Event.NO_DESCRIPTORS, Event.NONE_LEFT, Event.HUNG_UP])
-def test_trouble_is_told_whatever_its_cause(event: Event) -> None:
-    """Even once: a request failed."""
-    (reason,) = symptoms(seen(said_so(event, 1)))
-    assert (reason.text, reason.file) == (f"Error log: 1 {event.value}.", "error_logs 1")
-
-
 def test_what_an_error_log_says_once_is_no_trouble() -> None:
     """Nor does its silence say anything of health: more may have been below its level."""
     given = seen(said_so(Event.TO_FILE, 1))
