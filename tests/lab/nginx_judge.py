@@ -33,6 +33,7 @@ mkdir -p /tmp/logs; rm -f /tmp/logs/* /var/log/nginx/access.log
 [ ! -e "$1" ] || { kill "$(cat "$1")"; while [ -e "$1" ]; do sleep 0.02; done; }
 exec nginx -c /judged/nginx.conf
 """
+_LOGGED: Final = "cd /tmp/logs; grep -Ho 'id=[0-9]*[.]' * /var/log/nginx/access.log 2>/dev/null || :"
 _START_ALL: Final = """
 mkdir -p /tmp/listens
 for file in /judged/listens/*.conf; do
@@ -103,9 +104,7 @@ class Judge:
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
-        for line in self._said(
-            "cd /tmp/logs; grep -Ho 'id=[0-9]*[.]' * /var/log/nginx/access.log 2>/dev/null || :"
-        ).splitlines():
+        for line in self._said(_LOGGED).splitlines():
             name, _, number = line.partition(":id=")
             logs[int(number[:-1])].add(name.rpartition("/")[2])
         return answers, {number: frozenset(names) for number, names in logs.items()}
