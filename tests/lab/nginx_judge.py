@@ -23,8 +23,8 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.own_nginx import CAPABILITIES
 
 _CLIENT: Final = Path(__file__).with_name("raw_client.py")
-_ANSWERS_WITHIN_S: Final = 5.0
-_STAYS_SILENT_S: Final = 0.6
+_ANSWERS_WITHIN_S: Final = 20.0
+_STAYS_SILENT_S: Final = 1.0
 _SYSCTLS: Final = {"net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0"}
 _AT_ONCE: Final = 60
 """So many nginx run side by side, each with a set of listens."""
