@@ -1,0 +1,176 @@
+"""The words of rows as patterns, and which row a message is."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Final
+
+from tuneproof.messages.rows import Message, messages
+
+PLACE: Final = re.compile(r"<([a-z]+\+?)>")
+"""What stands for anything in a row's words."""
+_ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
+_PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
+# What other C libraries say for an error number of Linux: musl, as in Alpine's containers, and the BSDs.
+_OTHER_WORDS: Final = {
+    "11": ("Resource temporarily unavailable",),
+    "12": ("Out of memory",),
+    "24": ("No file descriptors available",),
+    "32": ("Broken pipe",),
+    "40": ("Symbolic link loop",),
+    "98": ("Address in use",),
+    "99": ("Address not available", "Can't assign requested address"),
+    "101": ("Network unreachable",),
+    "110": ("Operation timed out",),
+    "113": ("Host is unreachable",),
+}
+# So many characters choose the patterns that can match.
+_KEY: Final = 5
+
+
+def pattern(words: str) -> str:
+    """Return the words of a row as a regular expression that matches from a message's beginning."""
+    made = []
+    for index, piece in enumerate(PLACE.split(words)):
+        if index % 2:
+            made.append(_PLACES.get(piece, r".*?"))
+            continue
+        errnos = _ERRNO.split(piece)
+        for place in range(0, len(errnos), 3):
+            made.append(re.escape(errnos[place]))
+            if place + 1 < len(errnos):
+                number, text = errnos[place + 1], errnos[place + 2]
+                texts = "|".join(re.escape(each) for each in (text, *_OTHER_WORDS.get(number, ())))
+                made.append(rf"\((?:{number}: [^)]*|\d+: (?:{texts}))\)")
+    return "".join(made)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Candidate:
+    message: Message
+    words: str
+    pattern: str
+    fixed: int  # how many characters of the wording are fixed: of several that fit, the most specific one decides
+    piece: str  # its longest fixed part
+
+    @cached_property
+    def fits(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    def is_at(self, level: str) -> bool:
+        return not level or not self.message.levels or level in self.message.levels
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Together:
+    """Wordings that begin alike, as one pattern: one search instead of one for each."""
+
+    candidates: tuple[_Candidate, ...]  # the most specific first
+    fits: re.Pattern[str]
+
+    def first(self, text: str) -> _Candidate | None:
+        match = self.fits.match(text)
+        return self.candidates[(match.lastindex or 0) - 1] if match is not None else None
+
+
+@cache
+def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
+    """Return the wordings by their first characters; with an empty string those that begin with anything."""
+    made: dict[str, list[_Candidate]] = defaultdict(list)
+    for message in messages().values():
+        for words in message.words:
+            pieces = PLACE.split(words.text)[::2]
+            start = pieces[0][:_KEY]
+            candidate = _Candidate(
+                message=message,
+                words=words.text,
+                pattern=pattern(words.text),
+                fixed=sum(map(len, pieces)),
+                piece=max((piece.partition("(")[0] for piece in pieces), key=len),
+            )
+            made[start if len(start) == _KEY else ""].append(candidate)
+    return {start: tuple(sorted(own, key=lambda each: -each.fixed)) for start, own in made.items()}
+
+
+@cache
+def _together(start: str, level: str) -> _Together | None:
+    own = tuple(each for each in _by_start().get(start, ()) if each.is_at(level)) if start else ()
+    if not own:
+        return None
+    return _Together(candidates=own, fits=re.compile("|".join(f"({each.pattern})" for each in own)))
+
+
+@cache
+def _others(level: str) -> tuple[_Candidate, ...]:
+    return tuple(each for each in _by_start()[""] if each.is_at(level))
+
+
+def _decides(text: str, level: str) -> Message | None:
+    own = _together(text[:_KEY], level)
+    best = own.first(text) if own is not None else None
+    for other in _others(level):
+        if best is not None and other.fixed <= best.fixed:
+            break
+        if other.piece in text and other.fits.match(text):
+            best = other
+            break
+    return best.message if best is not None else None
+
+
+def find_one(text: str, level: str = "") -> Message | None:
+    """Return the row of a message, from its first word; None where no row has it.
+
+    A row that is known at this level goes before one that is not: a module may log at another.
+
+    ``text``: the message: without time, level and process.
+    ``level``: the level at which it was logged; empty where that is not known.
+    """
+    return _decides(text, level) or (_decides(text, "") if level else None)
+
+
+def find_all(text: str) -> Iterator[Message]:
+    """Yield the rows that a message is in the words of, the most specific one first."""
+    fitting = [each for each in (*_by_start().get(text[:_KEY], ()), *_by_start()[""]) if each.fits.match(text)]
+    yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
+
+
+_CUT: Final = ("...", "\u2026", ">")
+"""What journalctl, systemctl and people put at the end of a line that they have cut."""
+_FEWEST: Final = 15
+
+
+def find_cut(text: str, level: str = "") -> Message | None:
+    """Return the row of a message that was cut, or wrapped as it was pasted; None where several rows begin so."""
+    beginning = text
+    for mark in _CUT:
+        beginning = beginning.removesuffix(mark).rstrip()
+    if len(beginning) < _FEWEST:
+        return None
+    starts = _by_start()
+    reached: dict[Message, int] = {}
+    for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
+        if each.is_at(level) and (fixed := _fixed_of(each.words, beginning)) is not None:
+            reached[each.message] = max(fixed, reached.get(each.message, 0))
+    best = max(reached.values(), default=0)
+    found = [message for message, fixed in reached.items() if fixed == best and best >= _FEWEST]
+    return found[0] if len(found) == 1 else None
+
+
+def _fixed_of(words: str, beginning: str) -> int | None:
+    """Return how many fixed characters of a wording are in a beginning of it; None where it goes on otherwise."""
+    place = fixed = 0
+    for index, piece in enumerate(PLACE.split(words)[::2]):
+        if place >= len(beginning):
+            break
+        at = beginning.find(piece, place) if index else (0 if beginning.startswith(piece) else -1)
+        if at >= 0:
+            place, fixed = at + len(piece), fixed + len(piece)
+            continue
+        # The cut may go through this piece; what is filled in reaches so far.
+        for start in range(place, len(beginning)) if index else (0,):
+            if piece.startswith(beginning[start:]):
+                return fixed + len(beginning) - start
+        return None
+    return fixed if place >= len(beginning) else None
