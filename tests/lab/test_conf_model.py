@@ -38,7 +38,15 @@ LEAST_OF_EACH: Final = 100
 """Questions in which each construct occurs, where all are asked."""
 LEAST_REFUSED: Final = 0.25
 # What the model leaves open is drawn to be rare; QUIC is of new versions alone, and a set has one refusal at most.
-RARE: Final = ("unknown: ", "refused: ", "listen quic", "listen multipath", "inet datagrams", "inet6 datagrams")
+RARE: Final = (
+    "unknown: ",
+    "refused: ",
+    "listen quic",
+    "listen multipath",
+    "listen spdy",
+    "inet datagrams",
+    "inet6 datagrams",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +62,10 @@ class Size:
 
 
 SAMPLE: Final = Size(
-    location_servers=60, requests_each=20, inheritance_servers=4, timeout_servers=1, host_ports=20, listen_sets=40
+    location_servers=40, requests_each=15, inheritance_servers=3, timeout_servers=1, host_ports=15, listen_sets=30
 )
 ALL: Final = Size(
-    location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=12, host_ports=100, listen_sets=1200
+    location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=12, host_ports=100, listen_sets=1300
 )
 # The newest version shows most: it knows what the others do not.
 TIERS: Final = [
