@@ -104,7 +104,7 @@ class Judge:
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
-        for line in self._said(_LOGGED).splitlines():
+        for line in self._said(_LOGGED).splitlines() if drawn.kind == "answers" else ():
             name, _, number = line.partition(":id=")
             logs[int(number[:-1])].add(name.rpartition("/")[2])
         return answers, {number: frozenset(names) for number, names in logs.items()}
