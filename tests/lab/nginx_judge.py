@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import docker
 
-from tests.lab.test_nginx_changes import container
+from tests.lab.asking import container
 from tests.lab.test_patches import archive
 from tests.support import (
     generated_hosts,
