@@ -116,7 +116,7 @@ class MessageCounts:
                 self._examples.append(message[:_SHOWN_CHARACTERS])
 
     def add_known(self, row: str, message: str, *, at: str) -> None:
-        """Count a message whose row is known."""
+        """Count a message of a row that is known."""
         self._count(row, message, -1, at)
 
     def _count(self, row: str, message: str, end: int, at: str) -> None:

@@ -91,7 +91,9 @@ def test_what_is_no_problem_is_one_line_with_its_share() -> None:
 def test_what_may_be_a_problem_is_no_finding() -> None:
     given = evidence(written(*[MISSING] * 30))
     said = headline(diagnose(given), message_findings(given))
-    assert said == "LOGGED: A file does not exist; whether that is a problem depends on how many and whose"
+    assert (
+        said == "LOGGED: A file does not exist; whether that is a problem depends on how many there are, and from whom"
+    )
 
 
 def test_an_access_log_of_the_same_time_says_of_how_many_requests() -> None:
