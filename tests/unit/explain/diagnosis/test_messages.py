@@ -8,7 +8,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.diagnosis.messages import ENOUGH_MESSAGES, Messages, message_findings
 from tuneproof.explain.diagnosis.render import headline, rows
-from tuneproof.explain.diagnosis.render_messages import details, to_json
+from tuneproof.explain.diagnosis.render_messages import answer, details, to_json
 from tuneproof.explain.parse import error_log
 from tuneproof.explain.parse.access_log.known import COMBINED
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
@@ -61,7 +61,7 @@ def test_a_message_is_told_with_when_how_often_and_whom() -> None:
     assert (finding.first, finding.last) == ("2026/11/26 09:00:01", "2026/11/26 09:01:41")
     assert finding.upstreams == {"10.0.0.5:80": 5}
     assert finding.clients == {"10.0.0.9": 3, "10.0.0.8": 2}
-    assert finding.requests == {"GET /a/0": 3, "GET /a/1": 2}
+    assert finding.requests == {"GET /a/*": 5}
     assert finding.servers == {"shop": 5}
 
 
@@ -151,3 +151,14 @@ def test_details_and_json_have_every_message() -> None:
     document = to_json(told)
     assert [each["id"] for each in document["found"]] == ["upstream_refused", "file_missing", "client_closed_keepalive"]
     assert document["found"][0]["consequences"][0]["id"] == "no_live_upstreams"
+
+
+def test_names_that_only_few_requests_have_are_counted_and_not_listed() -> None:
+    """Of as many as are kept there may be more."""
+    lines = [written(REFUSED, client=number)[0] for number in range(200)]
+    (finding,) = found(lines).problems
+    text = "".join(line.text for line in answer(finding))
+    assert "200 clients." in text
+    (line,) = written(REFUSED)
+    many = [line.replace("10.0.0.9", f"10.0.{number // 200}.{number % 200}") for number in range(400)]
+    assert "256 or more clients." in "".join(line.text for line in answer(found(many).problems[0]))
