@@ -1,0 +1,112 @@
+"""The rows of the TOML files beside this module, as typed records.
+
+A row holds the words of one message. In its words ``<name>`` stands for whatever the program writes there, ``<n>`` and
+``<number>`` for digits, ``<n+>`` for a number above zero. ``(111: Connection refused)`` is an error number of Linux with
+glibc's words for it; other systems have another number, and musl other words: either is enough. ``<end>`` is where
+nginx's own list of circumstances begins (", client: ..."), or the line's end.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+FILES: Final = ("upstream", "client", "resources", "start", "applications", "kernel")
+"""Of several wordings with as many fixed characters that fit a message, the first one decides, in this order."""
+_KNOWN: Final = frozenset(
+    {
+        *("id", "name", "levels", "words", "provoke", "unprovoked", "happened", "why", "first", "wrong", "confirm"),
+        *("affects", "status", "follows", "problem", "page"),
+    }
+)
+
+
+class Problem(StrEnum):
+    """Whether a message is about a problem of the service."""
+
+    YES = "yes"
+    SOMETIMES = "sometimes"  # it depends on how many there are, and from whom
+    NO = "no"  # it is ordinary, or about strangers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """One wording of a message."""
+
+    text: str
+    since: str = ""  # the first version of nginx that writes it so; empty for all that are known
+    until: str = ""  # the last one
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrongAdvice:
+    """What is often recommended, and does not help."""
+
+    advice: str
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A row: one message, and what is known of it. All texts are for a person."""
+
+    id: str  # the same in every version
+    area: str  # its file
+    name: str  # what it means, as a headline
+    words: tuple[Words, ...]
+    levels: tuple[str, ...]  # at which nginx logs it; empty for what is not nginx's
+    problem: Problem
+    happened: str  # one sentence
+    why: str  # what provokes it
+    first: str  # what to do first: what ends it
+    wrong: tuple[WrongAdvice, ...]
+    confirm: str  # a command or a look that would confirm it
+    affects: str  # who notices, and what they get
+    statuses: tuple[int, ...] = ()  # what nginx answers such a request with, where it is one of few
+    follows: tuple[str, ...] = ()  # ids of messages that it is a known consequence of, where they are there too
+    page: str = ""  # the page of the documentation that measures it
+    provoke: str = ""  # what provokes it in a container
+    unprovoked: str = ""  # why no container can; one of the two is there
+
+
+@cache
+def messages() -> Mapping[str, Message]:
+    """Return all rows by id, in the order of the files."""
+    rows = [_message(area, row) for area in FILES for row in _table(area)]
+    by_id = {row.id: row for row in rows}
+    if len(by_id) < len(rows):
+        raise ValueError("two rows have the same id")
+    return by_id
+
+
+def _table(area: str) -> list[dict[str, Any]]:
+    text = files(__package__).joinpath(f"{area}.toml").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)["message"]
+    return rows
+
+
+def _message(area: str, row: Mapping[str, Any]) -> Message:
+    if unknown := row.keys() - _KNOWN:
+        raise ValueError(f"{row['id']}: unknown keys {sorted(unknown)}")
+    return Message(
+        id=row["id"],
+        area=area,
+        name=row["name"],
+        words=tuple(Words(**({"text": each} if isinstance(each, str) else each)) for each in row["words"]),
+        levels=tuple(row.get("levels", ())),
+        problem=Problem(row["problem"]),
+        happened=row["happened"],
+        why=row["why"],
+        first=row["first"],
+        wrong=tuple(WrongAdvice(**each) for each in row["wrong"]),
+        confirm=row["confirm"],
+        affects=row["affects"],
+        statuses=tuple(row.get("status", ())),
+        follows=tuple(row.get("follows", ())),
+        page=row.get("page", ""),
+        provoke=row.get("provoke", ""),
+        unprovoked=row.get("unprovoked", ""),
+    )
