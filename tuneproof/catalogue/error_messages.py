@@ -8,9 +8,10 @@ from typing import Final
 
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, claims_from
-from tuneproof.catalogue.error_messages_rows import Message, Provocation, messages
+from tuneproof.catalogue.error_messages_rows import Case, Provocation, cases
 from tuneproof.catalogue.error_messages_scripts import BACKEND, counting
 from tuneproof.lines import Line
+from tuneproof.messages.rows import messages
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.backends import SCRIPTED, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -20,81 +21,82 @@ _NAME: Final = "error_messages"
 _SYSCTLS: Final = {"net.ipv4.ip_unprivileged_port_start": "1024"}
 
 
-def _settings(message: Message) -> Iterator[Setting]:
-    yield _setting(message, _arm(message), message.provocation)
-    yield _setting(message, _arm(message, "remedied"), message.remedy.provocation)
-    if message.wrong:
-        yield _setting(message, _arm(message, "mistaken"), message.wrong.provocation)
+def _settings(case: Case) -> Iterator[Setting]:
+    yield _setting(case, _arm(case), case.provocation)
+    yield _setting(case, _arm(case, "remedied"), case.remedy.provocation)
+    if case.wrong:
+        yield _setting(case, _arm(case, "mistaken"), case.wrong.provocation)
 
 
-def _arm(message: Message, kind: str = "") -> str:
-    return "-".join([message.id.replace("_", "-"), *([kind] if kind else [])])
+def _arm(case: Case, kind: str = "") -> str:
+    return "-".join([case.id.replace("_", "-"), *([kind] if kind else [])])
 
 
-def _setting(message: Message, name: str, provocation: Provocation) -> Setting:
+def _setting(case: Case, name: str, provocation: Provocation) -> Setting:
     return Setting(
         name=name,
         config=provocation.config(),
-        script=counting(message.pattern, (provocation,)),
+        script=counting(case.row, (provocation,)),
         starts=provocation.does != "tests",
         sysctls=_SYSCTLS,
     )
 
 
-def _lines(message: Message) -> Iterator[Line]:
-    provoked, remedied, mistaken = (_arm(message, kind) for kind in ("", "remedied", "mistaken"))
-    words = message.id
+def _lines(case: Case) -> Iterator[Line]:
+    provoked, remedied, mistaken = (_arm(case, kind) for kind in ("", "remedied", "mistaken"))
+    name = messages()[case.row].name
+    words = name[0].lower() + name[1:]
     yield Line(
         scenario=_NAME,
-        claim=f"{message.id}_appears",
-        sentence=f"nginx writes {words} where {message.when}",
+        claim=f"{case.id}_appears",
+        sentence=f"where {case.when}, nginx logs that {words}",
         source="nginx's source has these words",
         arms=(provoked,),
         figure="appears",
         what="trials in which nginx writes the message",
         turned_by={provoked: remedied},
-        since=message.since,
+        since=case.since,
     )
     yield Line(
         scenario=_NAME,
-        claim=f"remedy_ends_{message.id}",
-        sentence=f"{message.remedy.words} ends {words}",
+        claim=f"remedy_ends_{case.id}",
+        sentence=f"{case.remedy.words} ends the message that {words}",
         source="this project's page about the message",
         arms=(remedied,),
         figure="ended",
         what="trials without the message in which all requests are answered",
         turned_by={remedied: provoked},
-        since=message.since,
+        since=case.since,
     )
-    if message.wrong:
+    if case.wrong:
         yield Line(
             scenario=_NAME,
-            claim=f"{message.wrong.name}_ends_{message.id}",
-            sentence=f"{message.wrong.words} ends {words}",
+            claim=f"{case.wrong.name}_ends_{case.id}",
+            sentence=f"{case.wrong.words} ends the message that {words}",
             source="often recommended for this message",
-            line=message.wrong.words,
+            line=case.wrong.words,
             arms=(mistaken,),
             figure="ended",
             what="trials without the message in which all requests are answered",
             expected=Verdict.REFUTED,
             turned_by={mistaken: remedied},
-            since=message.since,
+            since=case.since,
         )
 
 
-def _claims(message: Message) -> Iterator[CountedClaim]:
-    for line in _lines(message):
+def _claims(case: Case) -> Iterator[CountedClaim]:
+    for line in _lines(case):
         escaped = {name: getattr(line, name).replace("{", "{{").replace("}", "}}") for name in ("sentence", "source")}
         yield from claims_from(Line(**{**vars(line), **escaped}))
 
 
-ARMS: Final = arms_of([setting for message in messages() for setting in _settings(message)])
-CLAIMS: Final = tuple(claim for message in messages() for claim in _claims(message))
+ARMS: Final = arms_of([setting for case in cases() for setting in _settings(case)])
+CLAIMS: Final = tuple(claim for case in cases() for claim in _claims(case))
 SCENARIO: Final = Scenario(
     name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backend(name=BACKEND, kind=SCRIPTED),)
 )
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    headlines=("proxy_read_timeout_ends_connect_refused", "proxy_buffers_ends_too_big_header"),
+    headlines=("proxy_read_timeout_ends_upstream_refused", "proxy_buffers_ends_upstream_too_big_header"),
 )

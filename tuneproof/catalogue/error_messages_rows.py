@@ -1,7 +1,8 @@
 """Rows of messages of the error log: what provokes each, what ends it, and what is often recommended and does not.
 
 The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration is in parts, as written_config has them;
-``{certificate}`` in them stands for the lab's, and ``{x*N}`` for so many x. Its ``remedy``, and ``wrong`` for what is
+``{certificate}`` in them stands for the lab's, ``{backend}`` for a server that answers every request, and ``{x*N}`` for
+so many x. Its ``remedy``, and ``wrong`` for what is
 recommended wrongly, say in ``is`` what they change: their own parts take the place of the row's; without any, ``is`` is
 a directive that is put into the server.
 """
@@ -16,9 +17,12 @@ from typing import Any, Final
 
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.scripted import Then
+from tuneproof.lab.subject.config import ERROR_LOG_PATH
 from tuneproof.lab.subject.written_config import CERTIFICATE, written_config
 
 _FOLDER: Final = "error_messages"
+# What takes all requests, with bodies of any size.
+_BACKEND: Final = "server { listen 8010; client_max_body_size 0; location / { return 200 ok; } }"
 _REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
 
 
@@ -48,7 +52,7 @@ class Provocation:
         """Return the text of its nginx.conf; http{} logs all that nginx may have to say to an operator."""
         return written_config(
             self.server,
-            http=f"error_log /var/log/subject/error.log info;\n{self.http}",
+            http=f"error_log {ERROR_LOG_PATH} info;\nindex 1000.bin;\n{self.http}",
             listen=self.listen,
             main=self.main,
             events=self.events,
@@ -65,11 +69,11 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Message:
-    """A message of the error log."""
+class Case:
+    """A message of the error log, provoked in one way."""
 
     id: str
-    pattern: str
+    row: str  # the id of what is known of it in tuneproof.messages
     when: str  # it is written
     provocation: Provocation
     remedy: Change
@@ -78,26 +82,28 @@ class Message:
 
 
 @cache
-def messages() -> tuple[Message, ...]:
+def cases() -> tuple[Case, ...]:
     """Return all rows. Raises ValueError: a row has a key that rows do not have, or lacks one; the error names it."""
-    return tuple(_messages())
+    return tuple(_cases())
 
 
-def _messages() -> Iterator[Message]:
+def _cases() -> Iterator[Case]:
     for file in sorted(resources.files("tuneproof.lines").joinpath(_FOLDER).iterdir(), key=lambda file: file.name):
         for row in tomllib.loads(file.read_text(encoding="utf-8"))["message"]:
             try:
-                yield _message(_expanded(row))
+                yield _case(_expanded(row))
             except (TypeError, KeyError) as error:
                 raise ValueError(f"tuneproof/lines/{_FOLDER}/{file.name}, {row.get('id')}: {error}") from error
 
 
-def _message(row: dict[str, Any]) -> Message:
-    own = {name: row.pop(name) for name in ("id", "pattern", "when", "since", "remedy", "wrong") if name in row}
+def _case(row: dict[str, Any]) -> Case:
+    own = {name: row.pop(name) for name in ("id", "when", "since", "remedy", "wrong") if name in row}
+    known = row.pop("message", own["id"])
     provocation = replace(Provocation(), **_parts(row))
-    return Message(
+    return Case(
         **{
             **own,
+            "row": known,
             "provocation": provocation,
             "remedy": _change(provocation, own["remedy"]),
             "wrong": _change(provocation, own["wrong"]) if "wrong" in own else None,
@@ -123,7 +129,7 @@ def _parts(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _expanded(value: Any) -> Any:
     if isinstance(value, str):
-        return _REPEATED.sub(lambda found: "x" * int(found[1]), value.replace("{certificate}", CERTIFICATE))
+        return _REPEATED.sub(lambda found: "x" * int(found[1]), value.replace("{certificate}", CERTIFICATE).replace("{backend}", _BACKEND))
     if isinstance(value, dict):
         return {name: _expanded(item) for name, item in value.items()}
     return [_expanded(item) for item in value] if isinstance(value, list) else value

@@ -19,23 +19,31 @@ class Faults:
 
     def __init__(self) -> None:
         self._says, self._then = b"", Then.CLOSES
-        self._deaf: list[socket.socket] = []
+        self._silent: list[asyncio.WriteTransport] = []
+        self._full: list[socket.socket] = []
 
     async def say(self, text: str, then: str) -> None:
-        """Answer from now on by this text, and then do this with the connection."""
+        """Answer from now on by this text, and then do this with the connection; forget those that wait in silence."""
+        for transport in self._silent:
+            transport.abort()
+        self._silent.clear()
         self._says, self._then = text.encode("latin-1"), Then(then)
 
     async def serve(self, address: str = "0.0.0.0", *, first_port: int = BROKEN_PORT) -> None:  # noqa: S104 - the lab's
         """Listen; ports are counted from the first one."""
         offset = first_port - BROKEN_PORT
         await asyncio.start_server(self._answer, address, BROKEN_PORT + offset)
-        for port, backlog in ((SILENT_PORT, 128), (FULL_PORT, 0)):
-            self._deaf.append(socket.create_server((address, port + offset), backlog=backlog))
+        await asyncio.start_server(self._say_nothing, address, SILENT_PORT + offset)
+        self._full.append(socket.create_server((address, FULL_PORT + offset), backlog=0))
         # The queue holds one connection more than the backlog; further ones get no answer to their SYN.
-        self._deaf.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
+        self._full.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
         loop = asyncio.get_running_loop()
         for code, port in DNS_ERROR_PORTS.items():
             await loop.create_datagram_endpoint(partial(_NameServer, code), local_addr=(address, port + offset))
+
+    async def _say_nothing(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Of what comes, no more is read than fits the reader's own buffer.
+        self._silent.append(writer.transport)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(_READ_BYTES)

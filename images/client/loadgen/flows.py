@@ -293,11 +293,14 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
         plain.close()
         raise
     context = unchecked(flow.tls_version) if flow.tls else None
-    if context and flow.tls_trusts_nobody:
-        context.verify_mode = ssl.CERT_REQUIRED
     # What is not read stays with the server: the library takes in twice its limit.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
     name = flow.headers.get("Host", server.host).partition(":")[0]
+    if context and flow.tls_trusts_nobody:
+        context.verify_mode = ssl.CERT_REQUIRED
+        plain.setblocking(True)
+        # Fails for certain, and sends the alert that says why, which an event loop would keep for itself.
+        await asyncio.to_thread(context.wrap_socket, plain, server_hostname=name)
     return await asyncio.open_connection(
         sock=plain, ssl=context, server_hostname=name if context else None, limit=limit
     )
