@@ -92,9 +92,7 @@ def _claims(case: Case) -> Iterator[CountedClaim]:
 
 ARMS: Final = arms_of([setting for case in cases() for setting in _settings(case)])
 CLAIMS: Final = tuple(claim for case in cases() for claim in _claims(case))
-SCENARIO: Final = Scenario(
-    name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backend(name=BACKEND, kind=SCRIPTED),)
-)
+SCENARIO: Final = Scenario(name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backend(name=BACKEND, kind=SCRIPTED),))
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,

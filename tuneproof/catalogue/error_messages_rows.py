@@ -10,7 +10,7 @@ a directive that is put into the server.
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -21,6 +21,7 @@ from tuneproof.lab.subject.config import ERROR_LOG_PATH
 from tuneproof.lab.subject.written_config import CERTIFICATE, written_config
 
 _FOLDER: Final = "error_messages"
+_LEFT_OUT: Final = "left_out.toml"
 # What takes all requests, with bodies of any size.
 _BACKEND: Final = "server { listen 8010; client_max_body_size 0; location / { return 200 ok; } }"
 _REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
@@ -87,9 +88,14 @@ def cases() -> tuple[Case, ...]:
     return tuple(_cases())
 
 
+def left_out() -> Mapping[str, str]:
+    """Return why messages that a container can provoke are not, by their ids."""
+    return dict(tomllib.loads(resources.files("tuneproof.lines").joinpath(_FOLDER, _LEFT_OUT).read_text())["left_out"])
+
+
 def _cases() -> Iterator[Case]:
     for file in sorted(resources.files("tuneproof.lines").joinpath(_FOLDER).iterdir(), key=lambda file: file.name):
-        for row in tomllib.loads(file.read_text(encoding="utf-8"))["message"]:
+        for row in tomllib.loads(file.read_text(encoding="utf-8")).get("message", ()):
             try:
                 yield _case(_expanded(row))
             except (TypeError, KeyError) as error:
@@ -129,7 +135,10 @@ def _parts(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _expanded(value: Any) -> Any:
     if isinstance(value, str):
-        return _REPEATED.sub(lambda found: "x" * int(found[1]), value.replace("{certificate}", CERTIFICATE).replace("{backend}", _BACKEND))
+        return _REPEATED.sub(
+            lambda found: "x" * int(found[1]),
+            value.replace("{certificate}", CERTIFICATE).replace("{backend}", _BACKEND),
+        )
     if isinstance(value, dict):
         return {name: _expanded(item) for name, item in value.items()}
     return [_expanded(item) for item in value] if isinstance(value, list) else value

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -17,9 +16,12 @@ from tuneproof.messages.patterns import find_one
 
 BACKEND: Final = "backend"
 _FIRST_ERROR: Final = 400
-# As ngx_log_error_core() writes it, and nginx -t before it has opened its log. What a client sent may have lines of its own.
-_HEAD: Final = r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] "
-_ENTRY: Final = re.compile(rf"{_HEAD}(?:\d+#\d+: )?(?:\*\d+ )?(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{{4}}/)", re.MULTILINE | re.DOTALL)
+# As ngx_log_error_core() writes it, and nginx -t before it has opened its log; what a client sent may have line breaks.
+_ENTRY: Final = re.compile(
+    r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] (?:\d+#\d+: )?(?:\*\d+ )?"
+    r"(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{4}/)",
+    re.MULTILINE | re.DOTALL,
+)
 
 Went = tuple[str, int]
 """What a trial leaves behind: the text that nginx wrote, and how many requests failed."""
@@ -92,12 +94,16 @@ def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:
     return rig.start_another(), 0
 
 
-def _signals(signal: str, rig: Rig, provocation: Provocation, _row: str) -> Went:
-    """End the worker by a signal, and ask its successor."""
-    rig.kill_workers(signal)
-    became = rig.flow(Flow(close=True))
-    rig.rest()
-    return rig.error_log(), _failed([became])
+def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
+    """Return what ends the worker by a signal, and asks its successor."""
+
+    def trial(rig: Rig, _provocation: Provocation, _row: str) -> Went:
+        rig.kill_workers(signal)
+        became = rig.flow(Flow(close=True))
+        rig.rest()
+        return rig.error_log(), _failed([became])
+
+    return trial
 
 
 SCRIPTS: Final[Mapping[str, Callable[[Rig, Provocation, str], Went]]] = MappingProxyType(
@@ -108,7 +114,7 @@ SCRIPTS: Final[Mapping[str, Callable[[Rig, Provocation, str], Went]]] = MappingP
         "asks by HTTP/2": _asks_by_http2,
         "tests": _tests,
         "starts another": _starts_another,
-        **{signal: partial(_signals, signal) for signal in ("KILL", "SEGV", "ABRT", "ILL", "QUIT")},
+        **{signal: _ends_worker(signal) for signal in ("KILL", "SEGV", "ABRT", "ILL", "QUIT")},
     }
 )
 """How a trial goes, by a row's ``does``."""

@@ -20,7 +20,7 @@ class Faults:
     def __init__(self) -> None:
         self._says, self._then = b"", Then.CLOSES
         self._silent: list[asyncio.WriteTransport] = []
-        self._full: list[socket.socket] = []
+        self._open: list[asyncio.Server | socket.socket | asyncio.BaseTransport] = []
 
     async def say(self, text: str, then: str) -> None:
         """Answer from now on by this text, and then do this with the connection; forget those that wait in silence."""
@@ -32,14 +32,22 @@ class Faults:
     async def serve(self, address: str = "0.0.0.0", *, first_port: int = BROKEN_PORT) -> None:  # noqa: S104 - the lab's
         """Listen; ports are counted from the first one."""
         offset = first_port - BROKEN_PORT
-        await asyncio.start_server(self._answer, address, BROKEN_PORT + offset)
-        await asyncio.start_server(self._say_nothing, address, SILENT_PORT + offset)
-        self._full.append(socket.create_server((address, FULL_PORT + offset), backlog=0))
+        for port, answer in ((BROKEN_PORT, self._answer), (SILENT_PORT, self._say_nothing)):
+            self._open.append(await asyncio.start_server(answer, address, port + offset))
+        self._open.append(socket.create_server((address, FULL_PORT + offset), backlog=0))
         # The queue holds one connection more than the backlog; further ones get no answer to their SYN.
-        self._full.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
+        self._open.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
         loop = asyncio.get_running_loop()
         for code, port in DNS_ERROR_PORTS.items():
-            await loop.create_datagram_endpoint(partial(_NameServer, code), local_addr=(address, port + offset))
+            address_and_port = (address, port + offset)
+            server, _ = await loop.create_datagram_endpoint(partial(_NameServer, code), local_addr=address_and_port)
+            self._open.append(server)
+
+    async def close(self) -> None:
+        """Listen no more."""
+        for one in self._open:
+            one.close()
+        await self.say("", Then.CLOSES)
 
     async def _say_nothing(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # Of what comes, no more is read than fits the reader's own buffer.

@@ -10,7 +10,7 @@ BROKEN_PORT: Final = 8100
 """Here each connection is answered as :meth:`Scripted.fault` says, whatever it asks."""
 SILENT_PORT: Final = 8101  # what comes is neither read nor answered
 FULL_PORT: Final = 8102  # the accept queue is full: SYNs get no answer
-DNS_ERROR_PORTS: Final = MappingProxyType({2: 8202, 3: 8203, 5: 8205})
+DNS_ERROR_PORTS: Final = MappingProxyType({2: 8202, 3: 8203, 4: 8204, 5: 8205})
 """UDP ports where questions about names are answered by an error (RFC 1035, section 4.1.1), by its code."""
 
 
