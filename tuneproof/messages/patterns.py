@@ -13,6 +13,19 @@ PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """What stands for anything in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
+# What other C libraries say for an error number of Linux: musl, as in Alpine's containers, and the BSDs.
+_OTHER_WORDS: Final = {
+    "11": ("Resource temporarily unavailable",),
+    "12": ("Out of memory",),
+    "24": ("No file descriptors available",),
+    "32": ("Broken pipe",),
+    "40": ("Symbolic link loop",),
+    "98": ("Address in use",),
+    "99": ("Address not available", "Can't assign requested address"),
+    "101": ("Network unreachable",),
+    "110": ("Operation timed out",),
+    "113": ("Host is unreachable",),
+}
 # So many characters choose the patterns that can match.
 _KEY: Final = 5
 
@@ -29,7 +42,8 @@ def pattern(words: str) -> str:
             made.append(re.escape(errnos[place]))
             if place + 1 < len(errnos):
                 number, text = errnos[place + 1], errnos[place + 2]
-                made.append(rf"\((?:{number}: [^)]*|\d+: {re.escape(text)})\)")
+                texts = "|".join(re.escape(each) for each in (text, *_OTHER_WORDS.get(number, ())))
+                made.append(rf"\((?:{number}: [^)]*|\d+: (?:{texts}))\)")
     return "".join(made)
 
 
@@ -74,5 +88,56 @@ def find_all(text: str, level: str = "") -> Iterator[Message]:
 
 
 def find_one(text: str, level: str = "") -> Message | None:
-    """Return the row of a message, from its first word; None where no row has it."""
-    return next(find_all(text, level), None)
+    """Return the row of a message, from its first word; None where no row has it.
+
+    A row that is known at this level goes before one that is not: a module may log at another.
+    """
+    return next(find_all(text, level), None) or (next(find_all(text), None) if level else None)
+
+
+_CUT: Final = ("...", "\u2026", ">")
+"""What journalctl, systemctl and people put at the end of a line that they have cut."""
+_FEWEST: Final = 15
+
+
+def find_cut(text: str, level: str = "") -> Message | None:
+    """Return the row of a message that was cut; None where it was not, or where several rows begin so."""
+    for mark in _CUT:
+        if text.endswith(mark):
+            beginning = text.removesuffix(mark).rstrip()
+            break
+    else:
+        return None
+    if len(beginning) < _FEWEST:
+        return None
+    by_start = _candidates()
+    found = {
+        candidate.message.id: candidate.message
+        for candidate in by_start.get(beginning[:_KEY], by_start[""])
+        if (not level or not candidate.message.levels or level in candidate.message.levels)
+        and candidate.message.words
+        and any(_begins(words.text, beginning) for words in candidate.message.words)
+    }
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _begins(words: str, beginning: str) -> bool:
+    """Tell whether a wording may go on after a beginning: as far as its fixed characters reach."""
+    pieces = PLACE.split(words)
+    place = 0
+    for index, piece in enumerate(pieces):
+        if index % 2:
+            continue
+        if not index:
+            if not beginning.startswith(piece[: len(beginning)]):
+                return False
+            place = len(piece)
+            continue
+        if place >= len(beginning):
+            return True
+        at = beginning.find(piece, place)
+        if at < 0:
+            # The rest of what is filled in, or the cut goes through this piece.
+            return any(piece.startswith(beginning[start:]) for start in range(place, len(beginning))) or not piece
+        place = at + len(piece)
+    return place >= len(beginning)
