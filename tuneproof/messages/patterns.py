@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from tuneproof.messages.rows import Message, messages
@@ -50,49 +50,90 @@ def pattern(words: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
     message: Message
+    words: str
+    pattern: str
     fixed: int  # how many characters of the wording are fixed: of several that fit, the most specific one decides
+    piece: str  # its longest fixed part
+
+    @cached_property
+    def fits(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    def is_at(self, level: str) -> bool:
+        return not level or not self.message.levels or level in self.message.levels
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Together:
+    """Wordings that begin alike, as one pattern: one search instead of one for each."""
+
+    candidates: tuple[_Candidate, ...]  # the most specific first
     fits: re.Pattern[str]
 
-    def matches(self, text: str, level: str) -> bool:
-        return (not level or not self.message.levels or level in self.message.levels) and bool(self.fits.match(text))
+    def first(self, text: str) -> _Candidate | None:
+        match = self.fits.match(text)
+        return self.candidates[(match.lastindex or 0) - 1] if match is not None else None
 
 
 @cache
-def _candidates() -> Mapping[str, list[_Candidate]]:
-    """Return the patterns by their first characters, and those that begin with anything; the most specific first."""
-    by_start: dict[str, list[_Candidate]] = defaultdict(list)
-    others = []
+def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
+    """Return the wordings by their first characters; with an empty string those that begin with anything."""
+    made: dict[str, list[_Candidate]] = defaultdict(list)
     for message in messages().values():
         for words in message.words:
-            fixed = len(PLACE.sub("", words.text))
-            candidate = _Candidate(message=message, fixed=fixed, fits=re.compile(pattern(words.text)))
-            start = PLACE.split(words.text)[0][:_KEY]
-            (by_start[start] if len(start) == _KEY else others).append(candidate)
-    by_start[""] = []
-    # What begins with anything is tried with all of them.
-    return {start: sorted([*own, *others], key=lambda each: -each.fixed) for start, own in by_start.items()}
+            pieces = PLACE.split(words.text)[::2]
+            start = pieces[0][:_KEY]
+            candidate = _Candidate(
+                message=message,
+                words=words.text,
+                pattern=pattern(words.text),
+                fixed=sum(map(len, pieces)),
+                piece=max((piece.partition("(")[0] for piece in pieces), key=len),
+            )
+            made[start if len(start) == _KEY else ""].append(candidate)
+    return {start: tuple(sorted(own, key=lambda each: -each.fixed)) for start, own in made.items()}
 
 
-def find_all(text: str, level: str = "") -> Iterator[Message]:
-    """Yield the rows that a message is in the words of, the most specific one first.
+@cache
+def _together(start: str, level: str) -> _Together | None:
+    own = tuple(each for each in _by_start().get(start, ()) if each.is_at(level)) if start else ()
+    if not own:
+        return None
+    return _Together(candidates=own, fits=re.compile("|".join(f"({each.pattern})" for each in own)))
 
-    ``text``: the message, from its first word: without time, level and process.
-    ``level``: the level at which it was logged; empty where that is not known.
-    """
-    by_start = _candidates()
-    seen = set()
-    for candidate in by_start.get(text[:_KEY], by_start[""]):
-        if candidate.message.id not in seen and candidate.matches(text, level):
-            seen.add(candidate.message.id)
-            yield candidate.message
+
+@cache
+def _others(level: str) -> tuple[_Candidate, ...]:
+    return tuple(each for each in _by_start()[""] if each.is_at(level))
+
+
+def _decides(text: str, level: str) -> Message | None:
+    own = _together(text[:_KEY], level)
+    best = own.first(text) if own is not None else None
+    for other in _others(level):
+        if best is not None and other.fixed <= best.fixed:
+            break
+        if other.piece in text and other.fits.match(text):
+            best = other
+            break
+    return best.message if best is not None else None
 
 
 def find_one(text: str, level: str = "") -> Message | None:
     """Return the row of a message, from its first word; None where no row has it.
 
     A row that is known at this level goes before one that is not: a module may log at another.
+
+    ``text``: the message: without time, level and process.
+    ``level``: the level at which it was logged; empty where that is not known.
     """
-    return next(find_all(text, level), None) or (next(find_all(text), None) if level else None)
+    return _decides(text, level) or (_decides(text, "") if level else None)
+
+
+def find_all(text: str) -> Iterator[Message]:
+    """Yield the rows that a message is in the words of, the most specific one first."""
+    fitting = [each for each in (*_by_start().get(text[:_KEY], ()), *_by_start()[""]) if each.fits.match(text)]
+    yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
 
 
 _CUT: Final = ("...", "\u2026", ">")
@@ -110,15 +151,10 @@ def find_cut(text: str, level: str = "") -> Message | None:
         return None
     if len(beginning) < _FEWEST:
         return None
-    by_start = _candidates()
-    found = {
-        candidate.message.id: candidate.message
-        for candidate in by_start.get(beginning[:_KEY], by_start[""])
-        if (not level or not candidate.message.levels or level in candidate.message.levels)
-        and candidate.message.words
-        and any(_begins(words.text, beginning) for words in candidate.message.words)
-    }
-    return next(iter(found.values())) if len(found) == 1 else None
+    starts = _by_start()
+    candidates = [*starts.get(beginning[:_KEY], ()), *starts[""]]
+    found = {each.message for each in candidates if each.is_at(level) and _begins(each.words, beginning)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _begins(words: str, beginning: str) -> bool:
