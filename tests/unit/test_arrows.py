@@ -13,6 +13,7 @@ from tests.support.places import CHECKOUT
 GROUND: Final = (
     "tuneproof.errors",
     "tuneproof.lines",
+    "tuneproof.messages",
     "tuneproof.nginx_changes",
     "tuneproof.nginx_lua",
     "tuneproof.nginx_modules",
@@ -22,6 +23,7 @@ PARSERS: Final = (*GROUND, "tuneproof.explain.parse")
 MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
     "tuneproof.lines": ("tuneproof.nginx_changes",),
+    "tuneproof.messages": ("tuneproof.messages", "tuneproof.wording"),
     "tuneproof.nginx_changes": ("tuneproof.wording",),
     "tuneproof.nginx_lua": (),
     "tuneproof.nginx_modules": (),

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Final
 
 from tuneproof.messages.rows import Message, messages
@@ -13,6 +13,19 @@ PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """What stands for anything in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
+# What other C libraries say for an error number of Linux: musl, as in Alpine's containers, and the BSDs.
+_OTHER_WORDS: Final = {
+    "11": ("Resource temporarily unavailable",),
+    "12": ("Out of memory",),
+    "24": ("No file descriptors available",),
+    "32": ("Broken pipe",),
+    "40": ("Symbolic link loop",),
+    "98": ("Address in use",),
+    "99": ("Address not available", "Can't assign requested address"),
+    "101": ("Network unreachable",),
+    "110": ("Operation timed out",),
+    "113": ("Host is unreachable",),
+}
 # So many characters choose the patterns that can match.
 _KEY: Final = 5
 
@@ -29,50 +42,138 @@ def pattern(words: str) -> str:
             made.append(re.escape(errnos[place]))
             if place + 1 < len(errnos):
                 number, text = errnos[place + 1], errnos[place + 2]
-                made.append(rf"\((?:{number}: [^)]*|\d+: {re.escape(text)})\)")
+                texts = "|".join(re.escape(each) for each in (text, *_OTHER_WORDS.get(number, ())))
+                made.append(rf"\((?:{number}: [^)]*|\d+: (?:{texts}))\)")
     return "".join(made)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
     message: Message
+    words: str
+    pattern: str
     fixed: int  # how many characters of the wording are fixed: of several that fit, the most specific one decides
+    piece: str  # its longest fixed part
+
+    @cached_property
+    def fits(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    def is_at(self, level: str) -> bool:
+        return not level or not self.message.levels or level in self.message.levels
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Together:
+    """Wordings that begin alike, as one pattern: one search instead of one for each."""
+
+    candidates: tuple[_Candidate, ...]  # the most specific first
     fits: re.Pattern[str]
 
-    def matches(self, text: str, level: str) -> bool:
-        return (not level or not self.message.levels or level in self.message.levels) and bool(self.fits.match(text))
+    def first(self, text: str) -> _Candidate | None:
+        match = self.fits.match(text)
+        return self.candidates[(match.lastindex or 0) - 1] if match is not None else None
 
 
 @cache
-def _candidates() -> Mapping[str, list[_Candidate]]:
-    """Return the patterns by their first characters, and those that begin with anything; the most specific first."""
-    by_start: dict[str, list[_Candidate]] = defaultdict(list)
-    others = []
+def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
+    """Return the wordings by their first characters; with an empty string those that begin with anything."""
+    made: dict[str, list[_Candidate]] = defaultdict(list)
     for message in messages().values():
         for words in message.words:
-            fixed = len(PLACE.sub("", words.text))
-            candidate = _Candidate(message=message, fixed=fixed, fits=re.compile(pattern(words.text)))
-            start = PLACE.split(words.text)[0][:_KEY]
-            (by_start[start] if len(start) == _KEY else others).append(candidate)
-    by_start[""] = []
-    # What begins with anything is tried with all of them.
-    return {start: sorted([*own, *others], key=lambda each: -each.fixed) for start, own in by_start.items()}
+            pieces = PLACE.split(words.text)[::2]
+            start = pieces[0][:_KEY]
+            candidate = _Candidate(
+                message=message,
+                words=words.text,
+                pattern=pattern(words.text),
+                fixed=sum(map(len, pieces)),
+                piece=max((piece.partition("(")[0] for piece in pieces), key=len),
+            )
+            made[start if len(start) == _KEY else ""].append(candidate)
+    return {start: tuple(sorted(own, key=lambda each: -each.fixed)) for start, own in made.items()}
 
 
-def find_all(text: str, level: str = "") -> Iterator[Message]:
-    """Yield the rows that a message is in the words of, the most specific one first.
+@cache
+def _together(start: str, level: str) -> _Together | None:
+    own = tuple(each for each in _by_start().get(start, ()) if each.is_at(level)) if start else ()
+    if not own:
+        return None
+    return _Together(candidates=own, fits=re.compile("|".join(f"({each.pattern})" for each in own)))
 
-    ``text``: the message, from its first word: without time, level and process.
-    ``level``: the level at which it was logged; empty where that is not known.
-    """
-    by_start = _candidates()
-    seen = set()
-    for candidate in by_start.get(text[:_KEY], by_start[""]):
-        if candidate.message.id not in seen and candidate.matches(text, level):
-            seen.add(candidate.message.id)
-            yield candidate.message
+
+@cache
+def _others(level: str) -> tuple[_Candidate, ...]:
+    return tuple(each for each in _by_start()[""] if each.is_at(level))
+
+
+def _decides(text: str, level: str) -> Message | None:
+    own = _together(text[:_KEY], level)
+    best = own.first(text) if own is not None else None
+    for other in _others(level):
+        if best is not None and other.fixed <= best.fixed:
+            break
+        if other.piece in text and other.fits.match(text):
+            best = other
+            break
+    return best.message if best is not None else None
 
 
 def find_one(text: str, level: str = "") -> Message | None:
-    """Return the row of a message, from its first word; None where no row has it."""
-    return next(find_all(text, level), None)
+    """Return the row of a message, from its first word; None where no row has it.
+
+    A row that is known at this level goes before one that is not: a module may log at another.
+
+    ``text``: the message: without time, level and process.
+    ``level``: the level at which it was logged; empty where that is not known.
+    """
+    return _decides(text, level) or (_decides(text, "") if level else None)
+
+
+def find_all(text: str) -> Iterator[Message]:
+    """Yield the rows that a message is in the words of, the most specific one first."""
+    fitting = [each for each in (*_by_start().get(text[:_KEY], ()), *_by_start()[""]) if each.fits.match(text)]
+    yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
+
+
+_CUT: Final = ("...", "\u2026", ">")
+"""What journalctl, systemctl and people put at the end of a line that they have cut."""
+_FEWEST: Final = 15
+
+
+def find_cut(text: str, level: str = "") -> Message | None:
+    """Return the row of a message that was cut; None where it was not, or where several rows begin so."""
+    for mark in _CUT:
+        if text.endswith(mark):
+            beginning = text.removesuffix(mark).rstrip()
+            break
+    else:
+        return None
+    if len(beginning) < _FEWEST:
+        return None
+    starts = _by_start()
+    candidates = [*starts.get(beginning[:_KEY], ()), *starts[""]]
+    found = {each.message for each in candidates if each.is_at(level) and _begins(each.words, beginning)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _begins(words: str, beginning: str) -> bool:
+    """Tell whether a wording may go on after a beginning: as far as its fixed characters reach."""
+    pieces = PLACE.split(words)
+    place = 0
+    for index, piece in enumerate(pieces):
+        if index % 2:
+            continue
+        if not index:
+            if not beginning.startswith(piece[: len(beginning)]):
+                return False
+            place = len(piece)
+            continue
+        if place >= len(beginning):
+            return True
+        at = beginning.find(piece, place)
+        if at < 0:
+            # The rest of what is filled in, or the cut goes through this piece.
+            return any(piece.startswith(beginning[start:]) for start in range(place, len(beginning))) or not piece
+        place = at + len(piece)
+    return place >= len(beginning)

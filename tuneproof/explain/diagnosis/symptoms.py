@@ -1,6 +1,6 @@
 """What users of a service notice, whatever the cause: errors, requests given up, slow or repeated ones.
 
-"No problem" may be said only where none of them is there.
+"No problem" may be said only where none of them is there. What error logs say is in messages.py.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,10 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
-from tuneproof.explain.diagnosis.signs.error_logs import said
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
-from tuneproof.explain.parse.error_log import Event
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.wording import count, seconds, share
 
@@ -27,18 +25,6 @@ BEYOND_HANDSHAKE: Final = 10
 # One segment in twenty: no path that anybody would call working.
 REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
-# What needs no share of anything to matter: nginx logs a failed request each time.
-_TROUBLE: Final = (
-    Event.CONNECT_TIMED_OUT,
-    Event.ANSWER_TIMED_OUT,
-    Event.HUNG_UP,
-    Event.NONE_LEFT,
-    Event.NO_PORT,
-    Event.UNRESOLVED,
-    Event.LIMITED,
-    Event.NO_CONNECTIONS,
-    Event.NO_DESCRIPTORS,
-)
 _SERVER_ERRORS: Final = range(500, 600)
 _SINCE_BOOT: Final = (
     ("TcpExt.ListenOverflows", "connections met a full accept queue"),
@@ -63,10 +49,6 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     for log in evidence.access_logs:
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))
-    for named in evidence.error_logs:
-        for event in _TROUBLE:
-            if named.content.of(event):
-                yield Reason(text=said(named.content, event), files=(named.name,))
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
     for run in evidence.load_runs:

@@ -1,8 +1,9 @@
-"""nginx's error log: how often it says each of the things that a diagnosis needs.
+"""nginx's error log, and what the kernel, systemd and Kubernetes say of nginx: how often which message is there.
 
 Lines are "date [level] pid#tid: *connection message, client: ..., upstream: ..." (ngx_log_error_core in
-src/core/ngx_log.c and ngx_http_log_error in src/http/ngx_http_request.c). A message may have further lines, such as
-what PHP wrote to stderr.
+src/core/ngx_log.c and ngx_http_log_error in src/http/ngx_http_request.c). At start, and from ``nginx -t``, they are
+"nginx: [level] message". A message may have further lines, such as what PHP wrote to stderr. Which message it is, the
+rows of tuneproof.messages say.
 """
 
 import re
@@ -13,25 +14,22 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
+from tuneproof.explain.parse import system_lines
 from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.explain.parse.wrapped import unwrapped
 
-# Containers' runtimes put a name or a time of their own in front.
-_PREFIX: Final = r"(?:[^\[\]\n]{1,80}? )?"
-LINE: Final = (
-    rf"{_PREFIX}(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) \[(debug|info|notice|warn|error|crit|alert|emerg)\] \d+#\d+: "
-)
-"""What a message begins with."""
 UPSTREAMS: Final = "upstreams"
 """Whose an event is, where it is several upstreams' or nobody's."""
 _BEGINNING: Final = 160
-# Of each event; a name may come from a request.
-_MOST_UPSTREAMS: Final = 64
 _MOST_TIMES: Final = 1_000
-_LINE: Final = re.compile(LINE)
-_CONNECTION: Final = re.compile(r"^\*\d+ ")
-_TIME: Final = "%Y/%m/%d %H:%M:%S"
-_UPSTREAM: Final = re.compile(r', upstream: "(?:\w+://)?(unix:[^:"]+|[^/"]+)')
+_LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
+_LINE: Final = re.compile(
+    rf"(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) \[({_LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({_LEVELS})\] "
+)
+# Of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
+_WORKER_LEFT: Final = re.compile(r"gracefully shutting down|worker process \d+ exited with code 0")
 
 
 class Event(StrEnum):
@@ -53,27 +51,34 @@ class Event(StrEnum):
     WORKER_LEFT = "notices of workers that leave, as at a reload"
 
 
-# nginx's own words, and the C library's for an errno; its number differs between systems. The first one that fits.
-_WORDS: Final[Mapping[Event, re.Pattern[str]]] = {
-    event: re.compile(pattern)
-    for event, pattern in {
-        Event.REFUSED: r"onnection refused\) while connecting to upstream",
-        Event.CONNECT_TIMED_OUT: r"timed out[^,]* while connecting to upstream",
-        Event.ANSWER_TIMED_OUT: r"^upstream timed out",
-        Event.HUNG_UP: r"^upstream prematurely closed|reset by peer\) while reading [\w ]*upstream",
-        Event.NONE_LEFT: r"^no live upstreams",
-        Event.NO_PORT: r"annot assign requested address\) while connecting to upstream",
-        Event.UNRESOLVED: r" could not be resolved",
-        Event.TO_FILE: r"^an upstream response is buffered to a temporary file",
-        Event.CLIENT_LEFT: r"client prematurely closed connection",
-        Event.CLIENT_TIMED_OUT: r"^client timed out",
-        Event.LIMITED: r"^limiting (?:requests|connections)",
-        Event.NO_CONNECTIONS: r"worker_connections are not enough",
-        Event.NO_DESCRIPTORS: r"oo many open files",
-        # Of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
-        Event.WORKER_LEFT: r"^(?:gracefully shutting down|worker process \d+ exited with code 0)",
-    }.items()
+EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
+    Event.REFUSED: ("upstream_refused", "upstream_socket_refused"),
+    Event.CONNECT_TIMED_OUT: ("upstream_connect_timeout",),
+    Event.ANSWER_TIMED_OUT: (
+        "upstream_header_timeout",
+        "upstream_body_timeout",
+        "upstream_send_timeout",
+        "upstream_handshake_timeout",
+        "upstream_upgraded_timeout",
+    ),
+    Event.HUNG_UP: ("upstream_closed_early", "upstream_closed_in_body", "upstream_reset"),
+    Event.NONE_LEFT: ("no_live_upstreams",),
+    Event.NO_PORT: ("upstream_no_port",),
+    Event.UNRESOLVED: (
+        "upstream_not_resolved_nxdomain",
+        "upstream_not_resolved_servfail",
+        "upstream_not_resolved_refused",
+        "upstream_not_resolved_timeout",
+        "upstream_not_resolved_other",
+    ),
+    Event.TO_FILE: ("response_to_temporary_file",),
+    Event.CLIENT_LEFT: ("client_closed_waiting",),
+    Event.CLIENT_TIMED_OUT: ("client_timed_out",),
+    Event.LIMITED: ("limit_req", "limit_conn"),
+    Event.NO_CONNECTIONS: ("worker_connections", "worker_connections_reused"),
+    Event.NO_DESCRIPTORS: ("files_accept", "files_upstream", "files_open", "files_system"),
 }
+"""Which messages an event is, by the ids of their rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +86,14 @@ class ErrorLog:
     """What an error log says."""
 
     messages: int  # how many messages there are, each counted once however many lines it has
-    levels: Mapping[str, int]  # how many messages there are of each level
+    levels: Mapping[str, int]  # how many of nginx's messages there are of each level
     events: Mapping[Event, int]  # how often each event happened; those that did not are not in it
     upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often each upstream's address was named in it
     workers_left: tuple[datetime, ...]  # when workers left, the first 1000 times, in the log's own time zone
-    first: datetime  # time of the first message, in the log's own time zone
-    last: datetime  # time of the last one
+    first: datetime | None  # time of the first message, in the log's own time zone; None without times
+    last: datetime | None  # time of the last one
+    known: tuple[MessageCount, ...] = ()  # the messages that have a row, each once
+    unknown: Unknown = Unknown()  # those of level error and higher that have none
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""
@@ -103,54 +110,102 @@ class Collector:
 
     def __init__(self) -> None:
         self._levels: Counter[str] = Counter()
-        self._events: Counter[Event] = Counter()
-        self._upstreams: dict[Event, Counter[str]] = {}
-        self._workers_left: list[datetime] = []
-        self._first = datetime.max.replace(tzinfo=UTC)
-        self._last = datetime.min.replace(tzinfo=UTC)
+        self._counts = MessageCounts()
+        self._left: Counter[str] = Counter()
+        self._system = 0
+        # As text: their order is that of time, and most of a log's lines are of a few seconds.
+        self._first = self._last = self._latest = ""
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""
-        # What begins with a request has none there: most lines are told apart for little.
-        match = _LINE.match(line) if "#" in line[:_BEGINNING] else None
+        match = _LINE.match(line)
         if match is None:
+            # What begins with a request has none there: most lines are told apart for little.
+            beginning = line[:_BEGINNING]
+            if "#" in beginning or "nginx: [" in beginning or line[:1] in "{\x1b":
+                line = unwrapped(line).lstrip()
+                match = _LINE.match(line)
+            if match is None:
+                return self._add_system(line)
+        at = match[1] or ""
+        if at and at != self._latest:
+            if _time(at) is None:
+                return False
+            self._latest = at
+            if not self._first:
+                self._first = self._last = at
+            elif at > self._last:
+                self._last = at
+            elif at < self._first:
+                self._first = at
+        level = match[2] or match[3]
+        self._levels[level] += 1
+        message = line[match.end() :]
+        if _WORKER_LEFT.match(message):
+            self._left[at] += 1
+        self._counts.add(message, level=level, at=at)
+        return True
+
+    def _add_system(self, line: str) -> bool:
+        said = system_lines.message_of(line)
+        if said is None:
             return False
-        try:
-            at = datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)
-        except ValueError:
-            # A day that there is not.
-            return False
-        self._first, self._last = min(at, self._first), max(at, self._last)
-        self._levels[match[2]] += 1
-        message = _CONNECTION.sub("", line[match.end() :])
-        event = next((event for event, words in _WORDS.items() if words.search(message)), None)
-        if event is not None:
-            self._events[event] += 1
-            if event is Event.WORKER_LEFT and len(self._workers_left) < _MOST_TIMES:
-                self._workers_left.append(at)
-            if (upstream := _UPSTREAM.search(message)) is not None:
-                named = self._upstreams.setdefault(event, Counter())
-                if upstream[1] in named or len(named) < _MOST_UPSTREAMS:
-                    named[upstream[1]] += 1
+        self._system += 1
+        self._counts.add_known(said.row, said.text, at="")
         return True
 
     def log(self) -> ErrorLog | None:
         """Return what the messages say; None without any."""
-        if not self._levels:
+        if not self._levels and not self._system:
             return None
+        known = self._counts.known()
+        by_row = {count.row: count for count in known}
+        events: dict[Event, int] = {}
+        upstreams: dict[Event, Mapping[str, int]] = {}
+        for event, rows in EVENTS.items():
+            told = [by_row[row] for row in rows if row in by_row]
+            if told:
+                events[event] = sum(count.number for count in told)
+                named = sum((Counter(count.upstreams) for count in told), Counter[str]())
+                if named:
+                    upstreams[event] = dict(named.most_common())
+        if self._left:
+            events[Event.WORKER_LEFT] = self._left.total()
+        times = (_time(at) for at, number in self._left.items() for _ in range(min(number, _MOST_TIMES)))
         return ErrorLog(
-            messages=self._levels.total(),
+            messages=self._levels.total() + self._system,
             levels=dict(self._levels.most_common()),
-            events={event: self._events[event] for event in Event if event in self._events},
-            upstreams={event: dict(named.most_common()) for event, named in self._upstreams.items()},
-            workers_left=tuple(self._workers_left),
-            first=self._first,
-            last=self._last,
+            events=events,
+            upstreams=upstreams,
+            workers_left=tuple(at for at in times if at is not None)[:_MOST_TIMES],
+            known=known,
+            unknown=self._counts.unknown(),
+            first=_time(self._first),
+            last=_time(self._last),
         )
 
 
+def _time(text: str) -> datetime | None:
+    try:
+        day, _, second = text.partition(" ")
+        year, month, date = day.split("/")
+        return datetime(int(year), int(month), int(date), *map(int, second.split(":")), tzinfo=UTC)
+    except ValueError:
+        # A day that there is not, or none at all.
+        return None
+
+
+def any_message(lines: Iterable[str]) -> bool:
+    """Tell whether one of some lines is a message of nginx, or of the system about it."""
+    collector = Collector()
+    return any(collector.add(line) for line in lines)
+
+
 def parse(lines: Iterable[str]) -> ErrorLog:
-    """Read an error log."""
+    """Read an error log.
+
+    Raises MalformedEvidenceError: No line is a message.
+    """
     collector = Collector()
     for line in lines:
         collector.add(line)
@@ -160,14 +215,17 @@ def parse(lines: Iterable[str]) -> ErrorLog:
 
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:
-    """List what it says: the events, then the rest by level."""
+    """List what it says: the events, the messages, then the rest by level."""
     told = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
+    lasted = (log.last - log.first).total_seconds() if log.first and log.last else None
     return (
         Figure(key="messages", name="messages", value=log.messages),
-        Figure(
-            key="duration_s", name="from the first to the last", value=(log.last - log.first).total_seconds(), unit="s"
-        ),
+        Figure(key="duration_s", name="from the first to the last", value=lasted, unit="s"),
         *told,
+        *(
+            Figure(key="message", name=f"message {count.row}", value=count.number, of=count.row)
+            for count in sorted(log.known, key=lambda count: -count.number)
+        ),
         *(
             Figure(key="messages_of_level", name=f"of level {level}", value=number, of=level)
             for level, number in log.levels.items()

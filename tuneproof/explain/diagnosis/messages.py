@@ -1,0 +1,192 @@
+"""The messages of error logs, as answers: what happened, how often, since when, to whom, and what follows from what."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, timedelta
+from typing import Final
+
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.diagnosis.shares import lower_limit
+from tuneproof.explain.diagnosis.thresholds import TOUCHED_SHARE
+from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.message_counts import MessageCount
+from tuneproof.messages.rows import Message, Problem, messages
+
+# A request is logged when it ends, its messages before.
+_SLACK: Final = timedelta(minutes=2)
+# What ends or starves a worker, or the machine, takes many requests with each message.
+_OF_MANY: Final = 100
+_CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
+    Cause.REFUSED: ("upstream_refused", "upstream_socket_refused"),
+    Cause.NO_PORT: ("upstream_no_port",),
+    Cause.KEPT_CONNECTION_CLOSED: ("upstream_closed_early", "upstream_reset"),
+    Cause.NO_LIVE_UPSTREAM: ("no_live_upstreams",),
+    Cause.BACKEND_SLOW: ("upstream_header_timeout", "upstream_body_timeout"),
+    Cause.CLIENT_GONE: ("client_closed_waiting",),
+    Cause.SLOW_READER_BUFFERING: ("response_to_temporary_file",),
+}
+"""Which messages say the same as a cause."""
+_LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
+"""Causes of which nginx logs each case at its default level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageFinding:
+    """One row's messages in all logs together."""
+
+    row: Message
+    number: int
+    first: str  # time of the first one, as the log writes it; empty without times
+    last: str
+    example: str
+    files: tuple[str, ...]
+    upstreams: Mapping[str, int] = field(default_factory=dict)
+    clients: Mapping[str, int] = field(default_factory=dict)
+    servers: Mapping[str, int] = field(default_factory=dict)
+    requests: Mapping[str, int] = field(default_factory=dict)
+    zones: Mapping[str, int] = field(default_factory=dict)
+    consequences: tuple["MessageFinding", ...] = ()  # what follows from it, and is no answer of its own
+    answered: int | None = None  # how many requests of the access logs had its status; None where that is not known
+    of_requests: int | None = None  # of how many; None without access logs
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether it touches too few of the requests to explain a complaint, as far as access logs tell."""
+        return (
+            self.of_requests is not None
+            and bool(self.row.statuses)
+            and lower_limit(min(self.number, self.of_requests), self.of_requests) < TOUCHED_SHARE
+        )
+
+    @property
+    def weight(self) -> float:
+        """By which they are ordered: how many requests they explain."""
+        if "emerg" in self.row.levels and self.row.area == "start":
+            return float("inf")
+        return self.number * (_OF_MANY if self.row.area in {"resources", "kernel"} and not self.row.statuses else 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Messages:
+    """All messages of the error logs."""
+
+    problems: tuple[MessageFinding, ...] = ()  # those that are problems, what explains most first
+    looks: tuple[MessageFinding, ...] = ()  # those that may be, by their number
+    ordinary: tuple[MessageFinding, ...] = ()  # those that are none, by their number
+    all_messages: int = 0  # number of all, also of those that have no row
+    unknown: int = 0  # those of level error and higher that have no row
+    unknown_examples: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def leading(self) -> MessageFinding | None:
+        """The answer: the problem that explains most."""
+        return next((each for each in self.problems if not each.is_rare), None)
+
+    def not_logged(self) -> tuple[Cause, ...]:
+        """Return the causes of which these logs have no message, though nginx would log each case."""
+        there = {each.row.id for each in (*self.problems, *self.looks)}
+        there |= {each.row.id for finding in self.problems for each in finding.consequences}
+        return tuple(cause for cause in _LOGGED if not there & set(_CAUSES[cause])) if self.all_messages else ()
+
+
+def says(cause: Cause, finding: MessageFinding) -> bool:
+    """Tell whether a cause and a message are the same."""
+    return finding.row.id in _CAUSES.get(cause, ())
+
+
+def message_findings(evidence: EvidenceSet) -> Messages:
+    """Put the messages of all error logs together."""
+    counted: dict[str, list[tuple[str, MessageCount]]] = {}
+    for log in evidence.error_logs:
+        for count in log.content.known:
+            counted.setdefault(count.row, []).append((log.name, count))
+    covering = [log.content for log in evidence.access_logs if _covers(log.content, evidence)]
+    statuses = sum((Counter(log.status_counts) for log in covering), Counter[int]())
+    requests = sum(log.requests for log in covering) or None
+    found = {row: _finding(messages()[row], counts, statuses, requests) for row, counts in counted.items()}
+    origins = _origins(found)
+    told = [
+        _with(finding, [found[row] for row, origin in origins.items() if origin == finding.row.id])
+        for row, finding in found.items()
+        if row not in origins
+    ]
+    logs = evidence.error_logs
+    return Messages(
+        problems=_of(told, Problem.YES),
+        looks=_of(told, Problem.SOMETIMES),
+        ordinary=_of(told, Problem.NO),
+        all_messages=sum(log.content.messages for log in logs),
+        unknown=sum(log.content.unknown.number for log in logs),
+        unknown_examples=tuple(text for log in logs for text in log.content.unknown.examples)[:3],
+        files=tuple(log.name for log in logs),
+    )
+
+
+def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
+    """Tell whether an access log has the requests of the time in which the messages were written.
+
+    nginx writes both in the same local time, and the error log does not name its zone.
+    """
+    if requests.first_time is None or requests.last_time is None:
+        return False
+    begin, end = (at.replace(tzinfo=UTC) for at in (requests.first_time, requests.last_time))
+    times = [at for log in evidence.error_logs for at in (log.content.first, log.content.last) if at is not None]
+    return bool(times) and begin - _SLACK <= min(times) and max(times) <= end + _SLACK
+
+
+def _of(told: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFinding, ...]:
+    chosen = [each for each in told if each.row.problem is problem]
+    return tuple(sorted(chosen, key=lambda each: (-each.weight, each.first, each.row.id)))
+
+
+def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
+    """Return, for each message that follows from another one that is there, the first of the chain."""
+    direct = {
+        row: max(causes, key=lambda origin: found[origin].number)
+        for row, finding in found.items()
+        if (causes := [origin for origin in finding.row.follows if origin in found and origin != row])
+    }
+    origins = {}
+    for row in direct:
+        seen, place = {row}, direct[row]
+        while place in direct and direct[place] not in seen:
+            seen.add(place)
+            place = direct[place]
+        origins[row] = place
+    return origins
+
+
+def _with(finding: MessageFinding, consequences: Sequence[MessageFinding]) -> MessageFinding:
+    if not consequences:
+        return finding
+    ordered = sorted(consequences, key=lambda each: -each.number)
+    return replace(finding, consequences=tuple(ordered))
+
+
+def _finding(
+    row: Message, counts: Sequence[tuple[str, MessageCount]], statuses: Mapping[int, int], requests: int | None
+) -> MessageFinding:
+    all_counts = [count for _, count in counts]
+    times = [count for count in all_counts if count.first]
+    return MessageFinding(
+        row=row,
+        number=sum(count.number for count in all_counts),
+        first=min((count.first for count in times), default=""),
+        last=max((count.last for count in times), default=""),
+        example=all_counts[0].example,
+        files=tuple(name for name, _ in counts),
+        upstreams=_sum(count.upstreams for count in all_counts),
+        clients=_sum(count.clients for count in all_counts),
+        servers=_sum(count.servers for count in all_counts),
+        requests=_sum(count.requests for count in all_counts),
+        zones=_sum(count.zones for count in all_counts),
+        answered=sum(statuses.get(status, 0) for status in row.statuses) if requests and row.statuses else None,
+        of_requests=requests,
+    )
+
+
+def _sum(names: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sum((Counter(each) for each in names), Counter[str]()).most_common())

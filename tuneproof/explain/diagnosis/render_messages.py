@@ -1,0 +1,168 @@
+"""Messages of error logs on the first screen: the answer to the one that explains most, the others in a line each."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from tuneproof.explain.diagnosis.messages import MessageFinding, Messages
+from tuneproof.wording import count, one_line, seconds, share
+
+MOST_OTHERS: Final = 4
+"""Of further messages on the first screen; the details have all."""
+_MOST_NAMES: Final = 3
+_LONGEST_NAME: Final = 80
+_TIME: Final = "%Y/%m/%d %H:%M:%S"
+
+
+class Line(NamedTuple):
+    """One line of the screen."""
+
+    label: str
+    text: str
+    files: tuple[str, ...] = ()
+
+
+def answer(finding: MessageFinding) -> Iterator[Line]:
+    """Yield the whole answer to one message."""
+    row, files = finding.row, finding.files
+    yield Line("What", row.happened, files)
+    yield Line("Logged", f"{_often(finding)}.", files)
+    if about := _about(finding):
+        yield Line("", f"{about}.", files)
+    yield Line("Affects", f"{row.affects}.")
+    for each in finding.consequences:
+        yield Line("Follows", f"{each.row.name}: {count(each.number, 'message')}.", each.files)
+    yield Line("Why", row.why)
+    page = f" (docs/{row.page})" if row.page else ""
+    yield Line("Next", f"{row.first}{page}")
+    for wrong in row.wrong:
+        yield Line("Not so", f"{wrong.advice}: {wrong.because}.")
+    yield Line("Confirm", row.confirm)
+
+
+def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]:
+    """Yield the messages besides the leading one, each in a line; what is no problem is one line together."""
+    rest = [each for each in messages.problems if each is not leading]
+    common = [each for each in rest if not each.is_rare]
+    for each in common[:MOST_OTHERS]:
+        yield Line("Also", f"{each.row.name}: {_often(each)}. Next: {each.row.first}", each.files)
+    looks = [each for each in messages.looks if each is not leading]
+    for each in looks[:MOST_OTHERS]:
+        yield Line("Maybe", f"{each.row.name}: {_often(each)}. Next: {each.row.first}", each.files)
+    if left := len(common[MOST_OTHERS:]) + len(looks[MOST_OTHERS:]):
+        yield Line("Also", f"{count(left, 'further kind of message', 'further kinds of messages')} (--details).")
+    for each in rest:
+        if each.is_rare:
+            yield Line("Rare", f"{each.row.name}: {_often(each)}.", each.files)
+    if messages.ordinary:
+        number = sum(each.number for each in messages.ordinary)
+        kinds = ", ".join(f"{_small(each.row.name)} ({each.number})" for each in messages.ordinary[:MOST_OTHERS])
+        of_all = f"{number} of {count(messages.all_messages, 'message')} ({share(number / messages.all_messages)})"
+        yield Line("Ordinary", f"{of_all} are no problem: {kinds}.", messages.files)
+    if messages.unknown:
+        examples = "; ".join(messages.unknown_examples)
+        yield Line("Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files)
+
+
+def _small(name: str) -> str:
+    return name if name.startswith(("nginx", "systemd", "Kubernetes", "HTTP", "TLS", "PHP", "Lua")) else name[0].lower() + name[1:]
+
+
+def _often(finding: MessageFinding) -> str:
+    """Return how often and since when, and of how many requests where an access log covers that."""
+    said = count(finding.number, "message")
+    if finding.first and finding.first == finding.last:
+        said += f", at {finding.first}"
+    elif finding.first:
+        same_day = finding.first[:10] == finding.last[:10]
+        said += f", {finding.first} to {finding.last[11:] if same_day else finding.last}"
+        lasted_s = (_at(finding.last) - _at(finding.first)).total_seconds()
+        if finding.number > 1 and lasted_s:
+            said += f" ({seconds(lasted_s)})" if lasted_s < 60 else f" ({lasted_s / 60:.0f} min)"  # noqa: PLR2004 - of a minute
+    if finding.of_requests is not None:
+        said += f", in {count(finding.of_requests, 'request')}"
+        if finding.answered:
+            statuses = " or ".join(map(str, finding.row.statuses))
+            said += f", of which {finding.answered} were answered {statuses}"
+    return said
+
+
+def _at(text: str) -> datetime:
+    return datetime.strptime(text, _TIME)  # noqa: DTZ007 - the log's own zone, which it does not name
+
+
+def _about(finding: MessageFinding) -> str:
+    """Return whom the messages are about."""
+    told = [
+        _names("upstream", "upstreams", finding.upstreams),
+        _names("zone", "zones", finding.zones),
+        _names("request", "requests", finding.requests),
+        _names("server", "servers", finding.servers),
+        _names("client", "clients", finding.clients),
+    ]
+    return "; ".join(text for text in told if text)
+
+
+def _names(one: str, many: str, names: Mapping[str, int]) -> str:
+    if not names:
+        return ""
+    if len(names) == 1:
+        return f"{one} {_short(next(iter(names)))}"
+    most = [f"{_short(name)} ({number})" for name, number in list(names.items())[:_MOST_NAMES]]
+    of = f"{len(names)} {many}, most " if len(names) > _MOST_NAMES else f"{many} "
+    return f"{of}{', '.join(most)}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..."
+
+
+def details(messages: Messages) -> Iterator[str]:
+    """Yield every message with its answer, as lines; those that are indented belong to the one before."""
+    for finding in (*messages.problems, *messages.looks, *messages.ordinary):
+        yield f"{finding.row.name} ({finding.row.id})."
+        yield f"  Words: {one_line(finding.example)}"
+        for line in answer(finding):
+            yield f"  {line.label or 'About'}: {one_line(line.text)}"
+
+
+def to_json(messages: Messages) -> dict[str, Any]:
+    """Return the messages in JSON types."""
+    told = (*messages.problems, *messages.looks, *messages.ordinary)
+    return {
+        "all": messages.all_messages,
+        "unknown": messages.unknown,
+        "unknown_examples": list(messages.unknown_examples),
+        "found": [_json(finding) for finding in told],
+    }
+
+
+def _json(finding: MessageFinding) -> dict[str, Any]:
+    row = finding.row
+    return {
+        "id": row.id,
+        "name": row.name,
+        "problem": row.problem.value,
+        "rare": finding.is_rare,
+        "number": finding.number,
+        "first": finding.first,
+        "last": finding.last,
+        "of_requests": finding.of_requests,
+        "answered": finding.answered,
+        "statuses": list(row.statuses),
+        "example": finding.example,
+        "upstreams": dict(finding.upstreams),
+        "zones": dict(finding.zones),
+        "requests": dict(finding.requests),
+        "servers": dict(finding.servers),
+        "clients": dict(finding.clients),
+        "happened": row.happened,
+        "affects": row.affects,
+        "why": row.why,
+        "next": row.first,
+        "wrong": [{"advice": wrong.advice, "because": wrong.because} for wrong in row.wrong],
+        "confirm": row.confirm,
+        "page": row.page,
+        "consequences": [{"id": each.row.id, "name": each.row.name, "number": each.number} for each in finding.consequences],
+        "files": list(finding.files),
+    }

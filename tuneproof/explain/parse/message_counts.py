@@ -1,0 +1,156 @@
+"""Messages of an error log by their row, with whom they are about, in bounded memory."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tuneproof.messages.patterns import find_cut, find_one
+
+# Of each kind of name and row: they may come from requests.
+_MOST_NAMES: Final = 256
+_OF_ZONES: Final = frozenset({"limit_req", "limit_req_delay", "limit_conn", "limit_req_zone_full", "zone_full"})
+_MOST_SHAPES: Final = 4_096
+_MOST_UNKNOWN: Final = 3
+_SHOWN_CHARACTERS: Final = 300
+_SERIOUS: Final = frozenset({"error", "crit", "alert", "emerg"})
+_CLIENT: Final = ", client: "
+_CIRCUMSTANCES: Final = re.compile(
+    r', client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
+)
+_UPSTREAM: Final = re.compile(r', upstream: "(?:\w+://)?(unix:[^:"]+|[^/"]+)')
+_ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageCount:
+    """One row's messages."""
+
+    row: str  # the row's id
+    number: int
+    first: str  # time of the first one, as the log writes it; empty without
+    last: str  # and of the last one
+    example: str  # the first one, at most 300 characters
+    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first; so the next
+    clients: Mapping[str, int] = field(default_factory=dict)  # by address
+    servers: Mapping[str, int] = field(default_factory=dict)  # by server_name
+    requests: Mapping[str, int] = field(default_factory=dict)  # by method and URI without its query
+    zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown:
+    """Messages of level error and higher that no row has."""
+
+    number: int = 0
+    examples: tuple[str, ...] = ()  # the first three
+
+
+class _Count:
+    __slots__ = ("clients", "example", "first", "last", "number", "requests", "servers", "upstreams", "zones")
+
+    def __init__(self, example: str) -> None:
+        self.number = 0
+        self.example = example[:_SHOWN_CHARACTERS]
+        self.first = self.last = ""
+        self.upstreams: dict[str, int] = {}
+        self.clients: dict[str, int] = {}
+        self.servers: dict[str, int] = {}
+        self.requests: dict[str, int] = {}
+        self.zones: dict[str, int] = {}
+
+
+def _more(names: dict[str, int], name: str) -> None:
+    if name in names:
+        names[name] += 1
+    elif len(names) < _MOST_NAMES:
+        names[name] = 1
+
+
+class MessageCounts:
+    """Counts messages."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, _Count] = {}
+        # Which row a message is, by its level and its words up to the circumstances: most are of a few kinds.
+        self._rows: dict[tuple[str, str], str] = {}
+        self._unknown = 0
+        self._examples: list[str] = []
+
+    def add(self, message: str, *, level: str, at: str) -> None:
+        """Count a message, without time, level and process.
+
+        ``at``: its time, in a form with which later times compare greater; empty without.
+        """
+        end = message.find(_CLIENT)
+        head = message[:end] if end >= 0 else message
+        row = self._rows.get((level, head))
+        if row is None:
+            found = find_one(message, level) or find_cut(message, level)
+            row = found.id if found is not None else ""
+            if len(self._rows) >= _MOST_SHAPES:
+                self._rows.clear()
+            self._rows[level, head] = row
+        if row:
+            self._count(row, message, end, at)
+        elif level in _SERIOUS:
+            self._unknown += 1
+            if len(self._examples) < _MOST_UNKNOWN:
+                self._examples.append(message[:_SHOWN_CHARACTERS])
+
+    def add_known(self, row: str, message: str, *, at: str) -> None:
+        """Count a message whose row is known."""
+        self._count(row, message, -1, at)
+
+    def _count(self, row: str, message: str, end: int, at: str) -> None:
+        count = self._counts.get(row)
+        if count is None:
+            count = self._counts[row] = _Count(message)
+        count.number += 1
+        if at:
+            if not count.first:
+                count.first = count.last = at
+            elif at > count.last:
+                count.last = at
+            elif at < count.first:
+                count.first = at
+        match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
+        if match is not None:
+            client, server, method, uri = match.groups()
+            _more(count.clients, client)
+            if server:
+                _more(count.servers, server)
+            if method:
+                _more(count.requests, f"{method} {uri}")
+            end = match.end()
+        if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
+            _more(count.upstreams, upstream[1])
+        if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
+            _more(count.zones, zone[1])
+
+    def known(self) -> tuple[MessageCount, ...]:
+        """Return what was counted, by row."""
+        return tuple(
+            MessageCount(
+                row=row,
+                number=count.number,
+                first=count.first,
+                last=count.last,
+                example=count.example,
+                upstreams=_most(count.upstreams),
+                clients=_most(count.clients),
+                servers=_most(count.servers),
+                requests=_most(count.requests),
+                zones=_most(count.zones),
+            )
+            for row, count in self._counts.items()
+        )
+
+    def unknown(self) -> Unknown:
+        """Return the messages that no row has."""
+        return Unknown(number=self._unknown, examples=tuple(self._examples))
+
+
+def _most(names: dict[str, int]) -> dict[str, int]:
+    return dict(Counter(names).most_common())

@@ -1,0 +1,47 @@
+"""Lines of the kernel, systemd and Kubernetes that have a row: dmesg, journalctl, systemctl status, kubectl describe."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.explain.parse.wrapped import unwrapped
+from tuneproof.messages.patterns import find_one
+
+# "[12345.678901] ", and as dmesg -T writes it; dmesg -x puts facility and level before.
+_STAMP: Final = re.compile(
+    r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
+)
+_BLANKS: Final = re.compile(r"\s+")
+# kubectl's events: type, reason, age and source before the message.
+_EVENT: Final = re.compile(r"^(?:Warning|Normal) \S+ .{1,60}? \S+ ((?:Liveness|Readiness|Startup) probe failed: )")
+# What any of the rows has: most lines of other kinds are told apart by one search.
+_ANY_OF_THEM: Final = re.compile(
+    r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|SYN flooding|"
+    r"page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|NETDEV WATCHDOG|"
+    r"rx_\w+_errors|rx_no_buffer|blocked for more than|Link is Down|link down|link is not ready|nginx\.service|"
+    r"probe failed|Failed to start|killed as a result of limit"
+)
+_LONGEST: Final = 1_000
+_REQUEST: Final = re.compile(r'"[A-Z]+ ')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemMessage:
+    """A message that has a row."""
+
+    row: str  # the row's id
+    text: str  # without what stands before it
+
+
+def message_of(line: str) -> SystemMessage | None:
+    """Return the message of a line; None where no row has it."""
+    # What clients send is in quotes in a log of requests, and says nothing of the system.
+    if _ANY_OF_THEM.search(line) is None or _REQUEST.search(line) is not None:
+        return None
+    text = unwrapped(line)
+    text = _BLANKS.sub(" ", _STAMP.sub("", text.strip(), count=1)).strip("\u25cf\u251c\u2514\u2500 ")
+    text = _EVENT.sub(r"\1", text)
+    found = find_one(text[:_LONGEST])
+    return SystemMessage(row=found.id, text=text) if found is not None and found.area == "kernel" else None
+
+
