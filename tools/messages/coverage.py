@@ -105,6 +105,7 @@ def is_in(text: str, literals: Iterable[str]) -> bool:
     """Tell whether a source can write a row's words: one of its string literals begins so."""
     fixed = PLACE.split(text)[0]
     return any(
-        (len(fixed) > 9 and literal == fixed.strip()) or any(begins(each, of_format(literal)) for each in of_words(text))  # noqa: PLR2004 - long enough to be no chance
+        (len(fixed) > 9 and literal == fixed.strip())
+        or any(begins(each, of_format(literal)) for each in of_words(text))  # noqa: PLR2004 - long enough to be no chance
         for literal in literals
     )

@@ -44,12 +44,11 @@ def _setting(case: Case, name: str, provocation: Provocation) -> Setting:
 
 def _lines(case: Case) -> Iterator[Line]:
     provoked, remedied, mistaken = (_arm(case, kind) for kind in ("", "remedied", "mistaken"))
-    name = messages()[case.row].name
-    words = name[0].lower() + name[1:]
+    words = messages()[case.row].name
     yield Line(
         scenario=_NAME,
         claim=f"{case.id}_appears",
-        sentence=f"where {case.when}, nginx logs that {words}",
+        sentence=f"Where {case.when}, the error log says: {words}",
         source="nginx's source has these words",
         arms=(provoked,),
         figure="appears",
@@ -60,7 +59,7 @@ def _lines(case: Case) -> Iterator[Line]:
     yield Line(
         scenario=_NAME,
         claim=f"remedy_ends_{case.id}",
-        sentence=f"{case.remedy.words} ends the message that {words}",
+        sentence=f"With {case.remedy.words.rstrip(';')}, the error log no longer says: {words}",
         source="this project's page about the message",
         arms=(remedied,),
         figure="ended",
@@ -72,7 +71,7 @@ def _lines(case: Case) -> Iterator[Line]:
         yield Line(
             scenario=_NAME,
             claim=f"{case.wrong.name}_ends_{case.id}",
-            sentence=f"{case.wrong.words} ends the message that {words}",
+            sentence=f"With {case.wrong.words.rstrip(';')}, the error log no longer says: {words}",
             source="often recommended for this message",
             line=case.wrong.words,
             arms=(mistaken,),
@@ -97,4 +96,6 @@ SCENARIO: Final = Scenario(name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backe
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
     headlines=("proxy_read_timeout_ends_upstream_refused", "proxy_buffers_ends_upstream_too_big_header"),
+    # nginx tries for two and a half seconds to bind.
+    full_depth=("address_in_use_appears", "remedy_ends_address_in_use"),
 )

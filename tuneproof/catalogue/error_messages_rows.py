@@ -103,17 +103,16 @@ def _cases() -> Iterator[Case]:
 
 
 def _case(row: dict[str, Any]) -> Case:
-    own = {name: row.pop(name) for name in ("id", "when", "since", "remedy", "wrong") if name in row}
+    remedy, wrong = row.pop("remedy"), row.pop("wrong", None)
+    own = {name: row.pop(name) for name in ("id", "when", "since") if name in row}
     known = row.pop("message", own["id"])
     provocation = replace(Provocation(), **_parts(row))
     return Case(
-        **{
-            **own,
-            "row": known,
-            "provocation": provocation,
-            "remedy": _change(provocation, own["remedy"]),
-            "wrong": _change(provocation, own["wrong"]) if "wrong" in own else None,
-        }
+        **own,
+        row=known,
+        provocation=provocation,
+        remedy=_change(provocation, remedy),
+        wrong=_change(provocation, wrong) if wrong else None,
     )
 
 

@@ -33,7 +33,7 @@ def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
-    assert lines_of("upstream_refused", REFUSED.replace("[error]", "[debug]") + BROKEN + AT_START) == 0
+    assert lines_of("upstream_refused", REFUSED.replace("connect()", "recv()") + BROKEN + AT_START) == 0
 
 
 def test_a_directive_is_put_into_the_server_and_other_parts_take_the_rows_place() -> None:

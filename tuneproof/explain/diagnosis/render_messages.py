@@ -61,11 +61,17 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
         yield Line("Ordinary", f"{of_all} are no problem: {kinds}.", messages.files)
     if messages.unknown:
         examples = "; ".join(messages.unknown_examples)
-        yield Line("Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files)
+        yield Line(
+            "Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files
+        )
 
 
 def _small(name: str) -> str:
-    return name if name.startswith(("nginx", "systemd", "Kubernetes", "HTTP", "TLS", "PHP", "Lua")) else name[0].lower() + name[1:]
+    return (
+        name
+        if name.startswith(("nginx", "systemd", "Kubernetes", "HTTP", "TLS", "PHP", "Lua"))
+        else name[0].lower() + name[1:]
+    )
 
 
 def _often(finding: MessageFinding) -> str:
@@ -163,6 +169,8 @@ def _json(finding: MessageFinding) -> dict[str, Any]:
         "wrong": [{"advice": wrong.advice, "because": wrong.because} for wrong in row.wrong],
         "confirm": row.confirm,
         "page": row.page,
-        "consequences": [{"id": each.row.id, "name": each.row.name, "number": each.number} for each in finding.consequences],
+        "consequences": [
+            {"id": each.row.id, "name": each.row.name, "number": each.number} for each in finding.consequences
+        ],
         "files": list(finding.files),
     }

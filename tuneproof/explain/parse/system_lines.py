@@ -43,5 +43,3 @@ def message_of(line: str) -> SystemMessage | None:
     text = _EVENT.sub(r"\1", text)
     found = find_one(text[:_LONGEST])
     return SystemMessage(row=found.id, text=text) if found is not None and found.area == "kernel" else None
-
-
