@@ -1,14 +1,19 @@
-"""What nginx has learnt, forgotten and changed its mind about since 1.18: directives, parameters, defaults.
+"""What nginx has learnt, forgotten and changed its mind about since 1.18: directives, parameters, defaults, behaviour.
 
-The one table of that kind. Each row is of nginx's own CHANGES (https://nginx.org/en/CHANGES), under its version; the
-lab tries every directive and every default that shows from outside on the four versions that it has.
+Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add what no table of
+directives shows: parameters, behaviour, and what a change means for whom. They are of nginx's own CHANGES
+(https://nginx.org/en/CHANGES), checked against the sources of both versions; the lab tries what shows from outside on
+the four that it has.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from itertools import groupby, pairwise
+from typing import Any, Final
 
+from tuneproof.conf.directives import Directive, Inheritance, changed, rows_of
 from tuneproof.wording import as_numbers
 
 LAB_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
@@ -23,6 +28,7 @@ class Kind(StrEnum):
     DEPRECATED = "deprecated"  # works, with a warning
     IGNORED = "ignored"  # does nothing, with a warning
     REMOVED = "removed"  # nginx does not start with it
+    BEHAVIOUR = "behaviour"  # the same line does something else
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +38,10 @@ class Change:
     version: str
     kind: Kind
     directive: str
-    parameter: str = ""  # as written, or how it begins where it ends with "="
+    parameter: str = ""  # as written; or how it begins where it ends with "="; or "$" for any variable
     block: str = ""  # the block in which it is meant; empty for any
+    args: str = ".*"  # of a behaviour: the arguments that it is about, as a regular expression
+    behind: str = ""  # of a behaviour: the directive that must come before in the same block
     before: str = ""  # an old default, as it would be written; empty where it cannot be
     after: str = ""
     instead: str = ""  # what is to be written now
@@ -45,59 +53,74 @@ class Change:
         """The version as numbers, which compare as versions do."""
         return as_numbers(self.version)
 
-
-def _new(version: str, *directives: str, block: str = "") -> Iterator[Change]:
-    for directive in directives:
-        yield Change(version=version, kind=Kind.NEW, directive=directive, block=block)
-
-
-def _parameter(version: str, directive: str, parameter: str, block: str = "") -> Change:
-    return Change(version=version, kind=Kind.NEW, directive=directive, parameter=parameter, block=block)
-
-
-_SENT_TO_TLS: Final = "handshakes of the upstream with TLSv1 and TLSv1.1 fail"
-_TO_TLS13: Final = "TLSv1.3 is offered to the upstream as well"
-_OLD_PROTOCOLS: Final = "TLSv1 TLSv1.1 TLSv1.2"
-_ALL_PROTOCOLS: Final = "TLSv1 TLSv1.1 TLSv1.2 TLSv1.3"
-_NEW_PROTOCOLS: Final = "TLSv1.2 TLSv1.3"
-
-CHANGES: Final = (
-    *_new("1.19.0", "ssl_ocsp", "ssl_ocsp_cache", "ssl_ocsp_responder"),
-    *(_parameter("1.19.1", f"{kind}_cache_path", "min_free=") for kind in ("proxy", "fastcgi", "scgi", "uwsgi")),
-    *_new("1.19.3", "proxy_cookie_flags", "userid_flags"),
-    *_new("1.19.3", "set", block="stream"),
-    *_new("1.19.4", "ssl_conf_command", "proxy_ssl_conf_command", "grpc_ssl_conf_command", "uwsgi_ssl_conf_command"),
-    *_new("1.19.4", "ssl_reject_handshake"),
-    *_new("1.19.4", "proxy_smtp_auth", block="mail"),
-    *(
-        Change(version="1.19.7", kind=Kind.IGNORED, directive=directive, instead=instead)
-        for directive, instead in (
-            ("http2_recv_timeout", "client_header_timeout"),
-            ("http2_idle_timeout", "keepalive_timeout"),
-            ("http2_max_requests", "keepalive_requests"),
-            ("http2_max_field_size", "large_client_header_buffers"),
-            ("http2_max_header_size", "large_client_header_buffers"),
+    def concerns(self, args: Sequence[str]) -> bool:
+        """Tell whether it is about a directive with such arguments."""
+        if not re.fullmatch(self.args, " ".join(args), re.DOTALL):
+            return False
+        if self.parameter == "$":
+            return any("$" in arg for arg in args)
+        is_beginning = self.parameter.endswith("=")
+        return not self.parameter or any(
+            arg.startswith(self.parameter) if is_beginning else arg == self.parameter for arg in args
         )
-    ),
-    *_new("1.19.10", "keepalive_time"),
-    Change(
-        version="1.19.10",
-        kind=Kind.DEFAULT,
-        directive="keepalive_requests",
-        block="server",
-        before="100",
-        after="1000",
-        meaning="clients keep a connection for ten times as many requests",
-    ),
-    Change(
-        version="1.19.10",
-        kind=Kind.DEFAULT,
-        directive="keepalive_requests",
-        block="upstream",
-        before="100",
-        after="1000",
-        meaning="a connection to the upstream is kept for ten times as many requests",
-    ),
+
+
+def _parameter(version: str, directives: str, parameter: str, block: str = "") -> Iterator[Change]:
+    for directive in directives.split():
+        yield Change(version=version, kind=Kind.NEW, directive=directive, parameter=parameter, block=block)
+
+
+def _behaviour(version: str, directives: str, meaning: str, **more: str) -> Iterator[Change]:
+    for directive in directives.split():
+        yield Change(version=version, kind=Kind.BEHAVIOUR, directive=directive, meaning=meaning, **more)
+
+
+_PASSING: Final = ("proxy_", "fastcgi_", "grpc_", "scgi_", "uwsgi_")
+_TO_UPSTREAM: Final = "proxy_ssl_protocols", "grpc_ssl_protocols", "uwsgi_ssl_protocols"
+_OF_CONNECTIONS: Final = (
+    "HTTP/2 and HTTP/3 requests with Connection, Proxy-Connection, Keep-Alive, Transfer-Encoding or Upgrade, or a TE "
+    "other than trailers, are answered by 400"
+)
+_KEEPS: Final = "the keepalive line before it counts as well; before, this line discarded it"
+_OF_PUSH: Final = {"meaning": "server push was removed, and browsers have left it before"}
+# What the table's changes mean, and what is to be written instead.
+_WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    ("http2_recv_timeout", "1.19.7"): {"instead": "client_header_timeout"},
+    ("http2_idle_timeout", "1.19.7"): {"instead": "keepalive_timeout"},
+    ("http2_max_requests", "1.19.7"): {"instead": "keepalive_requests"},
+    ("http2_max_field_size", "1.19.7"): {"instead": "large_client_header_buffers"},
+    ("http2_max_header_size", "1.19.7"): {"instead": "large_client_header_buffers"},
+    ("sendfile_max_chunk", "1.21.4"): {
+        "meaning": "one fast download no longer keeps a worker in sendfile(2) for itself"
+    },
+    ("ssl_protocols", "1.23.4"): {"meaning": "clients get TLSv1.3"},
+    **{(name, "1.23.4"): {"meaning": "TLSv1.3 is offered to the upstream as well"} for name in _TO_UPSTREAM},
+    ("http2_push", "1.25.1"): _OF_PUSH,
+    ("http2_push_preload", "1.25.1"): _OF_PUSH,
+    ("http2_max_concurrent_pushes", "1.25.1"): _OF_PUSH,
+    ("ssl", "1.25.1"): {"instead": "listen … ssl", "meaning": "nginx does not start with it"},
+    ("ssl_protocols", "1.27.3"): {"meaning": "clients that speak no TLSv1.2 are turned away"},
+    **{
+        (name, "1.27.3"): {"meaning": "handshakes of the upstream with TLSv1 and TLSv1.1 fail"} for name in _TO_UPSTREAM
+    },
+    ("proxy_http_version", "1.29.7"): {
+        "meaning": "the upstream may answer in chunks",
+        "without_header": "it may keep the connection, since Connection: close is no longer sent",
+    },
+    # 0 is legal from that version on only, where it says what was the default.
+    ("keepalive", "1.29.7"): {
+        "before": "0",
+        "meaning": "each worker keeps idle connections to this upstream, for each location apart",
+    },
+}
+_REQUESTS: Final = {
+    "server": "clients keep a connection for ten times as many requests",
+    "upstream": "a connection to the upstream is kept for ten times as many requests",
+}
+_BY_HAND: Final = (
+    *_parameter("1.19.1", "proxy_cache_path fastcgi_cache_path scgi_cache_path uwsgi_cache_path", "min_free="),
+    *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),
+    # New, and a limit where none was before.
     Change(
         version="1.19.10",
         kind=Kind.DEFAULT,
@@ -106,44 +129,29 @@ CHANGES: Final = (
         after="1h",
         meaning="a client's connection is closed after its first request past one hour; before, there was no limit",
     ),
-    *_new("1.21.0", "max_errors", block="mail"),
-    *_new("1.21.4", "proxy_half_close", "ssl_alpn", block="stream"),
-    *_new("1.21.4", "mp4_start_key_frame"),
-    Change(
-        version="1.21.4",
-        kind=Kind.DEFAULT,
-        directive="sendfile_max_chunk",
-        block="server",
-        before="0",
-        after="2m",
-        meaning="one fast download no longer keeps a worker in sendfile(2) for itself",
+    *_parameter("1.21.0", "proxy_ssl_certificate grpc_ssl_certificate uwsgi_ssl_certificate", "$"),
+    *_parameter("1.21.0", "proxy_ssl_certificate_key grpc_ssl_certificate_key uwsgi_ssl_certificate_key", "$"),
+    *_parameter("1.21.0", "listen", "fastopen=", "stream"),
+    *_behaviour(
+        "1.21.1",
+        "listen",
+        "CONNECT, Content-Length beside Transfer-Encoding, and spaces or control characters in a request line, a "
+        "header name or Host are answered with an error",
+        block="http",
     ),
-    _parameter("1.23.1", "resolver", "ipv4=off"),
-    Change(
-        version="1.23.4",
-        kind=Kind.DEFAULT,
-        directive="ssl_protocols",
-        block="server",
-        before=_OLD_PROTOCOLS,
-        after=_ALL_PROTOCOLS,
-        meaning="clients get TLSv1.3",
+    *_behaviour("1.21.2", "listen", "HTTP/1.0 requests with Transfer-Encoding are answered by 400", block="http"),
+    *_behaviour(
+        "1.21.4",
+        "listen",
+        "clients that offer only protocols by ALPN that nginx does not speak are refused in the handshake",
+        block="http",
+        args=r".*\bssl\b.*",
     ),
-    *(
-        Change(
-            version="1.23.4",
-            kind=Kind.DEFAULT,
-            directive=f"{kind}_ssl_protocols",
-            block="location",
-            before=_OLD_PROTOCOLS,
-            after=_ALL_PROTOCOLS,
-            meaning=_TO_TLS13,
-        )
-        for kind in ("proxy", "grpc", "uwsgi")
+    *_behaviour(
+        "1.23.0", "fastcgi_pass scgi_pass uwsgi_pass", "request header lines with the same name are sent as one"
     ),
-    *_new("1.25.0", "http3", "http3_hq", "http3_max_concurrent_streams", "http3_stream_buffer_size"),
-    *_new("1.25.0", "quic_active_connection_id_limit", "quic_bpf", "quic_gso", "quic_host_key", "quic_retry"),
-    _parameter("1.25.0", "listen", "quic"),
-    *_new("1.25.1", "http2"),
+    *_parameter("1.23.1", "resolver", "ipv4=off"),
+    *_parameter("1.25.0", "listen", "quic"),
     Change(
         version="1.25.1",
         kind=Kind.DEPRECATED,
@@ -152,81 +160,49 @@ CHANGES: Final = (
         instead="http2 on;",
         meaning="nginx warns of it at each start; `http2 on;` says the same for one server",
     ),
-    *(
-        Change(
-            version="1.25.1",
-            kind=Kind.IGNORED,
-            directive=directive,
-            meaning="server push was removed, and browsers have left it before",
-        )
-        for directive in ("http2_push", "http2_push_preload", "http2_max_concurrent_pushes")
+    *_parameter("1.25.5", "listen", "deferred", "stream"),
+    *_parameter("1.25.5", "listen", "default_server", "stream"),
+    *_parameter("1.27.0", "proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate", "$"),
+    *_parameter("1.27.3", "server", "resolve", "upstream"),
+    *_parameter("1.27.3", "server", "service=", "upstream"),
+    *_behaviour(
+        "1.27.4",
+        "ssl_certificate",
+        "a reload keeps the certificates and keys of files with the same inode and modification time, unless "
+        "`ssl_object_cache_inheritable off;`",
+        args=r"(?!data:)[^$]*",
     ),
-    Change(
-        version="1.25.1",
-        kind=Kind.REMOVED,
-        directive="ssl",
-        instead="listen … ssl",
-        meaning="nginx does not start with it",
+    *_behaviour("1.27.5", "ssl_session_cache", "sessions up to 8192 bytes are kept; before, 4096", args=r".*shared:.*"),
+    *_behaviour(
+        "1.27.5", "listen", "HTTP/3 sends by CUBIC's congestion control; before, by NewReno's", args=r".*\bquic\b.*"
     ),
-    *_new("1.25.5", "pass", block="stream"),
-    *_new("1.25.5", "server_name", block="stream"),
-    *_new("1.27.2", "proxy_pass_trailers"),
-    Change(
-        version="1.27.3",
-        kind=Kind.DEFAULT,
-        directive="ssl_protocols",
+    *_behaviour(
+        "1.29.1",
+        "listen",
+        "certificates are no longer compressed in TLSv1.3, which OpenSSL from 3.2 on did by itself",
+        block="http",
+        args=r".*\bssl\b.*",
+    ),
+    *_behaviour(
+        "1.29.2",
+        "ssl_protocols",
+        "it counts for the server that the client names (SNI); before, what the default server of the socket says did",
         block="server",
-        before=_ALL_PROTOCOLS,
-        after=_NEW_PROTOCOLS,
-        meaning="clients that speak no TLSv1.2 are turned away",
     ),
-    *(
-        Change(
-            version="1.27.3",
-            kind=Kind.DEFAULT,
-            directive=f"{kind}_ssl_protocols",
-            block="location",
-            before=_ALL_PROTOCOLS,
-            after=_NEW_PROTOCOLS,
-            meaning=_SENT_TO_TLS,
-        )
-        for kind in ("proxy", "grpc", "uwsgi")
+    *_parameter("1.29.4", "proxy_http_version", "2"),
+    *_behaviour(
+        "1.29.4",
+        "listen",
+        "a Host that RFC 3986 does not allow, and a chunked body with a single LF as line end, are answered by 400",
+        block="http",
     ),
-    _parameter("1.27.3", "server", "resolve", "upstream"),
-    _parameter("1.27.3", "server", "service=", "upstream"),
-    *_new("1.27.3", "resolver", "resolver_timeout", block="upstream"),
-    *_new("1.27.4", "ssl_object_cache_inheritable", "ssl_certificate_cache", "keepalive_min_timeout"),
-    *_new("1.27.4", "proxy_ssl_certificate_cache", "grpc_ssl_certificate_cache", "uwsgi_ssl_certificate_cache"),
-    *_new("1.29.0", "early_hints"),
-    *_new("1.29.1", "ssl_certificate_compression"),
-    *_new("1.29.3", "add_header_inherit", "add_trailer_inherit"),
-    *_new("1.29.4", "ssl_ech_file"),
-    _parameter("1.29.4", "proxy_http_version", "2"),
-    *_new("1.29.6", "sticky", block="upstream"),
-    _parameter("1.29.6", "server", "route=", "upstream"),
-    _parameter("1.29.6", "server", "drain", "upstream"),
-    Change(
-        version="1.29.7",
-        kind=Kind.DEFAULT,
-        directive="proxy_http_version",
-        block="location",
-        before="1.0",
-        after="1.1",
-        meaning="the upstream may answer in chunks",
-        without_header="it may keep the connection, since Connection: close is no longer sent",
-    ),
-    Change(
-        version="1.29.7",
-        kind=Kind.DEFAULT,
-        directive="keepalive",
-        block="upstream",
-        before="0",
-        after="32",
-        meaning="each worker keeps idle connections to this upstream",
-    ),
-    _parameter("1.29.7", "keepalive", "local", "upstream"),
-    _parameter("1.29.7", "listen", "multipath"),
-    *_new("1.29.8", "max_headers"),
+    *_behaviour("1.29.4", "proxy_pass", "a chunked response with a single LF as line end is an error", block="http"),
+    *_parameter("1.29.6", "server", "route=", "upstream"),
+    *_parameter("1.29.6", "server", "drain", "upstream"),
+    *_parameter("1.29.7", "keepalive", "local", "upstream"),
+    *_parameter("1.29.7", "keepalive", "0", "upstream"),
+    *_behaviour("1.29.7", "least_conn ip_hash hash random", _KEEPS, block="upstream", behind="keepalive"),
+    *_parameter("1.29.7", "listen", "multipath"),
     Change(
         version="1.29.8",
         kind=Kind.DEFAULT,
@@ -235,7 +211,81 @@ CHANGES: Final = (
         after="1000",
         meaning="requests with more header lines are answered by 400; before, only their size was limited",
     ),
+    *_behaviour("1.31.0", "http2", _OF_CONNECTIONS, args="on"),
+    *_behaviour("1.31.0", "listen", _OF_CONNECTIONS, args=r".*\b(http2|quic)\b.*"),
+    *_behaviour("1.31.3", "grpc_pass", "response headers above grpc_buffer_size in all are an error (502)"),
+    *_behaviour(
+        "1.31.3", "proxy_http_version", "response headers above proxy_buffer_size in all are an error (502)", args="2"
+    ),
+    *_behaviour("1.31.3", "xslt_stylesheet", "external entities are loaded only with `xml_external_entities on;`"),
+    *_behaviour(
+        "1.31.4",
+        "proxy_set_header",
+        "an HTTP/1.1 request has $proxy_host as Host; before, it had none",
+        args="(?i:host) ",
+    ),
+    *_behaviour("1.31.4", "grpc_set_header", "it is sent as :authority, no longer as Host", args="(?i:host) .+"),
+    *_parameter("1.31.4", "proxy_protocol", "v2", "stream"),
+    *_parameter("1.31.4", "proxy_protocol", "v2", "mail"),
 )
+
+
+def _of_table() -> Iterator[Change]:
+    """Yield what came, went, lost its effect or moved its default."""
+    for (name, module), group in groupby(changed(), key=lambda row: (row.name, row.module)):
+        rows = list(group)
+        if rows[0].since:
+            yield Change(version=rows[0].since, kind=Kind.NEW, directive=name, block=_block(rows[0]))
+        for old, new in pairwise(rows):
+            if new.inheritance != old.inheritance and new.inheritance is Inheritance.NEVER:
+                yield _with_words(Change(version=new.since, kind=Kind.IGNORED, directive=name))
+            elif new.default and new.default != old.default and module.startswith("ngx_http_"):
+                yield _moved(old, new)
+        if rows[-1].until:
+            gone = Change(version=rows[-1].until, kind=Kind.REMOVED, directive=name, block=_block(rows[-1]))
+            yield _with_words(replace(gone, meaning="nginx does not start with it"))
+
+
+def _moved(old: Directive, new: Directive) -> Change:
+    block = "upstream" if new.contexts == {"upstream"} else "server"
+    if new.name.startswith(_PASSING):
+        block = "location"
+    change = Change(
+        version=new.since,
+        kind=Kind.DEFAULT,
+        directive=new.name,
+        block=block,
+        before=old.default or "",
+        after=new.default or "",
+        meaning=_REQUESTS[block] if new.name == "keepalive_requests" else "",
+    )
+    return _with_words(change)
+
+
+def _block(row: Directive) -> str:
+    """Return the block that tells a directive from others of its name; empty for one of http, where it can be."""
+    if row.contexts <= {"upstream", "stream upstream"}:
+        return "upstream"
+    family = row.module.split("_")[1]
+    if family in {"stream", "mail"}:
+        return family
+    others = [other for other in rows_of(row.name) if f"_{family}_" not in other.module]
+    return family if any(as_numbers(other.since or "0") < as_numbers(row.since or "0") for other in others) else ""
+
+
+def _with_words(change: Change) -> Change:
+    return replace(change, **_WORDS.get((change.directive, change.version), {}))
+
+
+def _in_order(changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield changes by their versions, without those of one block that another one says of all."""
+    found = {(one.version, one.kind, one.directive, one.parameter, one.args, one.block): one for one in changes}
+    for (*rest, block), change in sorted(found.items(), key=lambda item: item[1].numbers):
+        if not block or (*rest, "") not in found:
+            yield change
+
+
+CHANGES: Final = tuple(_in_order((*_of_table(), *_BY_HAND)))
 
 
 def changes_between(old: str, new: str) -> tuple[Change, ...]:

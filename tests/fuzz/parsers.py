@@ -12,9 +12,9 @@ from typing import Final
 from tests.fuzz.checks import ContradictionError, agrees, check_run, require, told
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.document import document as audit_document
-from tuneproof.audit.file_text import decode
 from tuneproof.audit.render import render as render_audit
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.file_text import decode
+from tuneproof.conf.sources import Dump
 from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.render import to_json
 from tuneproof.explain.document import document

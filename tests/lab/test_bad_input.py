@@ -49,7 +49,7 @@ def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Se
 def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.DockerClient, tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()
-    dockerfile = 'ARG BASE\nFROM ${BASE}\nLABEL io.tuneproof.project="tuneproof"\nRUN echo about to fail && false\n'
+    dockerfile = 'ARG BASE\nFROM ${BASE}\nLABEL io.tuneproof.build="layer"\nRUN echo about to fail && false\n'
     (folder / "Dockerfile").write_text(dockerfile, encoding="utf-8")
     spec = ImageSpec(name="broken", suite=SUITES["1.22"], root=tmp_path)
     with pytest.raises(LabError, match=r"building tuneproof/broken.* failed") as raised:

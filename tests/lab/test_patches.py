@@ -18,7 +18,7 @@ from tests.unit.audit.test_patches import TEXTS
 from tests.unit.yours.own import written
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.patches import apply
-from tuneproof.audit.sources import open_source
+from tuneproof.conf.sources import open_source
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.own_nginx import CAPABILITIES
 from tuneproof.yours.absent import absent_of

@@ -311,11 +311,12 @@ CASES: Final[Mapping[str, Case]] = {
     "upper-case-upstream": passing(BOTH, "yes", http="upstream App { server a:1; keepalive 2; }\n"),
     "missing-semicolon": Case(
         files={MAIN: f"{HEAD}http {{\n server {{\n  listen 80\n  server_name x;\n }}\n}}\n"},
+        problems=((6, 'invalid parameter "server_name"'),),
         expects={"servers": [{"listens": ["80 server_name x"], "names": []}]},
     ),
     "missing-semicolon-at-the-end-of-a-block": Case(
         files={MAIN: f"{HEAD}http {{\n upstream u {{\n  server a:1\n }}\n server {{ listen 81; }}\n}}\n"},
-        problems=((6, 'directive "server" is not terminated by ";"'),),
+        problems=((7, 'unexpected "}"'),),
         expects={"servers": [{"listens": ["81"], "names": []}]},
     ),
     "upstream-with-a-port": Case(

@@ -23,6 +23,8 @@ class FakeApi:
             kind: {} for kind in ("container", "network", "volume", "image")
         }
         self.parents: dict[str, str] = {}
+        self.started_from: dict[str, str] = {}
+        """Images by container."""
         self.refusals: dict[str, list[Exception]] = {}
         self.overlay = False
         self.leases_over: list[dict[str, str]] = []
@@ -41,8 +43,11 @@ class FakeApi:
         assert all, "stopped containers are leftovers, too"
         if "status" in filters:
             assert filters == {"label": LEASE, "status": "exited"}
-            return [{"Labels": labels} for labels in self.leases_over]
-        return [{"Id": name, "Labels": labels} for name, labels in self._matching("container", filters)]
+            return [{"Labels": labels, "ImageID": ""} for labels in self.leases_over]
+        return [
+            {"Id": name, "Labels": labels, "ImageID": self.started_from.get(name, "")}
+            for name, labels in self._matching("container", filters)
+        ]
 
     def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
         scope = "swarm" if self.overlay else "local"
@@ -52,9 +57,18 @@ class FakeApi:
         # The engine says null, and not an empty list, when there is none.
         return {"Volumes": [{"Name": name} for name, _ in self._matching("volume", filters)] or None}
 
-    def images(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
-        assert all, "images without a name are the project's, too"
-        return [{"Id": name} for name, _ in self._matching("image", filters)]
+    def images(
+        self,
+        *,
+        all: bool = False,  # noqa: A002 - docker-py's name
+        filters: dict[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Names with a colon are such; one without is an image without a name."""
+        found = self._matching("image", filters) if filters else self.held["image"].items()
+        shown = [name for name, _ in found if all or ":" in name or name not in self.parents.values()]
+        if filters and filters.get("dangling"):
+            shown = [name for name in shown if ":" not in name]
+        return [{"Id": name, "RepoTags": [name] if ":" in name else None} for name in shown]
 
     def remove_container(self, name: str, *, force: bool, v: bool = False) -> None:
         assert force
@@ -68,16 +82,22 @@ class FakeApi:
         assert force
         self._remove("volume", name)
 
-    def remove_image(self, name: str, *, force: bool) -> None:
-        assert force
+    def remove_image(self, name: str) -> None:
+        if name in self.started_from.values():
+            raise APIError("container is using its referenced image")
         if name in self.parents.values():
-            raise APIError("image has dependent child images")
+            # A name goes, the image stays.
+            if ":" not in name:
+                raise APIError("image has dependent child images")
+            self.held["image"][f"unnamed {name.replace(':', ' ')}"] = self.held["image"].get(name)
         self._remove("image", name)
         self.parents.pop(name, None)
 
-    def _matching(self, kind: str, filters: dict[str, str]) -> Iterator[tuple[str, dict[str, str] | None]]:
-        name, _, value = filters["label"].partition("=")
-        yield from ((item, labels) for item, labels in self.held[kind].items() if (labels or {}).get(name) == value)
+    def _matching(self, kind: str, filters: dict[str, Any]) -> Iterator[tuple[str, dict[str, str] | None]]:
+        name, has_value, value = filters["label"].partition("=")
+        for item, labels in self.held[kind].items():
+            if name in (labels or {}) and (not has_value or (labels or {})[name] == value):
+                yield item, labels
 
     def _remove(self, kind: str, name: str) -> None:
         if refusals := self.refusals.get(name):

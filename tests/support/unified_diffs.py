@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tuneproof.audit.file_text import lines_of
+from tuneproof.conf.file_text import lines_of
 
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")
 _NO_NEWLINE: Final = "\\ No newline at end of file\n"

@@ -19,27 +19,29 @@ GROUND: Final = (
     "tuneproof.nginx_modules",
     "tuneproof.wording",
 )
-PARSERS: Final = (*GROUND, "tuneproof.explain.parse")
+PARSERS: Final = (*GROUND, "tuneproof.conf", "tuneproof.explain.parse")
 MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.errors": (),
     "tuneproof.lines": ("tuneproof.nginx_changes",),
     "tuneproof.messages": ("tuneproof.messages", "tuneproof.wording"),
-    "tuneproof.nginx_changes": ("tuneproof.wording",),
+    "tuneproof.nginx_changes": ("tuneproof.conf.directives", "tuneproof.wording"),
     "tuneproof.nginx_lua": (),
     "tuneproof.nginx_modules": (),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),
-    "tuneproof.explain": (*GROUND, "tuneproof.explain"),
-    "tuneproof.audit": (*GROUND, "tuneproof.audit"),
+    "tuneproof.conf": (*GROUND, "tuneproof.conf"),
+    "tuneproof.explain": (*GROUND, "tuneproof.conf", "tuneproof.explain"),
+    "tuneproof.audit": (*GROUND, "tuneproof.conf", "tuneproof.audit"),
     "tuneproof.lab": (*PARSERS, "tuneproof.lab"),
     "tuneproof.report": (*GROUND, "tuneproof.report"),
     "tuneproof.proof": (*PARSERS, "tuneproof.lab", "tuneproof.report.results", "tuneproof.proof"),
     "tuneproof.catalogue": (*GROUND, "tuneproof.explain", "tuneproof.lab", "tuneproof.proof", "tuneproof.catalogue"),
-    "tuneproof.watch": (*GROUND, "tuneproof.audit", "tuneproof.explain", "tuneproof.watch"),
+    "tuneproof.watch": (*GROUND, "tuneproof.audit", "tuneproof.conf", "tuneproof.explain", "tuneproof.watch"),
     "tuneproof.yours": (
         *GROUND,
         "tuneproof.audit",
+        "tuneproof.conf",
         "tuneproof.lab",
         "tuneproof.proof",
         "tuneproof.report.results",
@@ -53,6 +55,7 @@ OURS: Final = ("tuneproof", "fixtures", "tools", "tests", "images")
 NOT_THEIRS: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.explain": ("docker", "pytest", "testcontainers"),
     "tuneproof.audit": ("docker", "pytest", "testcontainers"),
+    "tuneproof.conf": ("docker", "pytest", "testcontainers"),
     "tuneproof.watch": ("docker", "pytest", "testcontainers"),
     "tuneproof.report": ("docker", "pytest", "testcontainers"),
     "tuneproof.proof": ("docker", "pytest", "testcontainers"),

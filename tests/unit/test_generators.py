@@ -1,7 +1,5 @@
 """Pages of docs/generators/ say of every line what is known of it, and are those of their descriptions."""
 
-import tomllib
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,8 @@ from tools.generators.described import FOLDER, Generator, every_generator
 from tools.generators.judged import Status, judged
 from tools.generators.page import audited, page
 from tuneproof.audit.auditing import audit_source
-from tuneproof.audit.sources import Dump
-from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind
+from tuneproof.conf.sources import Dump
+from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.report.results.run_file import load
 
 GENERATORS = every_generator()
@@ -97,21 +95,9 @@ def test_what_turns_a_line_around_back_is_no_default() -> None:
 
 
 def test_an_upstream_has_defaults_of_its_own_and_inherits_nothing() -> None:
-    found = known("keepalive_timeout 20s;\nupstream a {\nserver b:1;\nkeepalive_timeout 60s;\nkeepalive 32;\n}")
-    assert found["keepalive 32;"] == Status.DEFAULT
+    found = known("keepalive_timeout 20s;\nupstream a {\nserver b:1;\nkeepalive_timeout 60s;\nkeepalive 32 local;\n}")
+    assert found["keepalive 32 local;"] == Status.DEFAULT
     assert found["keepalive_timeout 60s;"] in {Status.DEFAULT, Status.TESTED}
-
-
-def test_the_defaults_are_those_that_the_changes_end_at() -> None:
-    tables = tomllib.loads(resources.files("tools.generators").joinpath("defaults.toml").read_text(encoding="utf-8"))
-    last = {
-        ("upstream" if change.block == "upstream" else "http", change.directive): change.after
-        for change in CHANGES
-        if change.kind == Kind.DEFAULT
-    }
-    both = {key: tables[key[0]][key[1]] for key in last if key[1] in tables[key[0]]}
-    assert both == {key: last[key] for key in both}
-    assert ("http", "keepalive_requests") in both
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.render import render
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.sources import Dump
 
 _NAME: Final = "site.conf"
 _VERSION: Final = "1.22"

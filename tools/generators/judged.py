@@ -1,19 +1,16 @@
 """What is known of each line of a configuration: tested here, as nginx does without it, or not tested yet."""
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
-from importlib import resources
 from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
-from tuneproof.audit.statements import Statement, parse_file
-from tuneproof.audit.values import size_bytes, time_ms
+from tuneproof.conf.directives import directive
+from tuneproof.conf.statements import Statement, parse_file
+from tuneproof.conf.values import size_bytes, time_ms
 from tuneproof.lines import Line, every_line
-from tuneproof.nginx_changes import Kind, of_directive
 from tuneproof.wording import as_numbers
 
 _UPSTREAM: Final = "upstream"
@@ -83,7 +80,7 @@ def _judged(said: Statement, text: str, levels: tuple[_Level, ...], audit: Audit
     advised = [advised for advised in audit.advice if advised.at.line == said.line]
     spoken_for = {one.name for one in advised}
     claims = [line for line in every_line() if line.line == text and not line.audit and line.scenario not in spoken_for]
-    if advised or claims:
+    if claims or any(not one.source for one in advised):
         status = Status.TESTED
     elif said.block is not None or said.name in _NAMING or levels[0].name in _TABLES:
         status = Status.OWN
@@ -98,23 +95,10 @@ def _is_default(name: str, levels: tuple[_Level, ...], version: str) -> bool:
     """Tell whether a directive says what that version of nginx does without it, and so in all blocks around."""
     # An upstream block inherits nothing.
     is_of_upstream = levels[0].name == _UPSTREAM
-    default = _default(name, version, is_of_upstream=is_of_upstream)
+    found = directive(name, as_numbers(version), context=_UPSTREAM if is_of_upstream else "")
+    default = found.default if found is not None else None
     said = [one for level in levels[: 1 if is_of_upstream else None] for one in level.said if one.name == name]
     return default is not None and all(_same(one.args, default.split()) for one in said)
-
-
-def _default(name: str, version: str, *, is_of_upstream: bool) -> str | None:
-    default = _defaults()["upstream" if is_of_upstream else "http"].get(name)
-    later = [change for change in of_directive(name) if change.numbers > as_numbers(version)]
-    for change in reversed(later):
-        if change.kind == Kind.DEFAULT and (change.block == _UPSTREAM) == is_of_upstream:
-            default = change.before or None
-    return default
-
-
-@cache
-def _defaults() -> Mapping[str, Mapping[str, str]]:
-    return tomllib.loads(resources.files(__package__).joinpath("defaults.toml").read_text(encoding="utf-8"))
 
 
 def _same(given: Sequence[str], default: Sequence[str]) -> bool:

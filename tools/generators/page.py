@@ -12,7 +12,7 @@ from tools.generators.judged import Judged, Status, judged
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.recorded import recorded_of
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.sources import Dump
 from tuneproof.report.results.files import write_atomically
 from tuneproof.report.results.run_file import load
 from tuneproof.report.terminal.markdown import head, row

@@ -1,13 +1,16 @@
 """Which row has which message of the source, and which message has none."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
 from functools import cache
+from pathlib import Path
 from typing import Final
 
-from tools.messages.source import Written
+from tools.messages.source import JUDGED, SERIOUS, VARIES, Written
 from tuneproof.messages.patterns import PLACE
-from tuneproof.messages.rows import Message
+from tuneproof.messages.rows import Message, messages
 
 ANY: Final = None
 """In a shape, what is filled in: any characters, or none. The others stand for themselves."""
@@ -42,22 +45,30 @@ def of_words(text: str) -> tuple[Shape, ...]:
     return tuple(made)
 
 
-def begins(row: Shape, format_: Shape) -> bool:
+def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
     """Tell whether some message of a format begins with what a row expects.
 
     What is filled in may be fixed in the row ("%s in upstream" is its "host not found in upstream"), but not all of it:
     unless both begin alike, the row has the longest fixed part of the format.
+
+    ``strict``: whether what is filled in behind the format's first character must be so in the row as well.
     """
     leading, longest = _parts(format_)
-    begin, text = _parts(row)[0], "".join(character or "\0" for character in row)
+    begin, own = _parts(row)
     alike = min(len(leading), len(begin))
-    if leading[:alike] != begin[:alike] or (alike < _ENOUGH and longest not in text):
+    if leading[:alike] != begin[:alike]:
         return False
+    if alike < _ENOUGH and longest not in _text(row) and own not in _text(format_):
+        return False
+    if strict and len(leading) >= _ENOUGH and begin.startswith(leading) and format_[len(leading) :] == (ANY,):
+        return True
     reached = {0}  # places in the row, for the places of the format one after the other
     for character in (*format_, ""):
         reached = _over_any(row, reached)
         if len(row) in reached:
             return True
+        if character is ANY and strict and format_[0] is not ANY:
+            continue
         if character is ANY:
             # It may be as long as it likes: every later place can be reached.
             reached = set(range(min(reached), len(row) + 1))
@@ -72,10 +83,14 @@ def begins(row: Shape, format_: Shape) -> bool:
     return False
 
 
+def _text(shape: Shape) -> str:
+    return "".join(character or "\0" for character in shape)
+
+
 @cache
 def _parts(shape: Shape) -> tuple[str, str]:
     """Return what a shape begins with, and its longest fixed part."""
-    pieces = "".join(character or "\0" for character in shape).split("\0")
+    pieces = _text(shape).split("\0")
     return pieces[0], max(pieces, key=len).strip()
 
 
@@ -97,15 +112,47 @@ def row_of(message: Written, rows: Iterable[Message]) -> Iterator[Message]:
     """Yield the rows that have a message of the source."""
     format_ = of_format(message.format)
     for row in rows:
-        if any(begins(each, format_) for words in row.words for each in of_words(words.text)):
+        if any(begins(each, format_, strict=True) for words in row.words for each in of_words(words.text)):
             yield row
 
 
-def is_in(text: str, literals: Iterable[str]) -> bool:
-    """Tell whether a source can write a row's words: one of its string literals begins so."""
-    fixed = PLACE.split(text)[0]
+def is_in(text: str, formats: Iterable[str]) -> bool:
+    """Tell whether a source can write a row's words: one of its formats, or of its other literals, begins so."""
+    fixed = PLACE.split(text)[0].strip()
+    rows = of_words(text)
     return any(
-        (len(fixed) > 9 and literal == fixed.strip())
-        or any(begins(each, of_format(literal)) for each in of_words(text))  # noqa: PLR2004 - long enough to be no chance
-        for literal in literals
+        (len(fixed) >= _ENOUGH and each == fixed) or any(begins(row, of_format(each)) for row in rows)
+        for each in formats
+    )
+
+
+def missing(known: Iterable[Written]) -> Iterator[Written]:
+    """Yield the messages of level error and higher that neither a row has nor a reason in unmet.toml."""
+    rows = list(messages().values())
+    for message in known:
+        if message.level not in {*SERIOUS, VARIES} or not message.file.startswith(JUDGED) or is_empty(message):
+            continue
+        # Behind these stand file and line of the configuration: the row of its syntax has all that no other has.
+        if message.has_place or reason_of(message):
+            continue
+        if next(row_of(message, rows), None) is None:
+            yield message
+
+
+@cache
+def _unmet() -> tuple[tuple[str, re.Pattern[str], str], ...]:
+    text = Path(__file__).with_name("unmet.toml").read_text(encoding="utf-8")
+    return tuple(
+        (file, re.compile(words, re.DOTALL), group["reason"])
+        for group in tomllib.loads(text)["group"]
+        for file in group["files"]
+        for words in group["words"]
+    )
+
+
+def reason_of(message: Written) -> str:
+    """Return why operators do not meet a message, or why no row is needed; empty where no reason is listed."""
+    return next(
+        (reason for file, words, reason in _unmet() if fnmatch(message.file, file) and words.fullmatch(message.format)),
+        "",
     )

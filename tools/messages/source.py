@@ -11,6 +11,8 @@ from typing import Final
 
 ROOMS: Final = ("http", "event", "core", "os/unix")
 """The folders of src/ that a web server consists of; mail and stream have messages of their own."""
+JUDGED: Final = ("http/", "event/")
+"""Of these each message must have a row or a reason; the others have what a system without memory or files says."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")
 """Levels that are logged unless somebody asks for fewer."""
 _CALL: Final = re.compile(
@@ -24,8 +26,8 @@ _RUN: Final = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 _FILLED: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]")
 _LEVEL: Final = re.compile(r"NGX_LOG_(\w+)")
 _LEVELS: Final = {"ERR": "error"}
-# What decides the level of these at run time: the errno, or the configuration.
-_VARIES: Final = "varies"
+VARIES: Final = "varies"
+"""The level of those that errno or the configuration decide at run time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,8 @@ def written(source: Path) -> Iterator[Written]:
     ``source``: the folder that has ``src``.
     """
     paths = sorted(path for room in ROOMS for path in (source / "src" / room).rglob("*.c"))
-    headers = sorted((source / "src").rglob("*.h"))
+    # Windows has other words for the same.
+    headers = sorted(path for path in (source / "src").rglob("*.h") if "win32" not in path.parts)
     macros: dict[str, list[str]] = {}
     for path in headers:
         for name, text in _MACRO.findall(path.read_text(encoding="utf-8", errors="replace")):
@@ -118,4 +121,4 @@ def _formats(arguments: list[str], macros: dict[str, list[str]]) -> Iterator[str
 def _level(function: str, first: str) -> str:
     if (level := _LEVEL.fullmatch(first)) is not None:
         return _LEVELS.get(level[1], level[1].lower())
-    return "emerg" if function in {"ngx_log_stderr", "ngx_log_abort"} else _VARIES
+    return "emerg" if function in {"ngx_log_stderr", "ngx_log_abort"} else VARIES

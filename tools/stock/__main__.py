@@ -25,7 +25,8 @@ from typing import Final
 from tuneproof.cli.output import say, show
 from tuneproof.errors import CannotRunHereError, TuneproofError
 from tuneproof.lab.engine import commands
-from tuneproof.lab.engine.base import base_image, ensure_base, package_mirror
+from tuneproof.lab.engine.base import ensure_base, package_mirror
+from tuneproof.lab.engine.labels import base_image
 from tuneproof.lab.engine.packages import apt_install
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.subject.images import ROLES_SUITE

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Edit
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
 
 
 class State(StrEnum):
@@ -32,6 +32,28 @@ class Advised:
     why: str  # what makes it so, and what it costs or gains, in one or two sentences
     edits: Sequence[Edit] = ()
     """What would change it; empty where nothing is to be done, or nothing can be said for certain."""
+    breaks: bool = False  # whether requests fail or protection is lost; else it costs something
+    routine: bool = False  # whether it is true of nearly every configuration
+    source: str = ""  # nginx's documentation, where no claim was measured
+    check: str = ""  # the command that shows what it depends on
+    versions: tuple[str, ...] = ()  # where it does not hold on all versions that were compared, those on which it does
+
+    @property
+    def certainty(self) -> str:
+        """How certain it is: "depends" on what no file says, "documented" by nginx, or "measured" by its claim."""
+        if self.state is State.CANNOT_TELL:
+            return "depends"
+        return "documented" if self.source else "measured"
+
+    @property
+    def urgency(self) -> tuple[int, int]:
+        """What comes first: what breaks or leaks, then what costs, then what has no effect, then what is routine."""
+        states = list(State)
+        if self.state is State.IN_EFFECT or self.routine:
+            return 3, states.index(self.state)
+        if self.breaks:
+            return 0, states.index(self.state)
+        return (2 if self.state in {State.WITHOUT_EFFECT, State.EXPIRED} else 1), states.index(self.state)
 
 
 Rule = Callable[[Facts], Iterator[Advised]]

@@ -1,21 +1,22 @@
 """From a configuration to everything that can be told about it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts, facts_of
+from tuneproof.audit.advice import Advised
 from tuneproof.audit.patches import Edit, Replace, apply, diff, unified
 from tuneproof.audit.rules import every_rule
-from tuneproof.audit.sources import Changed, Source, open_source
-from tuneproof.audit.tree import read_configuration
-from tuneproof.audit.version_choice import Choice, choose_version
+from tuneproof.audit.version_choice import Choice, choose_version, installed_version
+from tuneproof.conf.facts import Facts, facts_of
+from tuneproof.conf.sources import Changed, Source, open_source
+from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.errors import BadInputError
 from tuneproof.wording import as_numbers
 
 if TYPE_CHECKING:
-    from tuneproof.audit.statements import Statement
+    from tuneproof.conf.statements import Statement
 
 NEWEST: Final = "1.30"
 """The newest version of nginx whose defaults are known here."""
@@ -30,20 +31,35 @@ class Audit:
     facts: Facts
     advice: tuple[Advised, ...]  # what advice comes to in it, the most urgent first
     source: Source
-    choice: Choice | None = None  # of the version; None where it was given
+    choice: Choice | None = None  # of the versions; None where one is known
+    versions: tuple[
+        str, ...
+    ] = ()  # the versions that were compared, where none is known; the last one's facts are shown
+    is_installed: bool = False  # whether the version is that of this machine's nginx
 
     def shown(self, file: str) -> str:
         """Return a file's name as a reader sees it: relative to the folder that was named."""
         return file.removeprefix(f"{self.source.folder.rstrip('/')}/") if self.source.folder else file
 
+    @property
+    def patched_from(self) -> str:
+        """The folder that a patch is applied in: the one that was named, or / for files elsewhere; empty for here."""
+        is_elsewhere = any(root.startswith(("/", "../")) for root in self.source.roots)
+        return self.source.folder or ("/" if is_elsewhere else "")
+
+    def _in_patch(self, file: str) -> str:
+        """Return a file's name in a patch: git refuses names that begin with .."""
+        shown = self.shown(file)
+        return str(Path(shown).resolve()) if shown.startswith("../") else shown
+
     def patch(self, edits: Sequence[Edit]) -> str:
         """Return some changes as a unified diff; the empty string for a configuration that nginx would refuse."""
         configuration = self.facts.configuration
-        return "" if configuration.is_broken else diff(edits, configuration.texts, shown=self.shown)
+        return "" if configuration.is_broken else diff(edits, configuration.texts, shown=self._in_patch)
 
     def whole_patch(self) -> str:
         """Return one unified diff of all that is advised; the empty string where nothing is."""
-        return unified(self.facts.configuration.texts, self.patched(), shown=self.shown)
+        return unified(self.facts.configuration.texts, self.patched(), shown=self._in_patch)
 
     def patched(self) -> Mapping[str, str]:
         """Return the files with all that is advised, as if patch after patch were applied."""
@@ -53,39 +69,62 @@ class Audit:
             changed = apply(_compatible(now.advice), texts)
             if now.facts.configuration.is_broken or changed.items() <= texts.items():
                 break
-            now = audit_source(Changed(self.source, {**texts, **changed}), version=self.facts.version)
+            version = None if self.versions else self.facts.version
+            now = audit_source(Changed(self.source, {**texts, **changed}), version=version)
         return now.facts.configuration.texts
 
 
-def audit(named: str, *, version: str | None = None, prefix: str = "") -> Audit:
-    """Audit a file, a folder, or ``-`` for standard input; ``prefix`` is as for :func:`open_source`.
+def audit(
+    named: str, *, version: str | None = None, prefix: str = "", values: Mapping[str, str] | None = None
+) -> Audit:
+    """Audit a file, a folder, or ``-`` for standard input; ``prefix`` and ``values`` are as for :func:`open_source`.
 
     Raises BadInputError: It cannot be read, is a template, or the version is none.
     """
-    return audit_source(open_source(named, prefix=prefix), version=version)
+    source = open_source(named, prefix=prefix, values=values)
+    installed = installed_version(named) if version is None else ""
+    return replace(audit_source(source, version=version or installed or None), is_installed=bool(installed))
 
 
 def audit_source(source: Source, *, version: str | None = None) -> Audit:
-    """Audit a configuration that was opened, for the oldest version that knows its directives unless one is given.
+    """Audit a configuration that was opened, for a version; by default for all of the lab's that know its directives.
 
     Raises BadInputError: As for :func:`audit`.
     """
     if version is not None:
         numbers_of(version)
     configuration = read_configuration(source)
-    choice = None
-    if version is None:
-        choice = choose_version(configuration)
-        version = choice.version
-    facts = facts_of(configuration, version)
     if not any(configuration.main.blocks) and not configuration.main.own:
         what = str(configuration.problems[0].message) if configuration.problems else "nothing in it is a directive"
         where = next(iter(configuration.texts), "")
         raise BadInputError(f"no nginx configuration: {what}", where=where, remedy="nginx -T prints a whole one")
-    order = list(State)
+    if version is not None:
+        return _audit(configuration, source, version)
+    choice = choose_version(configuration)
+    audits = [_audit(configuration, source, one) for one in choice.versions]
+    advice = tuple(sorted(_of_versions(audits), key=lambda advised: advised.urgency))
+    versions = choice.versions if len(audits) > 1 else ()
+    return replace(audits[-1], advice=advice, choice=choice, versions=versions)
+
+
+def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
+    facts = facts_of(configuration, version)
     found = [advised for rule in every_rule() for advised in rule(facts)]
-    advice = tuple(sorted(found, key=lambda advised: order.index(advised.state)))
-    return Audit(facts=facts, advice=advice, source=source, choice=choice)
+    return Audit(facts=facts, advice=tuple(sorted(found, key=lambda advised: advised.urgency)), source=source)
+
+
+def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
+    """Yield what holds on every version, and on some of them: that without a patch, unless something breaks."""
+    seen: dict[tuple[object, ...], list[tuple[str, Advised]]] = {}
+    for audit_ in audits:
+        for one in audit_.advice:
+            seen.setdefault((one.claim, one.state, id(one.at), one.why), []).append((audit_.facts.version, one))
+    for found in seen.values():
+        versions, (*_, newest) = zip(*found, strict=True)
+        if len(versions) == len(audits):
+            yield newest
+        else:
+            yield replace(newest, edits=newest.edits if newest.breaks else (), versions=versions)
 
 
 def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:

@@ -4,16 +4,21 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.reuse import Reuse
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
-from tuneproof.audit.values import whole_number
+from tuneproof.audit import block_conditions, upstream_conditions
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
+from tuneproof.conf.values import whole_number
+from tuneproof.wording import size
 
 _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = "max_fails=0"
+SLOT_BYTES: Final = 424
+"""Of one connection with its two events, on 64-bit machines; a claim of worker_connections measures it."""
+_LARGE_BYTES: Final = 4 << 20
 _EVENT_STREAM: Final = "text/event-stream"
 # Of locations and backends: server-sent events, chats, and the servers of language models.
 _STREAMS: Final = re.compile(
@@ -22,8 +27,18 @@ _STREAMS: Final = re.compile(
 
 
 def _is_tls_only(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether every listen here speaks TLS, and nginx encrypts: the kernel does with ssl_conf_command KTLS."""
     servers = block.servers()
-    return bool(servers) and all(server.listens_with("ssl") for server in servers)
+    listens = [(server, listen) for server in servers for listen in server.local("listen")]
+    is_tls = all({"ssl", "quic"} & set(listen.args) or server.is_on("ssl") for server, listen in listens)
+    by_kernel = any("KTLS" in one.args for server in servers for one in server.in_effect("ssl_conf_command"))
+    return bool(listens) and all(server.local("listen") for server in servers) and is_tls and not by_kernel
+
+
+def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return what each worker takes at its start, in words; a space where that is little."""
+    held = (facts.worker_connections or 0) * SLOT_BYTES
+    return f". Each takes {size(held)} for worker_connections at its start" if held >= _LARGE_BYTES else " "
 
 
 def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
@@ -61,9 +76,8 @@ def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bo
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
     if upstream is None or not upstream.keepalive:
         return False
-    # Who asks for it will mend what is in the way; nginx's default keeps nothing where something is.
-    is_kept = any(one.reuse.reuse is not Reuse.NO for one in facts.passing_to(upstream.name))
-    return is_kept or upstream.statement is not None
+    users = facts.passing_to(upstream.name)
+    return not users or any(one.reuse.reuse is not Reuse.NO for one in users)
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -99,7 +113,10 @@ def _servers(upstream: Block) -> list[Statement]:
     return [server for server in upstream.local("server") if "down" not in server.args]
 
 
-WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], bool]]] = {
+WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    **block_conditions.WHERE,
+    **upstream_conditions.WHERE,
+    "memory of workers": _memory_of_workers,
     "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it
     "HTTP/2": _speaks_http2,  # one of them does
     "fewer descriptors than twice worker_connections": _lacks_descriptors,

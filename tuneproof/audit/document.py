@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
-from tuneproof.audit.facts import Proxied
 from tuneproof.audit.recorded import recorded_of
+from tuneproof.conf.facts import Proxied
 
 SCHEMA_VERSION: Final = 1
 
@@ -24,6 +24,7 @@ def document(audit: Audit) -> dict[str, Any]:
     content = {
         "schema": SCHEMA_VERSION,
         "version": facts.version,
+        "versions": list(audit.versions or (facts.version,)),
         "problems": [
             {"file": problem.file, "line": problem.line, "message": problem.message}
             for problem in facts.configuration.problems
@@ -76,6 +77,11 @@ def _advised(advised: Advised, audit: Audit) -> dict[str, Any]:
         "file": advised.at.file,
         "line": advised.at.line,
         "why": advised.why,
+        "certainty": advised.certainty,
+        "breaks": advised.breaks,
+        "source": advised.source or None,
+        "check": advised.check or None,
+        "versions": list(advised.versions or audit.versions or (audit.facts.version,)),
         "patch": audit.patch(advised.edits) or None,
         "recorded": None
         if recorded is None

@@ -1,13 +1,14 @@
 """An upstream block for an address that requests are passed on to, and what keeps all else as it was."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Before, Edit, Insert, Replace
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
-from tuneproof.audit.variables import variables
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
+from tuneproof.conf.variables import variables
 
 # An address without variables, a socket's path or a host, and what may follow it.
 _ADDRESS: Final = re.compile(
@@ -18,7 +19,7 @@ _ADDRESS: Final = re.compile(
 _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 
 
-def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
+def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
     """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
 
     Returns:
@@ -26,7 +27,13 @@ def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
         processes may be few, and something else may change with the name.
     """
     block, match = target.block, _ADDRESS.fullmatch(target.to)
-    if target.kind != "proxy" or match is None or not _stands_alone(facts, block) or _is_key_of_cache(block):
+    if (
+        target.statement.filled
+        or target.kind != "proxy"
+        or match is None
+        or not _stands_alone(facts, block)
+        or _is_key_of_cache(block)
+    ):
         return []
     address, path = match["socket"] or match["host"], match["uri"] or match["path"] or ""
     anchor = _first_server_of(facts, target.host)
@@ -37,7 +44,8 @@ def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
     redirects = _default_redirect(target, address, path) if match["host"] else []
     if redirects is None:
         return []
-    lines = (f"upstream {name} {{", f"    server {address};", f"    keepalive {keepalive};", "}")
+    own = (f"    {line}" for line in (f"server {address};", *settings))
+    lines = (f"upstream {name} {{", *own, "}")
     edits: list[Edit] = [
         Before(block=anchor, lines=lines),
         Replace(old=target.statement, text=f"proxy_pass http://{name}{path};"),
@@ -47,6 +55,9 @@ def named_block(facts: Facts, target: Target, *, keepalive: int) -> list[Edit]:
     if not any(item.value.lower() == "host" for item in in_effect):
         # It would become the block's name; the backend goes on seeing what it saw.
         seen = "localhost" if match["socket"] else address
+        if in_effect and not block.local("proxy_set_header"):
+            # Here alone it would replace the outer ones, and there it would be every other location's, too.
+            return []
         behind = in_effect[-1] if in_effect else target.statement
         edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
     return edits

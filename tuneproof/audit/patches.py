@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.file_text import lines_of
-from tuneproof.audit.statements import Span, Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.file_text import lines_of
+from tuneproof.conf.statements import Span, Statement
+from tuneproof.conf.tree import Block
 
 _REST_IS_REMARK = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|$)")
 
@@ -196,7 +196,7 @@ def _indent_behind(span: Span, text: str) -> str:
 
 def _replacement(edit: Replace, span: Span, text: str) -> _Change:
     if edit.text:
-        return span.start, span.end, _spaced_as(text[span.start : span.end], edit.text)
+        return span.start, span.end, _spaced_as(text[span.start : span.end], _as_template(edit))
     begins = text.rfind("\n", 0, span.start) + 1
     rest = _REST_IS_REMARK.match(text, span.end)
     if rest is None or text[begins : span.start].strip():
@@ -204,6 +204,14 @@ def _replacement(edit: Replace, span: Span, text: str) -> _Change:
     # A remark behind a directive is about it, and goes with it.
     newline = text.find("\n", rest.end())
     return begins, len(text) if newline < 0 else newline + 1, ""
+
+
+def _as_template(edit: Replace) -> str:
+    """Return a directive with a template's placeholders where it still has their values."""
+    words = edit.text.removesuffix(";").split(" ")
+    for one in edit.old.filled:
+        words = [one.written if word == one.value else word for word in words]
+    return f"{' '.join(words)};"
 
 
 def _spaced_as(old: str, new: str) -> str:

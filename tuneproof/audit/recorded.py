@@ -40,6 +40,12 @@ def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | No
     return RecordedVerdict(claim=found["claim"], page=found["page"], nginx=nginx, **{**cell, "machine": machine})
 
 
+def every_recorded() -> dict[str, dict[str, Any]]:
+    """Return what was recorded, by "scenario/claim": the claim's sentence, its page, and its versions."""
+    cells: dict[str, dict[str, Any]] = _document()["cells"]
+    return cells
+
+
 @cache
 def _document() -> dict[str, Any]:
     text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")

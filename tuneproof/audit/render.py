@@ -1,4 +1,4 @@
-"""An audit as text: what to change first, then why, then the changes."""
+"""An audit as text: what breaks first, then what costs, then what has no effect, then the patches."""
 
 import textwrap
 from collections import Counter
@@ -10,98 +10,129 @@ from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.upgrade import Upgrade
-from tuneproof.nginx_changes import LAB_VERSIONS
-from tuneproof.wording import as_numbers, count, one_line
+from tuneproof.conf.directives import newest
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.lines import DOCUMENTED
+from tuneproof.wording import as_numbers, count, each_once, one_line
 
 _PLACES: Final = 4
-_NOT_YET: Final = "1.31"
 _WIDEST: Final = 100
-_QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
+_TITLES: Final = ("BREAKS OR LEAKS", "COSTS", "NO EFFECT", "FINE OR ROUTINE")
+_FINE: Final = 3
+_LABELS: Final = {State.CANNOT_TELL: "depends", State.MISSING: "consider"}
 
 
 def render(audit: Audit, *, width: int, details: bool = False, patches: bool = True) -> str:
-    """Return an audit for a person."""
+    """Return an audit for a person; ``details`` adds what is fine and what is routine."""
     width = min(width, _WIDEST)
-    told = [advised for advised in audit.advice if details or advised.state not in _QUIET]
+    shown = [advised for advised in audit.advice if details or advised.urgency[0] != _FINE]
     parts = [
-        _summary(audit),
+        _summary(audit, width),
         *_problems(audit, width),
-        *(
-            _group(list(group), audit, width)
-            for _, group in groupby(told, key=lambda one: (one.state, one.name, one.why))
-        ),
-        *_rest(audit, width=width, details=details),
-        *(_patches(told, audit) if patches else ()),
+        *_sections(shown, audit, width),
+        *_rest(audit, shown, width=width, details=details),
+        *(_patches(shown, audit) if patches else ()),
     ]
     return "\n\n".join(parts)
 
 
-def _summary(audit: Audit) -> str:
+def _summary(audit: Audit, width: int) -> str:
     facts = audit.facts
     parts = [count(len(facts.servers), "server"), count(len(facts.upstreams), "upstream block")]
     if facts.stream_servers:
         parts.append(count(facts.stream_servers, "stream server"))
-    reuse = Counter(proxied.reuse.reuse.value for proxied in facts.proxied)
-    answers = ", ".join(f"{answer}: {number}" for answer, number in reuse.most_common())
-    passed = count(len(facts.proxied), "place that passes requests on", "places that pass requests on")
-    kept = f" (connections kept: {answers})" if answers else ""
-    return f"Read for nginx {facts.version}{_chosen(audit)}: {', '.join(parts)}, {passed}{kept}."
+    reused = sum(proxied.reuse.reuse is Reuse.YES for proxied in facts.proxied)
+    passed = count(len(facts.proxied), "proxied location")
+    if facts.proxied and not audit.versions:
+        passed += f", {reused or 'none'} of which {'reuses' if reused == 1 else 'reuse'} upstream connections"
+    return _wrapped(f"{_version(audit)}: {', '.join(parts)}, {passed}.", width)
 
 
-def _chosen(audit: Audit) -> str:
-    if audit.choice is None:
-        return ""
-    oldest = f" (the oldest of {', '.join(LAB_VERSIONS)}"
-    if (because := audit.choice.because) is not None:
-        oldest += f" that knows {because.what}, {audit.shown(because.said.file)}:{because.said.line}"
-    return f"{oldest}; yours: --nginx VERSION)"
+def _version(audit: Audit) -> str:
+    if audit.versions:
+        because = audit.choice.because if audit.choice is not None else None
+        needs = f", since {because.what} needs it ({_at(audit, because.said)})" if because is not None else ""
+        return f"Read for nginx {audit.versions[0]} to {audit.versions[-1]}{needs} (yours: --nginx VERSION)"
+    where = ", which is installed here" if audit.is_installed else ""
+    return f"Read for nginx {audit.facts.version}{where}"
+
+
+def _at(audit: Audit, at: Statement | Block) -> str:
+    return f"{one_line(audit.shown(at.file))}:{at.line}"
 
 
 def _problems(audit: Audit, width: int) -> Iterator[str]:
     configuration = audit.facts.configuration
+    if stand_ins := [f"{one.written} = {one.value}" for one in configuration.filled if not one.is_given]:
+        filled = ", ".join(map(one_line, stand_ins))
+        yield _wrapped(f"A template: {filled} are stand-ins; --set NAME=VALUE or --env FILE gives yours.", width)
     lines = [
         f"{audit.shown(problem.file)}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems
     ]
     if lines:
-        yield "\n".join(["Problems", *(f"  {line}" for line in lines)])
+        yield "\n".join(["NGINX DOES NOT START", *(f"  {line}" for line in lines)])
     if configuration.unseen:
-        unseen = f"Not here, so nothing is said of them: {', '.join(map(one_line, configuration.unseen))}"
-        yield _wrapped(f"{unseen}. `nginx -T` prints them all.", width)
+        missing = ", ".join(map(one_line, configuration.unseen))
+        yield _wrapped(f"Not found, so not audited: {missing}. `nginx -T` prints all files.", width)
     elif configuration.is_fragment:
-        yield _wrapped("This is a part of a configuration: what the rest says may change the answers.", width)
+        yield _wrapped("This is part of a configuration: the rest may change the findings.", width)
+
+
+def _sections(shown: Sequence[Advised], audit: Audit, width: int) -> Iterator[str]:
+    for rank, members in groupby(shown, key=lambda one: one.urgency[0]):
+        groups: dict[tuple[object, ...], list[Advised]] = {}
+        for one in members:
+            groups.setdefault((one.state, one.claim, one.why, one.versions), []).append(one)
+        yield "\n".join([_TITLES[rank], *(_group(group, audit, width) for group in groups.values())])
 
 
 def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
-    first, version = group[0], audit.facts.version
-    places = [f"{audit.shown(advised.at.file)}:{advised.at.line}" for advised in group]
+    first = group[0]
+    places = [_at(audit, advised.at) for advised in group]
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    lines = [
-        f"{first.state.value}: {first.name}, {', '.join(places[:_PLACES])}{more}",
-        _wrapped(first.why, width, "  "),
-    ]
-    if (recorded := recorded_of(first.name, first.claim, version)) is not None and recorded.effect:
-        measured = f'"{recorded.claim}" {recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}'
-        page = f" ({recorded.page})" if recorded.page else ""
-        lines.append(_wrapped(f"{measured}{page}", width, "  "))
+    on = f", on nginx {each_once(first.versions)}" if first.versions else ""
+    label = _LABELS.get(first.state, first.state.value)
+    name = first.claim if first.name == DOCUMENTED else first.name
+    lines = [f"{', '.join(places[:_PLACES])}{more}: {label}, {name}{on}", _wrapped(first.why, width, "  ")]
+    lines += [_wrapped(line, width, "  ") for line in _grounds(first, audit)]
     return "\n".join(lines)
 
 
-def _rest(audit: Audit, *, width: int, details: bool) -> Iterator[str]:
-    if not audit.advice:
-        yield "No advice of the catalogue concerns anything here."
-    elif not details and (quiet := Counter(one.state.value for one in audit.advice if one.state in _QUIET)):
-        said = ", ".join(f"{state}: {number}" for state, number in quiet.items())
-        yield f"Besides, {said}; --details says which."
-    recorded = [recorded_of(advised.name, advised.claim, audit.facts.version) for advised in audit.advice]
+def _grounds(advised: Advised, audit: Audit) -> Iterator[str]:
+    """Yield what it rests on: a measurement, nginx's documentation; and what shows the rest."""
+    recorded = recorded_of(advised.name, advised.claim, audit.facts.version)
+    if recorded is not None and recorded.effect:
+        page = f" ({recorded.page})" if recorded.page else ""
+        yield f'measured: "{recorded.claim}" {recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}{page}'
+    if advised.source:
+        yield f"documented: {advised.source}"
+    if advised.check and advised.state is State.CANNOT_TELL:
+        yield f"to check: {advised.check}"
+
+
+def _rest(audit: Audit, shown: Sequence[Advised], *, width: int, details: bool) -> Iterator[str]:
+    if not shown and not audit.facts.configuration.problems:
+        yield "Nothing to change."
+    if not details:
+        routine = Counter(advised.name for advised in audit.advice if advised.routine)
+        if routine:
+            hints = ", ".join(f"{name} ({number})" for name, number in routine.items())
+            yield _wrapped(f"Routine hints, true of most configurations: {hints}; --details shows them.", width)
+        if fine := sum(one.urgency[0] == _FINE and not one.routine for one in audit.advice):
+            yield f"{fine} more {'is' if fine == 1 else 'are'} fine (--details)."
+    recorded = [recorded_of(advised.name, advised.claim, audit.facts.version) for advised in shown]
     if machines := dict.fromkeys(found.machine for found in recorded if found):
         yield _wrapped(f"Measured on: {'; '.join(machines)}", width)
 
 
-def _patches(told: Sequence[Advised], audit: Audit) -> Iterator[str]:
+def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
     if audit.facts.configuration.is_broken:
-        yield "No patch: nginx would not start with this configuration; see the problems above."
-    for name in dict.fromkeys(advised.name for advised in told):
-        if patch := audit.patch([edit for advised in told if advised.name == name for edit in advised.edits]):
+        yield "No patch: nginx does not start with this configuration; see the problems above."
+    for name in dict.fromkeys(advised.name for advised in shown):
+        edits = [edit for advised in shown if advised.name == name for edit in advised.edits]
+        if patch := audit.patch(edits):
             yield f"Patch for {name}:\n{patch.rstrip()}"
 
 
@@ -112,8 +143,8 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     parts = [
         f"From nginx {audit.facts.version} to {new}: {count(len(found.differences), 'difference')} in these files."
     ]
-    if as_numbers(new) >= as_numbers(_NOT_YET):
-        parts.append(f"What came with {_NOT_YET} and later is not known here.")
+    if as_numbers(new) > as_numbers(newest()):
+        parts.append(f"What came after {newest()} is not known here.")
     parts += _problems(audit, width)
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import Audit, audit_source, numbers_of
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Edit, Insert, Replace
-from tuneproof.audit.reuse import Reuse
-from tuneproof.audit.sources import Source
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target
 from tuneproof.audit.version_choice import Concern, concerns
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.sources import Source
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, changes_between
 from tuneproof.wording import each_once
@@ -30,6 +30,7 @@ class Effect(StrEnum):
     IGNORED = "ignored"
     DEPRECATED = "deprecated"
     DEFAULT = "another default"
+    BEHAVIOUR = "behaves differently"
     ADVICE = "advice changes"
 
 
@@ -51,6 +52,17 @@ class Difference:
     why: str
     since: str = ""
     edits: tuple[Edit, ...] = ()  # what the new version wants, or for a default what keeps the old one
+    breaks: bool = False  # whether requests begin to fail
+
+    @property
+    def is_new_danger(self) -> bool:
+        """Whether something breaks in a block by what it lacks, whatever else changes about the block."""
+        return self.breaks and isinstance(self.at, Block)
+
+    @property
+    def urgency(self) -> tuple[bool, int]:
+        """What comes first: what is refused and what breaks, then by effect."""
+        return not (self.breaks or self.effect is Effect.REFUSED), list(Effect).index(self.effect)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +100,9 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     told = {_place(one.at) for one in found}
     newer = after if numbers_of(old) <= numbers_of(new) else before
     found += _of_defaults(before, newer.facts, old=old, new=new)
-    found += [one for one in _of_advice(before, after) if _place(one.at) not in told]
-    order = list(Effect)
-    return Upgrade(
-        before=before, after=after, differences=tuple(sorted(found, key=lambda one: order.index(one.effect)))
-    )
+    found += _of_behaviour(before, old=old, new=new)
+    found += [one for one in _of_advice(before, after) if one.is_new_danger or _place(one.at) not in told]
+    return Upgrade(before=before, after=after, differences=tuple(sorted(found, key=lambda one: one.urgency)))
 
 
 def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
@@ -102,7 +112,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     for concern in passed:
         change = concern.change
         # What is new matters on the way down only, and what is gone on the way up.
-        if (change.kind is Kind.NEW) == is_upgrade:
+        if change.kind is Kind.BEHAVIOUR or (change.kind is Kind.NEW) == is_upgrade:
             continue
         instead = f"; instead: {change.instead}" if change.instead else ""
         why = change.meaning or (f"nginx {new} does not know it" if change.kind is Kind.NEW else "it does nothing")
@@ -114,6 +124,16 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
             since=change.version,
             edits=tuple(_remedy(concern, passed)),
         )
+
+
+def _of_behaviour(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
+    """Yield what the same lines do otherwise, change by change."""
+    low, high = sorted((numbers_of(old), numbers_of(new)))
+    found = [one for one in concerns(audit.facts.configuration) if one.change.kind is Kind.BEHAVIOUR]
+    for one in sorted(found, key=lambda one: (one.change.numbers, one.change.meaning)):
+        if low < one.change.numbers <= high:
+            why = one.change.meaning if low == numbers_of(old) else f"no longer so: {one.change.meaning}"
+            yield Difference(effect=Effect.BEHAVIOUR, what=one.what, at=one.said, why=why, since=one.change.version)
 
 
 def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:
@@ -248,7 +268,8 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
         advised = other or one
         if advised is not None:
             was, becomes = (item.state.value if item else "nothing to say" for item in (one, other))
-            edits = advised.edits if advised is other and advised.state in {State.EXPIRED, State.HARMFUL} else ()
+            is_needed = advised.breaks or advised.state in {State.EXPIRED, State.HARMFUL}
+            edits = advised.edits if advised is other and is_needed else ()
             why = advised.why if other is not None else "nginx does it by itself, or no longer has it"
             yield Difference(
                 effect=Effect.ADVICE,
@@ -256,6 +277,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
                 at=advised.at,
                 why=f"{was} -> {becomes}: {why}",
                 edits=tuple(edits),
+                breaks=other is not None and other.breaks,
             )
 
 

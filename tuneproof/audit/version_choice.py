@@ -1,14 +1,23 @@
 """Which version of nginx a configuration is for, where nobody says so, and what of it a version does not know."""
 
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-from tuneproof.audit.modules import used_modules
-from tuneproof.audit.spelling import TABLES
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block, Configuration
+from tuneproof.conf.modules import used_modules
+from tuneproof.conf.statements import TABLES, Statement
+from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
+
+# https://nginx.org/en/docs/switches.html: -V prints the version and the configure arguments.
+_VERSION: Final = re.compile(r"^nginx version: nginx/([\d.]+)", re.MULTILINE)
+_CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
+_WAIT_S: Final = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +45,34 @@ class Need:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A version, and what an older one lacks."""
+    """The oldest of the lab's versions that knows a configuration, and what an older one lacks."""
 
     version: str
     because: Need | None = None  # None where the oldest of the lab's will do
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """This version and the newer ones."""
+        return LAB_VERSIONS[LAB_VERSIONS.index(self.version) :]
+
+
+def installed_version(named: str) -> str:
+    """Return the version of the nginx that uses a configuration on this machine; the empty string for none.
+
+    ``named``: its nginx.conf, or its folder.
+    """
+    nginx = shutil.which("nginx")
+    if nginx is None or not Path(named).exists():
+        return ""
+    try:
+        said = subprocess.run([nginx, "-V"], capture_output=True, text=True, timeout=_WAIT_S, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    version, conf = _VERSION.search(said), _CONF_PATH.search(said)
+    if version is None or conf is None:
+        return ""
+    path, used = Path(named).resolve(), Path(conf[1]).resolve()
+    return version[1] if path in {used, used.parent} else ""
 
 
 def concerns(configuration: Configuration) -> Iterator[Concern]:
@@ -48,7 +81,8 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
         if TABLES & set(block.path):
             continue
         for change in of_directive(said.name):
-            if change.kind is not Kind.DEFAULT and is_in(change.block, block) and _has(said, change.parameter):
+            is_meant = change.kind is not Kind.DEFAULT and is_in(change.block, block) and change.concerns(said.args)
+            if is_meant and (not change.behind or _is_behind(change.behind, said, block)):
                 yield Concern(change=change, said=said, block=block)
 
 
@@ -77,7 +111,5 @@ def is_in(name: str, block: Block) -> bool:
     return not name or name == block.name or block.path[:1] == (name,)
 
 
-def _has(said: Statement, parameter: str) -> bool:
-    if not parameter:
-        return True
-    return any(arg == parameter or (parameter.endswith("=") and arg.startswith(parameter)) for arg in said.args)
+def _is_behind(name: str, said: Statement, block: Block) -> bool:
+    return any(one.name == name for one in block.own[: block.own.index(said)])

@@ -91,7 +91,12 @@ def _parser() -> argparse.ArgumentParser:
 def _audit(options: argparse.Namespace) -> int:
     fails_on = states_of(options.fail_on) if options.fail_on else frozenset()
     known = read_baseline(_read(options.baseline), name=str(options.baseline)) if options.baseline else None
-    audited = audit(options.configuration, version=options.nginx, prefix=options.prefix)
+    audited = audit(
+        options.configuration,
+        version=options.nginx,
+        prefix=options.prefix,
+        values=output.template_values(options),
+    )
     found = findings(audited, known)
     if options.format == _TEXT:
         new = without_old(audited, found)
@@ -129,7 +134,7 @@ def _write_patch(audited: Audit, file: Path) -> None:
         say("nothing to patch")
         return
     file.write_text(patch, encoding="utf-8", newline="")
-    folder = audited.source.folder
+    folder = audited.patched_from
     command = ["git", "-C", folder, "apply", str(file.absolute())] if folder else ["git", "apply", str(file)]
     say(f"to apply it: {shlex.join(command)}")
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tuneproof.audit.render import render_upgrade
-from tuneproof.audit.sources import Source, open_source
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
 from tuneproof.cli.output import called_from, say, show
+from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError
 
 REFUSED = 1
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     proves = options.prove or options.old_image or options.new_image
     with contextlib.chdir(called_from()):
-        source = open_source(options.configuration, prefix=options.prefix)
+        source = open_source(options.configuration, prefix=options.prefix, values=output.template_values(options))
         if not proves:
             return _told(options, upgrade(source, old=options.old, new=options.new))
     return _proven(options, source)

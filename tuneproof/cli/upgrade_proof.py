@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import docker
 
-from tuneproof.audit.sources import Source
 from tuneproof.audit.upgrade import Upgrade, upgrade
 from tuneproof.cli.output import say
+from tuneproof.conf.sources import Source
 from tuneproof.errors import BadInputError
 from tuneproof.lab.engine.daemon import ensure_engine
 from tuneproof.lab.engine.own_image import OwnImage, look_at

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from tuneproof.nginx_changes import since
 
+DOCUMENTED: Final = "configuration"
+"""The file of rows that no claim measures: nginx documents them."""
 _SUFFIX: Final = ".toml"
 
 
@@ -32,13 +34,19 @@ class Concern:
     args: str = ".*"  # regular expression of all the directive's arguments
     value: str = ""  # bounds of one of them, such as "> 0, <= 30s"
     place: int = 0  # of that one among the arguments
+    outside: str = ""  # a block that it does not concern, such as "upstream"
+    until: str = ""  # the version that no longer has the problem
     where: str = ""
     """What must be so besides: a setting in effect there or in a block inside, such as "sendfile on", as a regular
     expression; or a name of tuneproof.audit.conditions."""
     unless: str = ""  # what must not be so, likewise
     patch: str | None = None
-    """What is put in the directive's place, or into the block, whose argument ``{arg}`` is, and which passes requests
-    on by ``{kind}_pass``; "" takes it away."""
+    """What replaces the directive, or is added to the block: ``{arg}`` is the block's argument, and ``{kind}`` the
+    module that passes its requests on. "" removes the directive; "=name" is one of tuneproof.audit.remedies."""
+    breaks: bool = False  # whether requests fail or protection is lost; else it costs something
+    routine: bool = False  # whether it is true of nearly every configuration
+    source: str = ""  # nginx's documentation, where no claim was measured
+    check: str = ""  # the command that shows what it depends on
     measured: str = ""  # the value with which the claim was measured, where others are meant as well
     trips: tuple[str, ...]
     """Configurations that it must be said of once each: what is in http{}, or all of it where that has events{}."""

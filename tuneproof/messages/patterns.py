@@ -142,38 +142,35 @@ _FEWEST: Final = 15
 
 
 def find_cut(text: str, level: str = "") -> Message | None:
-    """Return the row of a message that was cut; None where it was not, or where several rows begin so."""
+    """Return the row of a message that was cut, or wrapped as it was pasted; None where several rows begin so."""
+    beginning = text
     for mark in _CUT:
-        if text.endswith(mark):
-            beginning = text.removesuffix(mark).rstrip()
-            break
-    else:
-        return None
+        beginning = beginning.removesuffix(mark).rstrip()
     if len(beginning) < _FEWEST:
         return None
     starts = _by_start()
-    candidates = [*starts.get(beginning[:_KEY], ()), *starts[""]]
-    found = {each.message for each in candidates if each.is_at(level) and _begins(each.words, beginning)}
-    return found.pop() if len(found) == 1 else None
+    reached: dict[Message, int] = {}
+    for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
+        if each.is_at(level) and (fixed := _fixed_of(each.words, beginning)) is not None:
+            reached[each.message] = max(fixed, reached.get(each.message, 0))
+    best = max(reached.values(), default=0)
+    found = [message for message, fixed in reached.items() if fixed == best and best >= _FEWEST]
+    return found[0] if len(found) == 1 else None
 
 
-def _begins(words: str, beginning: str) -> bool:
-    """Tell whether a wording may go on after a beginning: as far as its fixed characters reach."""
-    pieces = PLACE.split(words)
-    place = 0
-    for index, piece in enumerate(pieces):
-        if index % 2:
-            continue
-        if not index:
-            if not beginning.startswith(piece[: len(beginning)]):
-                return False
-            place = len(piece)
-            continue
+def _fixed_of(words: str, beginning: str) -> int | None:
+    """Return how many fixed characters of a wording are in a beginning of it; None where it goes on otherwise."""
+    place = fixed = 0
+    for index, piece in enumerate(PLACE.split(words)[::2]):
         if place >= len(beginning):
-            return True
-        at = beginning.find(piece, place)
-        if at < 0:
-            # The rest of what is filled in, or the cut goes through this piece.
-            return any(piece.startswith(beginning[start:]) for start in range(place, len(beginning))) or not piece
-        place = at + len(piece)
-    return place >= len(beginning)
+            break
+        at = beginning.find(piece, place) if index else (0 if beginning.startswith(piece) else -1)
+        if at >= 0:
+            place, fixed = at + len(piece), fixed + len(piece)
+            continue
+        # The cut may go through this piece; what is filled in reaches so far.
+        for start in range(place, len(beginning)) if index else (0,):
+            if piece.startswith(beginning[start:]):
+                return fixed + len(beginning) - start
+        return None
+    return fixed if place >= len(beginning) else None

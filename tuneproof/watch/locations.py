@@ -7,8 +7,8 @@ import ipaddress
 from collections.abc import Callable
 from typing import Final
 
-from tuneproof.audit.facts import Facts, Proxied
-from tuneproof.audit.tree import Block
+from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.tree import Block
 
 Resolve = Callable[[str], frozenset[str]]
 """The addresses of a host name; none where it is not known here, as a container's neighbours are not."""

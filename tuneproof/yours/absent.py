@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.variables import variables
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.variables import variables
 from tuneproof.yours.needs import CERTIFICATE, KEY, Needs
 from tuneproof.yours.peers import ENGINES_RESOLVER
 

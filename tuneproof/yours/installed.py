@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from tuneproof.audit.sources import Dump, Source
-from tuneproof.audit.statements import parse_file
-from tuneproof.audit.tree import HTTP, LOCATION, STREAM, Configuration, context_of
+from tuneproof.conf.sources import Dump, Source
+from tuneproof.conf.statements import parse_file
+from tuneproof.conf.tree import HTTP, LOCATION, STREAM, Configuration, context_of
 from tuneproof.errors import BadInputError
 
 _WILD: Final = frozenset("*?[")

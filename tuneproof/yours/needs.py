@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Configuration
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Configuration
 
 CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
 
 _SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
 _HTTP_PORT: Final = 80

@@ -7,13 +7,13 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.facts import Facts
-from tuneproof.audit.modules import Used, unpackaged, used_modules
+from tuneproof.audit.conditions import SLOT_BYTES
 from tuneproof.audit.patches import Edit, apply, diff, place_of, setting
-from tuneproof.audit.rules import worker_connections
-from tuneproof.audit.sources import Source, open_source
-from tuneproof.audit.tree import Configuration
 from tuneproof.audit.version_choice import Choice
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.modules import Used, unpackaged, used_modules
+from tuneproof.conf.sources import Source, open_source
+from tuneproof.conf.tree import Configuration, filled_in
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.load.stage import CLIENT
@@ -34,6 +34,7 @@ from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, JAVASCRIPT, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 from tuneproof.yours.peers import Peers, own_ports, peers_of
+from tuneproof.yours.refusers import limits
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
 from tuneproof.yours.ways import NoWay, Way, entries_of, files_wanted, ports_of, ways_of
 
@@ -148,6 +149,9 @@ def prepare(wanted: Wanted, source: Source) -> Prepared:
 
 def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
     found = audit_source(source, version=wanted.version)
+    if found.facts.configuration.filled:
+        source = filled_in(source, found.facts.configuration)
+        found = audit_source(source, version=wanted.version)
     for problem in found.facts.configuration.problems:
         if not problem.message.startswith(_FOR_NGINX_TO_SAY):
             raise BadInputError(
@@ -274,9 +278,12 @@ class _Proposer:
             because = choice.because
             knows = f" that knows {because.what} ({because.said.file}:{because.said.line})" if because else ""
             yield f"the oldest of {', '.join(LAB_VERSIONS)}{knows}; yours: --nginx VERSION"
-        if wanted.location:
-            for way in self._ways:
-                yield f"--location {wanted.location}: nginx takes location {way.proxied.target.location} for it"
+        for way in self._ways:
+            place = f"location {way.proxied.target.location}"
+            if wanted.location:
+                yield f"--location {wanted.location}: nginx takes {place} for it"
+            elif by := ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limits(way.proxied.target.block)):
+                yield f"{place} is tested with {by} in effect; --location PATH tests another"
 
     def _of_way(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(way))
@@ -321,9 +328,9 @@ class _Proposer:
 
     def _of_workers(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         connections = self._audit.facts.worker_connections
-        if connections is not None and any(one.name == worker_connections.NAME for one in self._audit.advice):
+        if connections is not None and any(one.name == "worker_connections" for one in self._audit.advice):
             arm = _arm(arms, "fresh-workers", self._yours, trials.fresh_workers)
-            yield claims.takes_at_start(arm, connections, connections * worker_connections.SLOT_BYTES)
+            yield claims.takes_at_start(arm, connections, connections * SLOT_BYTES)
 
     def _concerns(self, way: Way, name: str) -> bool:
         return any(one.at is way.proxied.target.statement and one.edits for one in self._advice(name))
@@ -399,9 +406,9 @@ def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, 
 
 
 def _kinds(ways: Sequence[Way]) -> list[Way]:
-    """Return one way for each kind of place: the same directives mean the same."""
+    """Return one way for each kind of place: the same directives mean the same. One without limits, if any has none."""
     kinds: dict[tuple[object, ...], Way] = {}
-    for way in ways:
+    for way in sorted(ways, key=lambda way: bool(limits(way.proxied.target.block))):
         proxied = way.proxied
         key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
         kinds.setdefault(key, way)

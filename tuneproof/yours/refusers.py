@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
 
 # https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on.
 _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
@@ -14,6 +14,19 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
     429: ("limit_req", "limit_conn"),
     503: ("limit_req", "limit_conn"),
 }
+
+
+LIMITED: Final = frozenset({429, 503})
+"""Statuses by which nginx refuses requests above a limit: what else it does with them says nothing of the rest."""
+
+
+def limits(block: Block) -> list[Statement]:
+    """Return what limits requests or asks for an account in a location: another one is better tested."""
+    return [said for name in ("limit_req", "limit_conn", "auth_basic", "auth_request") for said in _on(block, name)]
+
+
+def _on(block: Block, name: str) -> list[Statement]:
+    return [said for said in block.in_effect(name)[:1] if said.value != "off"]
 
 
 def refusers(status: int, block: Block) -> Iterator[Statement | Block]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.audit.patches import Edit, Insert, Replace
-from tuneproof.audit.tree import Configuration
+from tuneproof.conf.tree import Configuration
 from tuneproof.errors import BadInputError
 from tuneproof.lab.subject.own_nginx import socket_path
 from tuneproof.yours.needs import EMPTY, Needs

@@ -10,6 +10,7 @@ from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.standin import EVENT, Standin, Streaming
+from tuneproof.yours.refusers import LIMITED, limits
 from tuneproof.yours.ways import Probe, Way
 
 Script = Callable[[Rig], Figures]
@@ -60,6 +61,9 @@ def requests(way: Way) -> Script:
         # A connection that fails leaves the rest of its requests unasked.
         unasked = ASKED - len(answers)
         others = [answer.status for answer in answers if not answer.numbered] + [0] * unasked
+        refused = sum(status in LIMITED for status in others)
+        by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limits(way.proxied.target.block))
+        rig.must(not (refused and by), f"{refused} of {ASKED} requests were refused by {by}; --location tests another")
         return {
             "asked": ASKED,
             "answered": len(numbers),

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuneproof.audit.facts import Facts, Proxied
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.variables import possible_values
+from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.variables import possible_values
 from tuneproof.errors import BadInputError
 from tuneproof.yours.peers import is_ipv4, port_of
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.configurations import CASES, Case
 from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.document import SCHEMA_VERSION, document
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.sources import Dump
 
 _BUFFERS_BYTES: Final = 36864
 _OUTPUT_BUFFER_BYTES: Final = 32 << 10

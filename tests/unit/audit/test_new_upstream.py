@@ -6,7 +6,7 @@ from tests.support.configurations import HEAD
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.new_upstream import named_block
 from tuneproof.audit.patches import apply
-from tuneproof.audit.sources import Dump
+from tuneproof.conf.sources import Dump
 
 
 def read(server: str, http: str = "") -> tuple[Audit, str]:
@@ -17,7 +17,7 @@ def read(server: str, http: str = "") -> tuple[Audit, str]:
 def named(server: str, http: str = "") -> list[str]:
     """Return the server's lines with a block for the first address that requests are passed on to."""
     found, text = read(server, http)
-    edits = named_block(found.facts, found.facts.proxied[0].target, keepalive=8)
+    edits = named_block(found.facts, found.facts.proxied[0].target, settings=("keepalive 8;",))
     if not edits:
         return []
     changed = apply(edits, {"nginx.conf": text})

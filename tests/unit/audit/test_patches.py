@@ -7,9 +7,9 @@ from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import apply, diff
-from tuneproof.audit.reuse import Reuse
-from tuneproof.audit.sources import Dump
-from tuneproof.audit.tree import Block
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.sources import Dump
+from tuneproof.conf.tree import Block
 
 VERSIONS = ("1.18", "1.22", "1.30")
 # More to change than the cases have at once: several in a line, CRLF, remarks, no newline at the end.
@@ -115,7 +115,7 @@ def test_remarks_and_layout_stay() -> None:
     changed = apply(edits, files)
     lines = changed["nginx.conf"].splitlines()
     assert "        '' ''; # bad" in lines
-    assert "    upstream one { server a:1; keepalive 32; }   # one line" in lines
+    assert "    upstream one { server a:1; keepalive 32; keepalive_timeout 4s; }   # one line" in lines
     assert "\tserver b:2; # last" in lines
     assert lines[lines.index("\tserver b:2; # last") + 1] == "\tkeepalive 32;"
     assert "            proxy_pass http://10_0_0_1_81/x; # behind" in lines

@@ -8,9 +8,10 @@ import pytest
 
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.patches import apply
-from tuneproof.audit.sources import Dump
 from tuneproof.audit.upgrade import Effect, Upgrade, upgrade
 from tuneproof.cli.main import main
+from tuneproof.conf.directives import newest
+from tuneproof.conf.sources import Dump
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind, changes_between
 from tuneproof.wording import as_numbers
@@ -175,6 +176,56 @@ def test_the_way_back_is_told_as_well() -> None:
     assert found.patch(defaults=True) == ""
 
 
+@pytest.mark.parametrize(
+    ("http", "what", "since"),
+    [
+        ("server {\nlisten 80;\n}", "listen", "1.29.4"),
+        ("server {\nlisten 443 ssl;\n}", "listen", "1.29.1"),
+        ("server {\nhttp2 on;\n}", "http2", "1.31.0"),
+        ("server {\nlisten 443 ssl http2;\n}", "listen", "1.31.0"),
+        ("server {\nlisten 443 quic;\n}", "listen", "1.27.5"),
+        ("server {\nssl_protocols TLSv1.3;\n}", "ssl_protocols", "1.29.2"),
+        ("server {\nssl_certificate a.pem;\n}", "ssl_certificate", "1.27.4"),
+        ("\nssl_session_cache shared:a:1m;", "ssl_session_cache", "1.27.5"),
+        ("upstream u { server a; keepalive 8;\nleast_conn; }", "least_conn", "1.29.7"),
+        ('\nproxy_set_header host "";', "proxy_set_header", "1.31.4"),
+        ("\nproxy_http_version 2;", "proxy_http_version", "1.31.3"),
+    ],
+)
+def test_a_line_that_does_something_else_is_named(http: str, what: str, since: str) -> None:
+    """On the way up, and on the way down."""
+    for old, new in (("1.26", "1.31.5"), ("1.31.5", "1.26")):
+        found = of(changes(http, old=old, new=new), Effect.BEHAVIOUR)
+        assert (what, 4, since) in found
+
+
+@pytest.mark.parametrize(
+    ("http", "what", "since"),
+    [
+        ("server { http2 off; }", "http2", "1.31.0"),
+        ("ssl_protocols TLSv1.3;", "ssl_protocols", "1.29.2"),
+        ("server { ssl_certificate $host.pem; }", "ssl_certificate", "1.27.4"),
+        ("ssl_session_cache builtin;", "ssl_session_cache", "1.27.5"),
+        ("upstream u { server a; least_conn; keepalive 8; }", "least_conn", "1.29.7"),
+        ("proxy_set_header Host a;", "proxy_set_header", "1.31.4"),
+        ("proxy_http_version 1.1;", "proxy_http_version", "1.31.3"),
+        ("server { listen 80; }", "listen", "1.29.1"),
+    ],
+)
+def test_a_line_that_does_the_same_is_not_named(http: str, what: str, since: str) -> None:
+    found = of(changes(http, old="1.26", new="1.31.5"), Effect.BEHAVIOUR)
+    assert (what, since) not in [(name, version) for name, _, version in found]
+
+
+def test_connections_that_the_new_default_keeps_come_first_with_their_timeout() -> None:
+    """From 1.29.7 on nginx keeps idle connections without being asked: POSTs on those that a backend closes are 502."""
+    text = "upstream u {\nserver 10.0.0.1;\n}\nserver { location / { proxy_pass http://u; } }"
+    found = changes(text, old="1.26", new="1.30")
+    first = found.differences[0]
+    assert (first.what, first.breaks) == ("dying_connections", True)
+    assert "+keepalive_timeout 4s;" in found.patch(defaults=False)
+
+
 def test_nothing_changes_between_a_version_and_itself() -> None:
     text = f"server {{ listen 443 ssl http2; {TLS} sendfile on; location / {{ proxy_pass http://a; }} }}"
     for version in LAB_VERSIONS:
@@ -190,21 +241,40 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
         ("server { listen 443 quic; }", "1.26", "listen quic"),
         ("upstream u { server a resolve; }", "1.30", "server resolve"),
         ("upstream u { server a; keepalive 8 local; }", "1.30", "keepalive local"),
+        ("upstream u { server a; keepalive 0; }", "1.30", "keepalive 0"),
+        ("proxy_limit_rate $rate;", "1.30", "proxy_limit_rate $"),
+        ("proxy_limit_rate 8k;", "1.18", ""),
+        ("proxy_ssl_certificate $name.pem;", "1.22", "proxy_ssl_certificate $"),
         ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
         ("map $a $b { default 1; http2 2; }", "1.18", ""),
         ("server { set $a b; server_name x; }", "1.18", ""),
     ],
 )
-def test_without_a_version_the_oldest_that_knows_everything_is_taken(http: str, version: str, because: str) -> None:
-    """Of those that the lab has; and what an older one lacks is told."""
+def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
+    """From the oldest of the lab's on that knows it; the audit names what an older one lacks."""
     found = audit_source(source(http))
     assert found.choice is not None
-    assert found.facts.version == version
+    assert found.choice.version == version
+    assert found.versions == (LAB_VERSIONS[LAB_VERSIONS.index(version) :] if version != LAB_VERSIONS[-1] else ())
     assert (found.choice.because.what if found.choice.because else "") == because
 
 
+def test_what_holds_on_some_versions_names_them() -> None:
+    """Without a patch, since it would not suit the others, unless something breaks."""
+    found = audit_source(
+        source(f"upstream u {{ server 10.0.0.1; }} server {{ {TLS} location / {{ proxy_pass http://u; }} }}")
+    )
+    states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
+    assert states["connections_are_the_cause", "missing"] == (LAB_VERSIONS[:-1], False)
+    assert states["connections_are_the_cause", "in effect"] == (LAB_VERSIONS[-1:], False)
+    assert states["keepalive_timeout_below_spares_posts", "missing"] == (LAB_VERSIONS[-1:], True)
+
+
 def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
-    rows = [(change.directive, change.parameter, change.block, change.kind, change.version) for change in CHANGES]
+    rows = [
+        (change.directive, change.parameter, change.block, change.kind, change.version, change.args)
+        for change in CHANGES
+    ]
     assert len(set(rows)) == len(rows)
     assert [change.numbers for change in CHANGES] == sorted(change.numbers for change in CHANGES)
     last: dict[tuple[str, str], str] = {}
@@ -243,9 +313,15 @@ def test_the_command_tells_places_and_writes_the_patch(
     assert main([*options, "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert (told["from"], told["to"], told["starts"]) == ("1.22", "1.30", False)
-    assert {one["effect"] for one in told["differences"]} == {"nginx does not start", "another default"}
+    assert {one["effect"] for one in told["differences"]} == {
+        "nginx does not start",
+        "another default",
+        "behaves differently",
+    }
     (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; } }\n", encoding="utf-8")
-    assert main(["upgrade", "--from", "1.26", "--to", "1.31", "nginx"]) == 0
-    assert "What came with 1.31 and later is not known here." in capsys.readouterr().out
+    assert main(["upgrade", "--from", "1.26", "--to", newest(), "nginx"]) == 0
+    assert "is not known here" not in capsys.readouterr().out
+    assert main(["upgrade", "--from", "1.26", "--to", f"{newest()}.1", "nginx"]) == 0
+    assert f"What came after {newest()} is not known here." in capsys.readouterr().out
     (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; }\n", encoding="utf-8")
     assert main(options) == 2

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.explain.parse.test_event_loop import SECOND
 from tuneproof.audit.auditing import audit
-from tuneproof.audit.facts import Facts
+from tuneproof.conf.facts import Facts
 from tuneproof.explain.parse.event_loop import LoopRecording
 from tuneproof.explain.parse.event_loop_summary import summarise
 from tuneproof.watch.diagnosis import diagnosis

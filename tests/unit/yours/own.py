@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.sources import Source, open_source
+from tuneproof.conf.sources import Source, open_source
 
 HEAD = "user nginx;\nevents { }\n"
 

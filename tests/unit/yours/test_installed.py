@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.yours.own import HEAD, http, opened
 from tuneproof.audit.auditing import audit_source
-from tuneproof.audit.sources import open_source
+from tuneproof.conf.sources import open_source
 from tuneproof.errors import BadInputError
 from tuneproof.yours.installed import Installed, installed
 

@@ -164,6 +164,29 @@ def test_packaged_modules_come_with_the_image_and_are_loaded(tmp_path: Path) -> 
     assert "modules/ngx_http_echo_module.so: the image must have this module" in elsewhere.told
 
 
+LIMITED = "location /login { limit_req zone=a; proxy_pass http://127.0.0.1:9000; }\n"
+
+
+def test_of_places_that_mean_the_same_one_without_limits_is_tested(tmp_path: Path) -> None:
+    """Refused requests say nothing of connections. Where there is no other, the limit is named."""
+    zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
+    alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
+    assert any("tested with limit_req (" in line for line in alone.told)
+    other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
+    found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))
+    assert not any("tested with limit_req" in line for line in found.told)
+    assert [arm.name for arm in found.scenario.arms if arm.name.endswith("-requests")] == ["root-requests"]
+
+
+def test_a_template_is_tested_with_stand_ins_in_its_files(tmp_path: Path) -> None:
+    found = proposed(
+        tmp_path, {"site.conf": "server { listen ${PORT}; location / { proxy_pass http://${API_HOST}; } }"}
+    )
+    own = found.scenario.arms[0].subject.own
+    assert own is not None
+    assert b"server { listen 8080; location / { proxy_pass http://backend; } }" in own.files.values()
+
+
 def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:
     """The user may have meant another one."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.yours.own import http, opened, written
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.patches import apply
-from tuneproof.audit.sources import open_source
+from tuneproof.conf.sources import open_source
 from tuneproof.errors import BadInputError
 from tuneproof.yours.needs import EMPTY, Needs, needs_of
 from tuneproof.yours.start import changes_for, script

@@ -6,16 +6,18 @@ configuration.
 
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.conditions import WHERE
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Before, Edit, Replace, setting
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.values import size_bytes, time_ms
+from tuneproof.audit.remedies import REMEDIES
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import size_bytes, time_ms
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.wording import as_numbers
 
@@ -27,22 +29,33 @@ _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=":
 
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield what the rows say of each directive and of each block, in the order of the files."""
-    rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, facts)]
+    rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
     main = facts.configuration.main
     said_before: set[tuple[str, ...]] = set()
     for said, block in main.everything():
         for line, concern in rows:
-            if concern.directive != said.name or not _is_written(said, concern):
+            if concern.directive != said.name or not _is_written(said, concern) or block.name == concern.outside:
+                continue
+            is_kept = concern.patch == "" and _would_inherit(said, block)
+            if is_kept and concern.state == State.WITHOUT_EFFECT:
                 continue
             # What only hints at something does so once, wherever the same stands again.
             key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
-            if key not in said_before and _is_meant(concern, said, block, facts):
+            if key not in said_before and (found := _meant(concern, said, block, facts)) is not None:
                 said_before.add(key)
-                yield _advised(line, concern, said, facts)
+                advised = _advised(line, concern, said, block, facts, found)
+                yield replace(advised, edits=()) if is_kept else advised
     for line, concern in rows:
         for at in _blocks(concern.block, main):
-            if _is_meant(concern, at, main if concern.block == "main" else at, facts):
-                yield _advised(line, concern, at, facts)
+            around = main if concern.block == "main" else at
+            if (found := _meant(concern, at, around, facts)) is not None:
+                yield _advised(line, concern, at, around, facts, found)
+
+
+def _would_inherit(said: Statement, block: Block) -> bool:
+    """Tell whether an outer level sets the directive otherwise: without this one, that value would be in effect."""
+    outer = block.parent.setting(said.name) if block.parent is not None else None
+    return outer is not None and outer.args != said.args
 
 
 def _blocks(name: str, main: Block) -> Iterator[Block]:
@@ -56,15 +69,28 @@ def _blocks(name: str, main: Block) -> Iterator[Block]:
             yield block
 
 
-def _advised(line: Line, concern: Concern, at: Statement | Block, facts: Facts) -> Advised:
-    why, text = concern.why.format(version=line.version), concern.patch
-    edits: list[Edit] = []
+def _advised(line: Line, concern: Concern, at: Statement | Block, block: Block, facts: Facts, found: str) -> Advised:
+    why, text = concern.why.format(version=line.version, found=found), concern.patch
+    edits: Sequence[Edit] = ()
     if isinstance(at, Statement):
         why = f"{at.name} {' '.join(at.args)}: {why}{_reach(at, concern)}"
-    if text is not None:
+    if text is not None and text.startswith("="):
+        edits = REMEDIES[text](at, block, facts)
+    elif text is not None:
         kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block is at]
         edits = [_edit(concern, at, text.replace("{kind}", kinds[0] if kinds else ""))]
-    return Advised(name=line.scenario, claim=line.claim, state=State(concern.state), at=at, why=why, edits=edits)
+    return Advised(
+        name=line.scenario,
+        claim=line.claim,
+        state=State(concern.state),
+        at=at,
+        why=why,
+        edits=edits,
+        breaks=concern.breaks,
+        routine=concern.routine,
+        source=concern.source,
+        check=concern.check,
+    )
 
 
 def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
@@ -74,8 +100,9 @@ def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
     return Before(block=at, lines=(text,)) if concern.block == "main" else setting(at, text)
 
 
-def _is_of_version(line: Line, facts: Facts) -> bool:
-    return not line.version or facts.version_numbers >= as_numbers(line.version)
+def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
+    begun = not line.version or facts.version_numbers >= as_numbers(line.version)
+    return begun and not (concern.until and facts.version_numbers >= as_numbers(concern.until))
 
 
 def _is_written(said: Statement, concern: Concern) -> bool:
@@ -112,16 +139,18 @@ def _reach(said: Statement, concern: Concern) -> str:
     return "" if is_that else f" (measured at {concern.measured}; yours is {yours})"
 
 
-def _is_meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether all that a row asks of what is around a directive, or in a block, is so."""
+def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> str | None:
+    """Return what a row's condition found around a directive or in a block; None where the row does not concern it."""
     if block.path[:1] == ("stream",):
-        return False
-    wanted, unwanted = concern.where, concern.unless
-    return (not wanted or _is_so(wanted, at, block, facts)) and not (unwanted and _is_so(unwanted, at, block, facts))
+        return None
+    found = _is_so(concern.where, at, block, facts) if concern.where else True
+    if not found or (concern.unless and _is_so(concern.unless, at, block, facts)):
+        return None
+    return found if isinstance(found, str) else ""
 
 
-def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether something is so by its name; or whether a setting is in effect in a block, or in one inside."""
+def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> str | bool:
+    """Return whether something is so by its name; or whether a setting is in effect in a block, or in one inside."""
     if name in WHERE:
         return WHERE[name](at, block, facts)
     directive = name.partition(" ")[0]

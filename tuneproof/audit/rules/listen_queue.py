@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Replace
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.values import whole_number
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.values import whole_number
 
 NAME: Final = "listen_queue"
 RANK: Final = 6
@@ -18,36 +18,21 @@ _WANTED: Final = 4096
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield one answer for each address that something listens on: options of a socket may be given once."""
-    sockets: dict[str, list[Statement]] = {}
-    for server in facts.servers:
-        for listen in server.block.local("listen"):
-            if not {"quic", "udp"} & set(listen.args):
-                sockets.setdefault(_address(listen), []).append(listen)
-    for address, listens in sockets.items():
-        given = [listen for listen in listens if _backlog(listen) is not None]
-        at = (given or listens)[0]
+    """Yield one answer for each TCP socket: its options are in one of its listens, and nginx refuses a second one."""
+    for socket in facts.sockets.found:
+        if socket.address.is_udp or not socket.is_bound or not socket.listens:
+            continue
+        at, name = socket.options or socket.listens[0], socket.address.name
         backlog = _backlog(at)
         room = f"min({_DEFAULT if backlog is None else backlog}, net.core.somaxconn) + 1 connections"
         if backlog is not None and backlog > _DEFAULT:
-            why = f"{address} queues {room}: somaxconn must be as large, and is not in these files"
+            why = f"{name} queues {room}: somaxconn must be as large, and is not in these files"
             yield Advised(name=NAME, claim=CLAIM, state=State.IN_EFFECT, at=at, why=why)
         else:
-            why = f"{address} queues {room}; a burst beyond that waits for a second or longer"
+            why = f"{name} queues {room}; a burst beyond that waits for a second or longer"
             edit = Replace(old=at, text=f"listen {' '.join(_without_backlog(at))} backlog={_WANTED};")
-            edits = () if address.startswith("unix:") else (edit,)
-            yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=edits)
-
-
-def _address(listen: Statement) -> str:
-    """Return the socket that a listen means, so that "80" and "*:80" are one."""
-    text = listen.value
-    if text.startswith("unix:"):
-        return text
-    if text.isdecimal():
-        return f"*:{text}"
-    has_port = text.rpartition("]")[2].startswith(":") if text.startswith("[") else ":" in text
-    return (text if has_port else f"{text}:80").replace("0.0.0.0:", "*:", 1)
+            edits = () if socket.address.family == "unix" else (edit,)
+            yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=edits, routine=True)
 
 
 def _backlog(listen: Statement) -> int | None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts
 from tuneproof.audit.patches import Replace
+from tuneproof.conf.facts import Facts
 
 NAME: Final = "reuseport_stall"
 RANK: Final = 3

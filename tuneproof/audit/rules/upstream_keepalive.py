@@ -4,19 +4,25 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts, Proxied
 from tuneproof.audit.new_upstream import named_block
 from tuneproof.audit.patches import Edit, Insert, Replace
-from tuneproof.audit.reuse import DEFAULT_SINCE, KEPT_SINCE, Lack, Reuse, connection_header
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Upstream
-from tuneproof.audit.variables import variables
+from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.reuse import Lack, Reuse, connection_header
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, Upstream
+from tuneproof.conf.variables import variables
 
 NAME: Final = "upstream_keepalive"
 RANK: Final = 0
 CLAIM: Final = "connections_are_the_cause"
 _IDLE_CONNECTIONS: Final = 32
+# Below the backend's own timeout, which is 5 s for Node; nginx's default is 60 s (docs/dying-connections.md).
+_IDLE_TIMEOUT: Final = "keepalive_timeout 4s;"
+_PINNED: Final = (
+    "each idle connection occupies a child of PHP-FPM, so it gains only where there are more children than "
+    "connections that all workers keep"
+)
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
@@ -28,11 +34,15 @@ def advise(facts: Facts) -> Iterator[Advised]:
             continue
         if reuse.reuse is Reuse.YES:
             yield _working(facts, proxied)
+        elif reuse.reuse is Reuse.NO and proxied.target.kind == "fastcgi" and Lack.BLOCK not in reuse.lacks:
+            yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=f"{reuse.why}; {_PINNED}")
         elif reuse.reuse is Reuse.NO:
             edits = _remedy(facts, proxied) if _is_all_here(proxied.target.block) else ()
             tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
             state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
-            yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=_sentence(proxied), edits=edits)
+            is_routine = state is State.MISSING
+            why = _sentence(proxied)
+            yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=why, edits=edits, routine=is_routine)
         else:
             yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=reuse.why)
 
@@ -52,7 +62,13 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
     own = [item for item in _lines_for_it(facts, proxied) if item is not None]
     if facts.version_numbers >= DEFAULT_SINCE and own:
         size = _explicit(facts, proxied)
-        if size is None or size.keepalive <= _IDLE_CONNECTIONS:
+        # The default is "keepalive 32 local": what several locations share is lost without a keepalive of their own.
+        is_default = (
+            size is None
+            or size.statement is None
+            or (size.keepalive <= _IDLE_CONNECTIONS and (size.is_local or len(facts.passing_to(size.name)) == 1))
+        )
+        if is_default:
             lines = ", ".join(f"{item.name} ({item.file}:{item.line})" for item in own)
             why = f"connections are kept, as they would be without {lines}: the default since nginx {KEPT_SINCE}"
             return Advised(name=NAME, claim=CLAIM, state=State.EXPIRED, at=target.statement, why=why)
@@ -97,17 +113,12 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     if upstream is None or len(names) != 1:
         return ()
     edits: list[Edit] = []
-    if Lack.CACHE in lacks:
-        wanted = f"keepalive {_IDLE_CONNECTIONS};"
-        servers = upstream.block.local("server")
-        if upstream.statement is not None:
-            edits.append(Replace(old=upstream.statement, text=wanted))
-        elif servers:
-            edits.append(Insert(after=servers[-1], text=wanted))
-        else:
+    if Lack.CACHE in lacks or Lack.ORDER in lacks:
+        if not upstream.servers:
             return ()
-    if Lack.SWITCH in lacks:
-        edits.append(_set(block, "fastcgi_keep_conn", "on", target.statement))
+        edits += _cache_of(upstream)
+    if not upstream.block.local("keepalive_timeout"):
+        edits.append(Insert(after=upstream.block.own[-1], text=_IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
     if Lack.HEADER in lacks:
@@ -118,13 +129,27 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
+def _cache_of(upstream: Upstream) -> Iterator[Edit]:
+    """Yield what makes an upstream block keep idle connections: last in it, since a balancing method replaces it."""
+    said, wanted, last = upstream.statement, f"keepalive {_IDLE_CONNECTIONS};", upstream.block.own[-1]
+    if said is not None and upstream.discarded_by is None:
+        yield Replace(old=said, text=wanted)
+    else:
+        if said is not None:
+            yield Replace(old=said, text="")
+            wanted = f"keepalive {' '.join(said.args)};"
+        yield Insert(after=last, text=wanted)
+
+
 def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     block = proxied.target.block
-    edits = named_block(facts, proxied.target, keepalive=_IDLE_CONNECTIONS)
+    is_default = facts.version_numbers >= DEFAULT_SINCE
+    settings = (_IDLE_TIMEOUT,) if is_default else (f"keepalive {_IDLE_CONNECTIONS};", _IDLE_TIMEOUT)
+    edits = named_block(facts, proxied.target, settings=settings)
     judged = connection_header(block, facts.version_numbers)
     if not edits or judged.reuse not in {Reuse.YES, Reuse.NO}:
         return ()
-    if facts.version_numbers < DEFAULT_SINCE:
+    if not is_default:
         version = block.setting("proxy_http_version")
         if version is None or version.value != "1.1":
             edits.append(_set(block, "proxy_http_version", "1.1", proxied.target.statement))

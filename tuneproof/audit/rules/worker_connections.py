@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.facts import Facts
+from tuneproof.audit.conditions import SLOT_BYTES
+from tuneproof.conf.facts import Facts
 from tuneproof.wording import size
 
 NAME: Final = "worker_connections"
 RANK: Final = 2
 CLAIM: Final = "a_connection_costs_424_bytes"
-SLOT_BYTES: Final = 424
-"""Of one connection with its two events, on 64-bit machines; the claim measures it."""
 _LARGE_BYTES: Final = 64 << 20
 
 

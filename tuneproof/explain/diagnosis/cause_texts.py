@@ -48,8 +48,8 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.SYN_QUEUE_DROP: CauseText(
         name="The kernel drops SYNs (SYN-queue drop)",
-        next_step="switch net.ipv4.tcp_syncookies on, and raise tcp_max_syn_backlog and the listener's "
-        "backlog: docs/listen-queues.md.",
+        next_step="switch net.ipv4.tcp_syncookies on, and raise the listener's backlog and net.core.somaxconn "
+        "(tcp_max_syn_backlog counts only without cookies): docs/listen-queues.md.",
     ),
     Cause.ACCEPT_QUEUE_OVERFLOW: CauseText(
         name="The accept queue overflows",

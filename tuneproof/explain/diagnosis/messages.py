@@ -18,6 +18,8 @@ from tuneproof.messages.rows import Message, Problem, messages
 _SLACK: Final = timedelta(minutes=2)
 # What ends or starves a worker, or the machine, takes many requests with each message.
 _OF_MANY: Final = 100
+ENOUGH_MESSAGES: Final = 20
+"""Fewer are an excerpt, in which somebody looked for something."""
 _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.REFUSED: ("upstream_refused", "upstream_socket_refused"),
     Cause.NO_PORT: ("upstream_no_port",),
@@ -86,10 +88,15 @@ class Messages:
         return next((each for each in self.problems if not each.is_rare), None)
 
     def not_logged(self) -> tuple[Cause, ...]:
-        """Return the causes of which these logs have no message, though nginx would log each case."""
+        """Return the causes of which these logs have no message, though nginx would log each case.
+
+        Of a few lines nothing can be said: they may have been chosen.
+        """
+        if self.all_messages < ENOUGH_MESSAGES:
+            return ()
         there = {each.row.id for each in (*self.problems, *self.looks)}
         there |= {each.row.id for finding in self.problems for each in finding.consequences}
-        return tuple(cause for cause in _LOGGED if not there & set(_CAUSES[cause])) if self.all_messages else ()
+        return tuple(cause for cause in _LOGGED if not there & set(_CAUSES[cause]))
 
 
 def says(cause: Cause, finding: MessageFinding) -> bool:
@@ -109,7 +116,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
     found = {row: _finding(messages()[row], counts, statuses, requests) for row, counts in counted.items()}
     origins = _origins(found)
     told = [
-        _with(finding, [found[row] for row, origin in origins.items() if origin == finding.row.id])
+        _with(finding, [finding for row, origin in origins.items() if origin == finding.row.id])
         for row, finding in found.items()
         if row not in origins
     ]
@@ -150,8 +157,8 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
         if (causes := [origin for origin in finding.row.follows if origin in found and origin != row])
     }
     origins = {}
-    for row in direct:
-        seen, place = {row}, direct[row]
+    for row, origin in direct.items():
+        seen, place = {row}, origin
         while place in direct and direct[place] not in seen:
             seen.add(place)
             place = direct[place]

@@ -89,7 +89,7 @@ def _often(finding: MessageFinding) -> str:
         said += f", in {count(finding.of_requests, 'request')}"
         if finding.answered:
             statuses = " or ".join(map(str, finding.row.statuses))
-            said += f", of which {finding.answered} were answered {statuses}"
+            said += f"; {count(finding.answered, 'request')} got {statuses}"
     return said
 
 

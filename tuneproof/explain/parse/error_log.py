@@ -9,7 +9,7 @@ rows of tuneproof.messages say.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
@@ -23,6 +23,7 @@ from tuneproof.explain.parse.wrapped import unwrapped
 UPSTREAMS: Final = "upstreams"
 """Whose an event is, where it is several upstreams' or nobody's."""
 _BEGINNING: Final = 160
+_NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
 _LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
 _LINE: Final = re.compile(
@@ -93,7 +94,7 @@ class ErrorLog:
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last one
     known: tuple[MessageCount, ...] = ()  # the messages that have a row, each once
-    unknown: Unknown = Unknown()  # those of level error and higher that have none
+    unknown: Unknown = field(default_factory=Unknown)  # those of level error and higher that have none
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""
@@ -187,9 +188,8 @@ class Collector:
 
 def _time(text: str) -> datetime | None:
     try:
-        day, _, second = text.partition(" ")
-        year, month, date = day.split("/")
-        return datetime(int(year), int(month), int(date), *map(int, second.split(":")), tzinfo=UTC)
+        year, month, day, hour, minute, second = map(int, _NUMBERS.split(text))
+        return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         # A day that there is not, or none at all.
         return None

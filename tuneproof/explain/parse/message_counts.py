@@ -60,6 +60,22 @@ class _Count:
         self.requests: dict[str, int] = {}
         self.zones: dict[str, int] = {}
 
+    def add_names(self, row: str, message: str, end: int) -> None:
+        """Count whom a message is about; ``end``: where its circumstances begin, or -1."""
+        match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
+        if match is not None:
+            client, server, method, uri = match.groups()
+            _more(self.clients, client)
+            if server:
+                _more(self.servers, server)
+            if method:
+                _more(self.requests, f"{method} {uri}")
+            end = match.end()
+        if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
+            _more(self.upstreams, upstream[1])
+        if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
+            _more(self.zones, zone[1])
+
 
 def _more(names: dict[str, int], name: str) -> None:
     if name in names:
@@ -115,19 +131,7 @@ class MessageCounts:
                 count.last = at
             elif at < count.first:
                 count.first = at
-        match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
-        if match is not None:
-            client, server, method, uri = match.groups()
-            _more(count.clients, client)
-            if server:
-                _more(count.servers, server)
-            if method:
-                _more(count.requests, f"{method} {uri}")
-            end = match.end()
-        if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
-            _more(count.upstreams, upstream[1])
-        if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
-            _more(count.zones, zone[1])
+        count.add_names(row, message, end)
 
     def known(self) -> tuple[MessageCount, ...]:
         """Return what was counted, by row."""

@@ -1,4 +1,4 @@
-"""Lines of the kernel, systemd and Kubernetes that have a row: dmesg, journalctl, systemctl status, kubectl describe."""
+"""Lines of the kernel, systemd and Kubernetes that have a row, as dmesg, journalctl and kubectl describe print them."""
 
 import re
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ _BLANKS: Final = re.compile(r"\s+")
 _EVENT: Final = re.compile(r"^(?:Warning|Normal) \S+ .{1,60}? \S+ ((?:Liveness|Readiness|Startup) probe failed: )")
 # What any of the rows has: most lines of other kinds are told apart by one search.
 _ANY_OF_THEM: Final = re.compile(
-    r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|SYN flooding|"
-    r"page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|NETDEV WATCHDOG|"
+    r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
+    r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"
+    r"NETDEV WATCHDOG|"
     r"rx_\w+_errors|rx_no_buffer|blocked for more than|Link is Down|link down|link is not ready|nginx\.service|"
     r"probe failed|Failed to start|killed as a result of limit"
 )

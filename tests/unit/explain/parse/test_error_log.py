@@ -106,9 +106,8 @@ def test_a_log_is_summed_up() -> None:
 def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], whose: str) -> None:
     """It may be a socket, an address or a name."""
     said = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
-    log = parse(
-        [f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream{each}" for each in said]
-    )
+    words = f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream"
+    log = parse([f"{words}{each}" for each in said])
     assert log.whose(Event.ANSWER_TIMED_OUT) == whose
 
 

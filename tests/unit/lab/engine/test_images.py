@@ -4,18 +4,20 @@ import shutil
 import tarfile
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from docker.errors import ImageNotFound
+from docker.errors import DockerException, ImageNotFound
 
 from tests.support.places import CHECKOUT
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.lab.engine import base, images
 from tuneproof.lab.engine.base import choose_mirror, ensure_base
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
+from tuneproof.lab.engine.labels import BUILD, IMAGE, is_our_image
 
 SHARING = "FROM scratch\nCOPY tuneproof /opt/client/tuneproof\n"
 
@@ -212,24 +214,88 @@ def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> Non
     assert caught.value.where == (listing.strip() or "`apt-get indextargets` prints nothing")
 
 
+class Engine:
+    """Holds images by name; a registry may answer it."""
+
+    def __init__(self, *names: str, registry: bool = False) -> None:
+        self.names = set(names)
+        self.registry = registry
+        self.asked: list[Any] = []
+        self.api = self
+        self.images = self
+
+    def get(self, name: str) -> SimpleNamespace:
+        if name not in self.names:
+            raise ImageNotFound(name)
+        return SimpleNamespace(tag=lambda repository, tag: self.names.add(f"{repository}:{tag}"))
+
+    def from_env(self, *, timeout: int, environment: dict[str, str] | None) -> Any:
+        assert timeout > 0
+
+        def pull(name: str, tag: str) -> None:
+            self.asked.append((environment, name, tag))
+            if not self.registry:
+                raise DockerException("no registry")
+            self.names.add(f"{name}:{tag}")
+
+        return SimpleNamespace(images=SimpleNamespace(pull=pull), close=lambda: None)
+
+    def import_image_from_data(self, _data: object, *, repository: str, tag: str, changes: list[str]) -> None:
+        assert not any("LABEL" in change for change in changes)
+        self.names.add(f"{repository}:{tag}")
+
+
 @pytest.mark.parametrize("environment", [None, {"DOCKER_HOST": "tcp://10.0.0.5:2375"}], ids=["default", "named"])
 def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None
 ) -> None:
-    asked: list[Any] = []
+    engine = Engine(registry=True)
+    monkeypatch.setattr(base, "docker", engine)
+    ensure_base(cast("Any", engine), "bookworm", report=lambda _: None, environment=environment)
+    assert engine.asked == [(environment, "debian", "bookworm-slim")]
+    assert engine.names == {"debian:bookworm-slim", "tuneproof/base:bookworm"}
 
-    def get(name: str) -> None:
-        raise ImageNotFound(name)
 
-    def from_env(*, timeout: int, environment: dict[str, str] | None) -> Any:
-        assert timeout > 0
-        images = SimpleNamespace(pull=lambda name, tag: asked.append((environment, name, tag)))
-        return SimpleNamespace(images=images, close=lambda: None)
+@pytest.mark.parametrize("there", ["debian:bookworm-slim", "tuneproof/base:bookworm"])
+def test_a_base_that_is_there_is_used_under_the_projects_name(there: str) -> None:
+    """Debian's image keeps its own, whoever pulled or imported it."""
+    engine = Engine(there)
+    ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
+    assert engine.names == {there, "tuneproof/base:bookworm"}
 
-    monkeypatch.setattr(base, "docker", SimpleNamespace(from_env=from_env))
-    client = cast("Any", SimpleNamespace(images=SimpleNamespace(get=get)))
-    ensure_base(client, "bookworm", report=lambda _: None, environment=environment)
-    assert asked == [(environment, "debian", "bookworm-slim")]
+
+def test_what_is_bootstrapped_never_gets_debians_name_nor_a_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would take it for Debian's and build on it, and what they build would look like the project's."""
+    engine = Engine()
+
+    def bootstrap(command: list[str], **_: object) -> SimpleNamespace:
+        Path(command[-2]).write_bytes(b"")
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(base, "docker", engine)
+    monkeypatch.setattr(base, "package_mirror", lambda: "http://mirror.example/debian")
+    monkeypatch.setattr(base, "subprocess", SimpleNamespace(run=bootstrap))
+    monkeypatch.setattr(base, "shutil", SimpleNamespace(which=lambda name: name))
+    ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
+    assert engine.names == {"tuneproof/base:bookworm"}
+
+
+def test_every_stage_of_every_image_begins_as_a_layer() -> None:
+    """So that what a build leaves is known, and nothing is that is built on a finished image."""
+    for dockerfile in IMAGES_FOLDER.glob("*/Dockerfile"):
+        lines = [line for line in dockerfile.read_text(encoding="utf-8").splitlines() if line[:1] not in {"#", ""}]
+        after = [following for line, following in pairwise(lines) if line.startswith("FROM ${BASE}")]
+        assert after == ['LABEL io.tuneproof.build="layer"'] * len(after) != [], dockerfile
+
+
+def test_a_finished_image_is_no_layer(root: Path) -> None:
+    built: list[dict[str, Any]] = []
+    client = SimpleNamespace(images=SimpleNamespace(build=lambda **options: built.append(options)))
+    spec = ImageSpec(name="client", suite="bookworm", root=root)
+    images._build(cast("Any", client), spec, report=lambda _: None)
+    assert built[0]["labels"] == {BUILD: IMAGE}
+    assert is_our_image(built[0]["tag"])
+    assert is_our_image(built[0]["buildargs"]["BASE"])
 
 
 def test_an_image_waits_for_what_it_is_built_on_and_for_nothing_else(

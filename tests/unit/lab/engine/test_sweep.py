@@ -5,7 +5,7 @@ from docker.errors import APIError, NotFound
 
 from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi
 from tuneproof.lab.engine import sweep
-from tuneproof.lab.engine.labels import PROJECT_FILTER, Session
+from tuneproof.lab.engine.labels import BUILD, IMAGE, LAYER, PROJECT_FILTER, Session
 from tuneproof.lab.engine.sweep import (
     Removed,
     has_overlay_network,
@@ -14,7 +14,9 @@ from tuneproof.lab.engine.sweep import (
     remove_session,
 )
 
-OURS = dict([PROJECT_FILTER.split("=")])
+OURS = {BUILD: IMAGE}
+STEP = {BUILD: LAYER}
+CLIENT = "tuneproof/client:bookworm-0123456789ab"
 
 
 @pytest.fixture
@@ -51,14 +53,25 @@ def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:
     assert not kept(api, DEAD)
 
 
-def test_images_and_unowned_resources_belong_to_no_session(api: FakeApi) -> None:
-    """What a build leaves carries the project's label alone: only ``./lab clean`` takes it."""
-    api.add("container", "build-step", OURS)
-    api.add("image", "client", OURS)
+def test_images_and_steps_of_a_build_belong_to_no_session(api: FakeApi) -> None:
+    """What an interrupted build leaves is not known by whom: only ``./lab clean`` takes it."""
+    api.add("container", "build-step", STEP)
+    api.add("image", CLIENT, OURS)
     remove_dead_sessions(api.client)
-    assert {"build-step", "client"} <= api.names()
+    assert {"build-step", CLIENT} <= api.names()
     assert remove_everything(api.client).total > 0
-    assert not {"build-step", "client"} & api.names()
+    assert not {"build-step", CLIENT} & api.names()
+
+
+def test_a_container_whose_image_was_committed_from_a_sessions_is_somebodys(api: FakeApi) -> None:
+    """It inherited the labels of a session that is over; and so did one that seems to be another's ended lease."""
+    api.add("image", "mine:1", DEAD.labels)
+    api.add("container", "mine", DEAD.labels)
+    api.started_from["mine"] = "mine:1"
+    remove_dead_sessions(api.client)
+    remove_session(api.client, "dead")
+    remove_everything(api.client)
+    assert api.names() == {"foreign", "bridge", "mine", "mine:1"}
 
 
 @pytest.mark.parametrize(
@@ -87,22 +100,53 @@ def test_a_container_that_others_have_joined_goes_after_them(api: FakeApi) -> No
     assert remove_session(api.client, "dead") == Removed(containers=2, networks=1, volumes=1)
 
 
-def test_everything_of_the_project_goes_images_last_to_first(api: FakeApi) -> None:
-    """An image that another one builds on can only go after it."""
-    for image in ("base", "middle", "top"):
-        api.add("image", image, OURS)
-    api.add("image", "debian", None)
-    api.parents = {"middle": "base", "top": "middle"}
+def test_everything_of_the_project_goes_and_nothing_that_others_built_on_it(api: FakeApi) -> None:
+    """Their images and containers inherit the labels of ours, older versions' too."""
+    older = dict([PROJECT_FILTER.split("=")])
+    ours = ["tuneproof/base:bookworm", "docker.io/tuneproof/subject:trixie-0123456789ab", CLIENT]
+    for image in ours:
+        api.add("image", image, {**OURS, **older})
+    for layer in ("below", "above"):
+        api.add("image", layer, STEP)
+    api.parents = {"above": "below"}
+    theirs = {
+        "debian:bookworm-slim",
+        "users/app:1",
+        "tuneproof/client:mine",
+        "mirror:5000/tuneproof/base:bookworm",
+        "old",
+    }
+    for image in theirs:
+        api.add("image", image, {**OURS, **older})
+    for container in ("users-db", "users-shell"):
+        api.add("container", container, {**OURS, **older})
     removed = remove_everything(api.client)
-    assert removed == Removed(containers=3, networks=3, volumes=3, images=3)
-    assert removed.total == 12
-    assert api.names() == {"foreign", "bridge", "debian"}
+    assert removed == Removed(containers=3, networks=3, volumes=3, images=5)
+    assert removed.total == 14
+    assert api.names() == {"foreign", "bridge", "users-db", "users-shell"} | theirs
 
 
-def test_an_image_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> None:
-    """Somebody else's container may use it."""
-    api.add("image", "used", OURS)
-    api.parents = {"theirs": "used"}
+def test_an_image_that_a_container_uses_stays_and_is_said(api: FakeApi) -> None:
+    """Somebody else's: the containers of sessions have gone by then."""
+    api.add("image", CLIENT, OURS)
+    api.add("container", "users-shell", OURS)
+    api.started_from["users-shell"] = CLIENT
     removed = remove_everything(api.client)
-    assert (removed.images, removed.refused) == (0, ("image has dependent child images",))
-    assert "used" in api.names()
+    assert (removed.images, removed.refused) == (0, ("container is using its referenced image",))
+    assert {CLIENT, "users-shell"} <= api.names()
+
+
+def test_a_layer_that_others_built_on_stays_without_a_word(api: FakeApi) -> None:
+    """It is a part of their image."""
+    api.add("image", "layer", STEP)
+    api.add("image", "users/app:1", OURS)
+    api.parents = {"users/app:1": "layer"}
+    removed = remove_everything(api.client)
+    assert (removed.images, removed.refused) == (0, ())
+    assert {"layer", "users/app:1"} <= api.names()
+
+
+def test_a_layer_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> None:
+    api.add("image", "layer", STEP)
+    api.refusals["layer"] = [APIError("busy")] * 3
+    assert remove_everything(api.client).refused == ("busy",)

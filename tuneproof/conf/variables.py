@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TABLES: Final = ("map", "split_clients", "geo")

@@ -1,21 +1,21 @@
 """One file of a configuration as statements, each with its place to the character; what is wrong, in nginx's words.
 
-Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token; how many arguments a directive takes is crossplane's
-knowledge.
+Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from crossplane.analyzer import analyze, enter_block_ctx
-from crossplane.errors import NgxParserDirectiveArgumentsError
-
+from tuneproof.conf.directives import argument_problem
+from tuneproof.conf.templates import PLACEHOLDER, Filled, fill, own_variables
 from tuneproof.nginx_lua import without_lua
 
-# crossplane's table of arguments is older than these: since nginx 1.29.7 keepalive takes "local" as well.
-_NEWER_SYNTAX: Final = ("keepalive",)
+TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
+"""Blocks with lines that begin with values, not with directives."""
+GUESSED: Final = "?"
+"""Around a part of a configuration: nobody knows which block it is included in."""
 # No configuration comes near it, and parsers call themselves for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20
@@ -27,11 +27,10 @@ _TOKEN: Final = re.compile(
     r"|(?P<word>(?:\\.|\$\{[^}\s]*\}?|[^\s;{}\\]|\\\Z|[^\S \t\r\n])+)",
     re.DOTALL,
 )
-_ESCAPED_QUOTE: Final = re.compile(r"""\\(["'])""")
+_ESCAPED: Final = re.compile(r"""\\(["'\\trn])""")
+_MEANT: Final = {"t": "\t", "r": "\r", "n": "\n"}
 _TORN: Final = 'unexpected end of file, expecting ";" or "}"'
 _NO_BLOCK: Final = ' is not terminated by ";"'
-# The one directive that is a block in one place and none in another.
-_OF_UPSTREAM: Final = {'directive "server" has no opening "{"': f'directive "server"{_NO_BLOCK}'}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +61,7 @@ class Statement:
     line: int  # that it begins in, from 1
     span: Span
     block: tuple["Statement", ...] | None = None  # what is between its braces
+    filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments, and their values there
 
     @property
     def value(self) -> str:
@@ -85,14 +85,16 @@ class _Token:
     is_word: bool = True  # or one of ; { }
 
 
-def parse_file(name: str, text: str, *, around: Sequence[str] = ()) -> ParsedFile:
-    """Parse one file that is included in some blocks, the outermost first; what is broken in it is left out."""
-    context: tuple[str, ...] = ()
-    for block in around:
-        context = enter_block_ctx({"directive": block}, context)
-    parser = _Parser(name, text)
+def parse_file(
+    name: str, text: str, *, around: Sequence[str] = (), values: Mapping[str, str] | None = None
+) -> ParsedFile:
+    """Parse one file that is included in some blocks, the outermost first; what is broken in it is left out.
+
+    ``values``: what fills in a template's placeholders, by name (default: stand-ins).
+    """
+    parser = _Parser(name, text, values or {})
     try:
-        statements = parser.statements(context, depth=len(around))
+        statements = parser.statements(tuple(around), depth=len(around))
     except _TooDeepError:
         problem = Problem(file=name, line=1, message=f"more than {_DEEPEST} nested blocks")
         return ParsedFile(statements=(), problems=(problem,))
@@ -105,9 +107,25 @@ def _tokens(text: str) -> Iterator[_Token]:
         if kind == "end":
             yield _Token(text=match[0], start=match.start(), end=match.end(), is_word=False)
         elif kind == "word":
-            yield _Token(text=match[0], start=match.start(), end=match.end())
+            yield _Token(text=_meant(match[0]), start=match.start(), end=match.end())
         elif kind is not None:
-            yield _Token(text=_ESCAPED_QUOTE.sub(r"\1", match[kind]), start=match.start(), end=match.end())
+            yield _Token(text=_meant(match[kind]), start=match.start(), end=match.end())
+
+
+def _meant(written: str) -> str:
+    return _ESCAPED.sub(lambda found: _MEANT.get(found[1], found[1]), written)
+
+
+def context_name(path: Sequence[str]) -> str:
+    """Return the name of a context in the table of directives; the empty string for one that is not known."""
+    if not path:
+        return "main"
+    outermost, name = path[0], path[-1]
+    if name == "if":
+        return "if in location" if "location" in path else "if in server" if "server" in path else ""
+    if name in {"server", "upstream"}:
+        return {"http": name, "stream": f"stream {name}", "mail": f"mail {name}"}.get(outermost, "")
+    return "" if name == GUESSED else name
 
 
 def _without_parentheses(args: list[str]) -> list[str]:
@@ -121,8 +139,10 @@ class _TooDeepError(Exception):
 
 
 class _Parser:
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, values: Mapping[str, str]) -> None:
         self._name = name
+        self._values = values
+        self._own = own_variables(text) if PLACEHOLDER.search(text) else None
         self._text = text
         self._tokens = _tokens(without_lua(text))
         self._counted = (0, 1)
@@ -168,11 +188,17 @@ class _Parser:
             self._end_of_file()
         if first.text == "if":
             args = _without_parentheses(args)
-        problem = self._check(first.text, args, term or ";", line, context)
+        filled: tuple[Filled, ...] = ()
+        if self._own is not None:
+            pairs = [fill(first.text, word, self._values, self._own) for word in args]
+            args, filled = [word for word, _ in pairs], tuple(one for _, found in pairs for one in found)
+        if term == "}":
+            self._problem(last.start, 'unexpected "}"')
+        problem = self._check(first.text, args, term, line, context) if term != "}" else ""
         block: list[Statement] = []
         closing = None
         if term == "{":
-            closing = self._block(enter_block_ctx({"directive": first.text}, context), block, depth=depth + 1)
+            closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
                 self._end_of_file()
         # What should be no block has swallowed its neighbours: they are not its own.
@@ -186,21 +212,19 @@ class _Parser:
                     line=line,
                     span=span,
                     block=tuple(block) if term == "{" else None,
+                    filled=filled,
                 )
             )
         return last.start if term == "}" else None
 
     def _check(self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...]) -> str:
-        """Return what is wrong with a directive's arguments, after it was told; the empty string for nothing."""
-        stated = {"directive": name, "line": line, "args": args}
-        try:
-            analyze(self._name, stated, term, context, check_ctx=False)
-        except NgxParserDirectiveArgumentsError as error:
-            message = _OF_UPSTREAM.get(error.strerror, str(error.strerror))
-            if not (message.startswith("invalid number") and name in _NEWER_SYNTAX):
-                self.problems.append(Problem(file=self._name, line=line, message=message))
-                return message
-        return ""
+        """Return what is wrong with a directive's arguments, and report it; the empty string for nothing."""
+        if TABLES & set(context):
+            return ""
+        message = argument_problem(name, args, has_block=term == "{", context=context_name(context), version=None)
+        if message:
+            self.problems.append(Problem(file=self._name, line=line, message=message))
+        return message
 
     def _end_of_file(self) -> None:
         """Tell, once, that the text ends too early."""

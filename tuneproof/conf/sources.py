@@ -9,9 +9,10 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import IO, Final
 
-from tuneproof.audit.file_text import decode, is_binary, lines_of, without_terminal
+from tuneproof.conf.file_text import decode, is_binary, lines_of, without_terminal
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"
@@ -20,7 +21,18 @@ _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
 # What nginx says before a dump, on the stream that terminals show along with it.
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
-_MAX_BYTES: Final = 64 << 20
+_MAX_BYTES: Final = 16 << 20
+_LONGEST_NAME: Final = 4096
+# Where packages, and nginx's own build, keep the configuration that is used.
+_INSTALLED: Final = (
+    "/etc/nginx",
+    "/usr/local/etc/nginx",
+    "/usr/local/nginx/conf",
+    "/usr/local/openresty/nginx/conf",
+    "/opt/homebrew/etc/nginx",
+)
+_FOLDERS_OF_FRAGMENTS: Final = frozenset({"conf.d", "sites-available", "sites-enabled", "snippets"})
+_MARKS_OF_A_TREE: Final = (".git", "nginx.conf")
 # How far above a file its nginx.conf's folder may be.
 _LEVELS: Final = 3
 _OPEN_FILES: Final = Path("/dev/fd")
@@ -35,6 +47,8 @@ class Source(ABC):
     """Whether a file that is not there does not exist at all."""
     folder: str = ""
     """The folder that was named, if one was: names are shown relative to it."""
+    values: Mapping[str, str] = MappingProxyType({})
+    """What fills in a template's placeholders, by name."""
 
     @abstractmethod
     def text(self, name: str) -> str:
@@ -52,6 +66,7 @@ class Changed(Source):
         self._source = source
         self._texts = texts
         self.roots, self.is_complete, self.folder = source.roots, source.is_complete, source.folder
+        self.values = source.values
 
     def text(self, name: str) -> str:
         """Return a file's text, changed or not."""
@@ -87,6 +102,8 @@ class Dump(Source):
 class Files(Source):
     """Files on this machine: as installed, or a copy of what another machine has.
 
+    What is installed may include, and link to, anything on this machine. A copy never leaves its tree.
+
     ``prefix``: What the first one's folder is called where the configuration is used (default: nobody knows).
     """
 
@@ -94,6 +111,10 @@ class Files(Source):
         self.roots = [str(root) for root in roots]
         self._folder = roots[0].parent
         self._prefix = prefix
+        self._is_installed = not prefix and any(
+            roots[0].absolute().is_relative_to(place) for place in _INSTALLED if Path(place).is_dir()
+        )
+        self._tree = _tree_of(self._folder)
 
     def text(self, name: str) -> str:
         """Return a file's text.
@@ -103,42 +124,62 @@ class Files(Source):
         return _read(Path(name))
 
     def included(self, pattern: str) -> Sequence[str]:
-        """Return the files that are there, looked for in the copy first, then where the pattern says."""
+        """Return the files that are there, in nginx's order."""
+        if "\0" in pattern or len(pattern) > _LONGEST_NAME:
+            return ()
         for candidate in self._candidates(pattern):
             found = sorted(path for path in glob.glob(candidate) if os.path.isfile(path))  # noqa: PTH113, PTH207 - nginx's own glob(3)
-            if found:
-                return found
+            inside = [path for path in found if self._is_installed or Path(path).resolve().is_relative_to(self._tree)]
+            if inside:
+                return inside
         return ()
 
     def _candidates(self, pattern: str) -> list[str]:
         folder, prefix = self._folder, self._prefix
-        above = [folder, *list(folder.resolve().parents)[:_LEVELS]]
+        above = [folder, *list(folder.absolute().parents)[:_LEVELS]]
         if not pattern.startswith("/"):
             # Below nginx.conf's folder, which is above that of a fragment.
             return [str(place / pattern) for place in above]
         if prefix:
             inside = posixpath.relpath(pattern, prefix)
             return [] if inside.startswith("..") else [str(folder / inside)]
+        if self._is_installed:
+            return [pattern]
         parts = pattern.strip("/").split("/")
         # Of a copied tree some parent stands for some parent there: the longest common end is the likeliest. A star
         # alone would match whatever lies here.
         ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
         copied = [str(folder / end) for end in ends]
-        copied += [str(place / ends[0]) for place in above[1:] if place != Path("/")]
-        return [*copied, pattern]
+        return [*copied, *(str(place / ends[0]) for place in above[1:] if place != Path("/"))]
 
 
-def open_source(named: str, *, prefix: str = "") -> Source:
+def _tree_of(folder: Path) -> Path:
+    """Return the folder that a copy came in: the one with nginx.conf, or with the version control, above a fragment."""
+    place = folder.resolve()
+    for above in (place, *list(place.parents)[:_LEVELS]):
+        if any((above / name).exists() for name in _MARKS_OF_A_TREE):
+            return above
+    return place.parent if place.name in _FOLDERS_OF_FRAGMENTS else place
+
+
+def open_source(named: str, *, prefix: str = "", values: Mapping[str, str] | None = None) -> Source:
     """Return the configuration that a user names.
 
     Args:
         named: A file, a folder, or ``-`` for standard input.
         prefix: What the folder of nginx.conf is called where the configuration is used.
+        values: What fills in a template's placeholders, by name (default: stand-ins).
 
     Raises BadInputError: There is nothing of that name, or no configuration in it.
     """
+    source = _opened(named, prefix=prefix)
+    source.values = values or {}
+    return source
+
+
+def _opened(named: str, *, prefix: str) -> Source:
     if named == STANDARD_INPUT:
-        return _of_text("standard input", _as_text("standard input", sys.stdin.buffer.read()))
+        return _of_text("standard input", _as_text("standard input", _limited("standard input", sys.stdin.buffer)))
     path = Path(named)
     if path.is_dir():
         found = Files(_beginnings(path), prefix=prefix)
@@ -192,12 +233,17 @@ def _may_be_fragment(path: Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        size_bytes = path.stat().st_size
-        if size_bytes > _MAX_BYTES:
-            raise BadInputError(f"{path} has {size_bytes >> 20} MiB: no configuration is that large")
-        return _as_text(str(path), path.read_bytes())
+        with path.open("rb") as file:
+            return _as_text(str(path), _limited(str(path), file))
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _limited(name: str, file: IO[bytes]) -> bytes:
+    raw = file.read(_MAX_BYTES + 1)
+    if len(raw) > _MAX_BYTES:
+        raise BadInputError(f"{name} has more than {_MAX_BYTES >> 20} MiB: no configuration is that large")
+    return raw
 
 
 def _as_text(name: str, raw: bytes) -> str:

@@ -4,11 +4,11 @@ import pytest
 
 from tests.support.unified_diffs import applied
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.file_text import lines_of
 from tuneproof.audit.patches import diff
-from tuneproof.audit.sources import Dump
-from tuneproof.audit.statements import parse_file
-from tuneproof.audit.values import nginx_size, size_bytes, time_ms, whole_number
+from tuneproof.conf.file_text import lines_of
+from tuneproof.conf.sources import Dump
+from tuneproof.conf.statements import parse_file
+from tuneproof.conf.values import nginx_size, size_bytes, time_ms, whole_number
 from tuneproof.errors import BadInputError
 
 # Form feed, file separator, next line (an ellipsis of Windows-1252 read as Latin-1), line separator.

@@ -5,13 +5,17 @@ import io
 import os
 import sys
 import threading
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tuneproof.audit.auditing import NEWEST, Audit, audit
-from tuneproof.audit.file_text import decode, without_terminal
-from tuneproof.audit.sources import open_source
+from tuneproof.conf import sources
+from tuneproof.conf.file_text import decode, without_terminal
+from tuneproof.conf.sources import open_source
+from tuneproof.conf.tree import read_configuration
 from tuneproof.errors import BadInputError
 
 TEXT = 'events {}\nhttp { server { listen 8080; server_name "a"; } }\n'
@@ -129,7 +133,6 @@ def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
     [
         ("http { server { listen {{ port }}; } }", "{{ port }}"),
         ("server {\n{% if tls %}\nlisten 443;\n{% endif %}\n}", "{% if tls %}"),
-        ("server { proxy_pass http://${BACKEND_HOST}:80; }", "${BACKEND_HOST}"),
         ("server { listen <%= @port %>; }", "<%= @port %>"),
         ("server { listen {{ .Values.port | default 80 }}; }", "{{ .Values.port | default 80 }}"),
     ],
@@ -140,6 +143,102 @@ def test_a_template_is_refused_with_what_to_do(tmp_path: Path, content: str, pla
     assert place in caught.value.what
     assert "nginx -T" in caught.value.remedy
     assert caught.value.where.startswith(f"{tmp_path}/nginx.conf:")
+
+
+SITE = (
+    "server { listen ${PORT}; client_max_body_size ${BODY_SIZE:-5m};\n  location / { proxy_pass http://${API_HOST}; } }"
+)
+
+
+def test_placeholders_of_envsubst_get_what_is_given_their_default_or_a_stand_in(tmp_path: Path) -> None:
+    (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {SITE} }}\n", encoding="utf-8")
+    found = read_configuration(open_source(str(tmp_path), values={"PORT": "8443"}))
+    assert {(one.name, one.value, one.is_given) for one in found.filled} == {
+        ("PORT", "8443", True),
+        ("BODY_SIZE", "5m", True),
+        ("API_HOST", "backend", False),
+    }
+    assert found.problems == ()
+
+
+def test_a_patch_of_a_template_keeps_its_placeholders(tmp_path: Path) -> None:
+    (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {SITE} }}\n", encoding="utf-8")
+    patch = audit(str(tmp_path), version="1.30").whole_patch()
+    assert "+http { server { listen ${PORT} backlog=4096; client_max_body_size ${BODY_SIZE:-5m};" in patch
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "set $B app; location / { proxy_pass http://${B}:80; }",
+        "location ~ ^/(?<ID>.*)$ { proxy_pass http://10.0.0.1/${ID}; }",
+        "location / { proxy_pass http://${host}; } # ${REMARK}",
+    ],
+)
+def test_a_variable_of_nginx_is_no_placeholder(tmp_path: Path, said: str) -> None:
+    found = of_bytes(tmp_path, f"events {{}}\nhttp {{ server {{ {said} }} }}\n".encode())
+    assert found.facts.configuration.filled == ()
+    assert "stand-in" not in found.facts.proxied[0].target.to
+
+
+def test_a_copy_stays_in_its_tree(tmp_path: Path) -> None:
+    """Neither ``..`` nor a link nor an absolute name leads out of it."""
+    secret = tmp_path / "outside.conf"
+    secret.write_text("tcp_nodelay on;", encoding="utf-8")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "link.conf").symlink_to(secret)
+    for name in ("../outside.conf", "link.conf", str(secret)):
+        (copy / "nginx.conf").write_text(f"events {{}}\nhttp {{ include {name}; server {{ }} }}\n", encoding="utf-8")
+        found = read_configuration(open_source(str(copy)))
+        assert list(found.texts) == [str(copy / "nginx.conf")], name
+
+
+def test_what_is_installed_may_link_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As modules-enabled does, and Certbot's live folder."""
+    (tmp_path / "mod.conf").write_text("worker_priority 1;", encoding="utf-8")
+    installed = tmp_path / "etc"
+    installed.mkdir()
+    (installed / "nginx.conf").write_text("include modules-enabled/*.conf;\nevents {}\n", encoding="utf-8")
+    (installed / "modules-enabled").mkdir()
+    (installed / "modules-enabled/a.conf").symlink_to(tmp_path / "mod.conf")
+    assert len(read_configuration(open_source(str(installed))).texts) == 1
+    monkeypatch.setattr(sources, "_INSTALLED", (str(installed),))
+    assert len(read_configuration(open_source(str(installed))).texts) == 2
+
+
+def included_twice(folder: Path, number: int) -> None:
+    for step in range(number):
+        (folder / f"{step}.conf").write_text(f"include {step + 1}.conf;\n" * 2, encoding="utf-8")
+    (folder / f"{number}.conf").write_text("sendfile on;\n", encoding="utf-8")
+    (folder / "nginx.conf").write_text("events {}\nhttp { include 0.conf; }\n", encoding="utf-8")
+
+
+def included_in_a_chain(folder: Path, number: int) -> None:
+    included_twice(folder, number)
+    for step in range(number):
+        (folder / f"{step}.conf").write_text(f"include {step + 1}.conf;\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(("write", "number"), [(included_twice, 22), (included_in_a_chain, 3000)])
+def test_includes_without_end_are_one_error(tmp_path: Path, write: Callable[[Path, int], None], number: int) -> None:
+    write(tmp_path, number)
+    with pytest.raises(BadInputError, match=r"more than \d+ (?:deep|files)"):
+        read_configuration(open_source(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 100_000 + " on;", "server { # \n" + "{%" * 100_000 + " }", "listen ${" + "A" * 200_000 + ";"]
+)
+def test_long_words_are_read_in_linear_time(tmp_path: Path, text: str) -> None:
+    """Each of them took minutes, or gigabytes, where a pattern went over it again and again."""
+    (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {text} }}\n", encoding="utf-8")
+    tracemalloc.start()
+    try:
+        read_configuration(open_source(str(tmp_path)))
+        assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_responses_and_lua_say_is_no_template(tmp_path: Path) -> None:

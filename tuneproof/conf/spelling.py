@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from crossplane.analyzer import DIRECTIVES
+from tuneproof.conf.directives import known
+from tuneproof.conf.statements import TABLES, Problem, Statement
 
-from tuneproof.audit.statements import Problem, Statement
-from tuneproof.nginx_changes import CHANGES
-
-TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
-"""Blocks whose lines begin with values, not with directives."""
-# What crossplane does not know, since it is newer or nowhere documented.
-KNOWN: Final = frozenset(DIRECTIVES) | {change.directive for change in CHANGES} | {"auth_delay", "post_action"}
+KNOWN: Final = known()
+"""Names of the directives of any version of nginx."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
 _LONG: Final = 6
+_LONGEST: Final = max(map(len, KNOWN)) + 1
 
 
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
@@ -31,7 +28,7 @@ def _meant(name: str) -> bool:
 
     Short names, and those with figures such as http2, are too close to each other.
     """
-    if len(name) < _LONG or not name.replace("_", "").isalpha():
+    if not _LONG <= len(name) <= _LONGEST or not name.replace("_", "").isalpha():
         return False
     halves = [(name[:at], name[at:]) for at in range(len(name) + 1)]
     less = (before + after[1:] for before, after in halves if after)

@@ -6,17 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuneproof.audit.sources import Source
-from tuneproof.audit.spelling import TABLES, slips
-from tuneproof.audit.statements import ParsedFile, Problem, Span, Statement, parse_file
-from tuneproof.audit.templates import refuse_template
+from tuneproof.conf.sources import Changed, Source
+from tuneproof.conf.spelling import slips
+from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
+from tuneproof.conf.templates import Filled, refuse_template
+from tuneproof.errors import BadInputError
 
 HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
 LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
-# Whose inner files crossplane can check, if it is told where they stand.
-_CHECKED: Final = frozenset({"http", "server", "location", "upstream", "stream", "events", "if", "limit_except"})
+# More than any configuration has: includes that include each other double with each file.
+_MOST_STATEMENTS: Final = 200_000
+_MOST_INCLUDES: Final = 5_000
+_MOST_BYTES: Final = 32 << 20
+_DEEPEST_INCLUDE: Final = 50
+_TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
 # Files that come with nginx and hold nothing but tables: without them all that is asked here can be told.
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
@@ -39,6 +44,7 @@ class Block:
     parent: "Block | None" = None
     own: list[Statement] = field(default_factory=list)  # its directives without blocks, in their order
     blocks: list["Block"] = field(default_factory=list)
+    filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments
     unseen: list[str] = field(default_factory=list)
     """Files that it includes and that are not here: what they say counts in it."""
 
@@ -114,6 +120,7 @@ class Configuration:
     is_fragment: bool  # whether it is a part of a configuration only, so that what is not said may be said elsewhere
     includes: dict[str, str] = field(default_factory=dict)
     """The files that others include, each with the argument of the ``include`` that found it first."""
+    filled: tuple[Filled, ...] = ()  # placeholders of a template, each once
 
     @property
     def is_broken(self) -> bool:
@@ -141,7 +148,30 @@ def read_configuration(source: Source) -> Configuration:
         unseen=tuple(dict.fromkeys(reader.unseen)),
         is_fragment=any(fragments),
         includes=reader.includes,
+        filled=tuple({one.written: one for said in _said(main) for one in said.filled}.values()),
     )
+
+
+def _said(block: Block) -> Iterator[Statement | Block]:
+    """Yield every directive and every block of a block, in no particular order."""
+    yield from block.own
+    for inner in block.blocks:
+        yield inner
+        yield from _said(inner)
+
+
+def filled_in(source: Source, configuration: Configuration) -> Source:
+    """Return a template with the values in the place of its placeholders; any other configuration as it is."""
+    texts = dict(configuration.texts)
+    found = {(said.file, said.span.start): said for said in _said(configuration.main) if said.filled and said.span}
+    for file, start in sorted(found, reverse=True):
+        said = found[file, start]
+        end = said.span.end if said.span is not None else start
+        written = texts[file][start:end]
+        for one in said.filled:
+            written = written.replace(one.written, one.value)
+        texts[file] = texts[file][:start] + written + texts[file][end:]
+    return Changed(source, texts) if found else source
 
 
 class _Reader:
@@ -152,12 +182,13 @@ class _Reader:
         self.unseen: list[str] = []
         self.includes: dict[str, str] = {}
         self._is_fragment = False
+        self._statements = self._bytes = self._includes = 0
         self._parsed: dict[tuple[str, tuple[str, ...]], ParsedFile] = {}
         self._judged: set[tuple[str, tuple[str, ...]]] = set()
 
     def read_root(self, main: Block, name: str) -> bool:
         """Read a file that nothing includes; return whether it is a fragment."""
-        path = context_of(self._parsed_file(name, ()).statements)
+        path = context_of(self._parsed_file(name, (GUESSED,)).statements)
         self._is_fragment = bool(path)
         block = main
         for part in path:
@@ -167,30 +198,39 @@ class _Reader:
                 known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
                 block.blocks.append(known)
             block = known
-        self._add(block, self._parse(name, block.path), chain=(name,))
+        self._add(block, self._parse(name, block), chain=(name,))
         return bool(path)
 
-    def _parse(self, name: str, path: tuple[str, ...]) -> tuple[Statement, ...]:
-        around = path if set(path) <= _CHECKED else ()
+    def _parse(self, name: str, block: Block) -> tuple[Statement, ...]:
+        around = _context(block)
         parsed = self._parsed_file(name, around)
         if (name, around) not in self._judged:
             self._judged.add((name, around))
             self.problems += parsed.problems
-            if not set(path) & TABLES:
+            if not set(around) & TABLES:
                 self.problems += slips(parsed.statements)
         return parsed.statements
 
     def _parsed_file(self, name: str, around: tuple[str, ...]) -> ParsedFile:
         if name not in self.texts:
             text = self._source.text(name)
+            self._bytes += len(text)
+            if self._bytes > _MOST_BYTES:
+                raise BadInputError(f"more than {_MOST_BYTES >> 20} MiB of configuration", where=name)
             refuse_template(name, text)
             self.texts[name] = text
         key = (name, around)
         if key not in self._parsed:
-            self._parsed[key] = parse_file(name, self.texts[name], around=around)
+            values = self._source.values
+            self._parsed[key] = parse_file(name, self.texts[name], around=around, values=values)
         return self._parsed[key]
 
     def _add(self, block: Block, statements: Sequence[Statement], *, chain: tuple[str, ...]) -> None:
+        self._statements += len(statements)
+        if self._statements > _MOST_STATEMENTS:
+            raise BadInputError(
+                f"more than {_MOST_STATEMENTS} directives, each include counted", where=chain[-1], remedy=_TOO_MUCH
+            )
         for statement in statements:
             if statement.name == "include" and statement.args:
                 self._include(block, statement, chain=chain)
@@ -204,6 +244,7 @@ class _Reader:
                     line=statement.line,
                     span=statement.span,
                     parent=block,
+                    filled=statement.filled,
                 )
                 block.blocks.append(inner)
                 self._add(inner, statement.block, chain=chain)
@@ -218,8 +259,13 @@ class _Reader:
                     Problem(file=statement.file, line=statement.line, message=f'include "{pattern}" leads to itself')
                 )
                 continue
+            if len(chain) > _DEEPEST_INCLUDE:
+                raise BadInputError(f"includes nested more than {_DEEPEST_INCLUDE} deep", where=name, remedy=_TOO_MUCH)
+            self._includes += 1
+            if self._includes > _MOST_INCLUDES:
+                raise BadInputError(f"more than {_MOST_INCLUDES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
-            self._add(block, self._parse(name, block.path), chain=(*chain, name))
+            self._add(block, self._parse(name, block), chain=(*chain, name))
         if names or posixpath.basename(pattern) in _TABLES:
             return
         has_star = any(character in pattern for character in "*?[")
@@ -233,6 +279,17 @@ class _Reader:
             # What is included in http{} by a pattern are sites, not settings.
             if not has_star or block.name not in {"main", "http", "stream"}:
                 block.unseen.append(pattern)
+
+
+def _context(block: Block) -> tuple[str, ...]:
+    """Return the names of the blocks around a file, the outermost first; what was guessed around a part is unknown."""
+    found: list[str] = []
+    for level in block.within():
+        if level.parent is not None and level.span is None:
+            return (GUESSED, *reversed(found))
+        if level.parent is not None:
+            found.append(level.name)
+    return tuple(reversed(found))
 
 
 def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:

@@ -10,16 +10,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.upstreams import Target, Upstream
-from tuneproof.audit.variables import entries, possible_values, table_of, variables
-from tuneproof.nginx_changes import since
-from tuneproof.wording import as_numbers
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, Target, Upstream
+from tuneproof.conf.variables import entries, possible_values, table_of, variables
 
-KEPT_SINCE: Final = since("default", "keepalive")
-DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
-"""From this version of nginx on HTTP/1.1 and 32 idle connections are the default of every upstream{}."""
 _PERSISTENT: Final = frozenset({"1.1", "2"})
 
 
@@ -37,6 +32,7 @@ class Lack(StrEnum):
 
     BLOCK = "no upstream block"
     CACHE = "no keepalive in the upstream block"
+    ORDER = "keepalive before the balancing method"
     VERSION = "HTTP/1.0"
     HEADER = "Connection header"
     SWITCH = "fastcgi_keep_conn"
@@ -120,7 +116,11 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
 
 def _obstacles(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Iterator[Judgement]:
     """Yield all that is, or may be, in the way of keeping connections to an upstream block."""
-    if not upstream.keepalive:
+    if upstream.discarded_by is not None:
+        method = upstream.discarded_by
+        why = f"{method.name} ({method.file}:{method.line}) comes after keepalive and replaces it before {KEPT_SINCE}"
+        yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.ORDER,), culprit=method)
+    elif not upstream.keepalive:
         said = "has keepalive 0" if upstream.statement is not None else "has no keepalive"
         why = f"upstream {upstream.name} {said}"
         yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.CACHE,), culprit=upstream.statement)

@@ -3,9 +3,9 @@
 import pytest
 
 from tuneproof.audit.auditing import audit_source
-from tuneproof.audit.modules import unpackaged, used_modules
-from tuneproof.audit.sources import Dump
-from tuneproof.audit.tree import Configuration, read_configuration
+from tuneproof.conf.modules import unpackaged, used_modules
+from tuneproof.conf.sources import Dump
+from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.nginx_modules import MODULES, module_in, module_of
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.spelling import KNOWN, TABLES
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block, Configuration
+from tuneproof.conf.spelling import KNOWN
+from tuneproof.conf.statements import TABLES, Statement
+from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
 
 _LOADING: Final = "load_module"

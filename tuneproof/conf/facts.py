@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuneproof.audit.reuse import DEFAULT_SINCE, Judgement, judge
-from tuneproof.audit.statements import Statement
-from tuneproof.audit.tree import Block, Configuration
-from tuneproof.audit.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
-from tuneproof.audit.values import size_bytes, whole_number
+from tuneproof.conf.reuse import Judgement, judge
+from tuneproof.conf.sockets import Sockets, sockets_of
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block, Configuration
+from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
+from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.wording import as_numbers
 
-# https://nginx.org/en/docs/ngx_core_module.html#worker_connections, .../ngx_http_upstream_module.html#keepalive
+# https://nginx.org/en/docs/ngx_core_module.html#worker_connections
 DEFAULT_WORKER_CONNECTIONS: Final = 512
-_DEFAULT_KEEPALIVE: Final = 32
 # "8 4k|8k": a page of memory, which has 4 KiB wherever nothing else is said.
 _DEFAULT_BUFFERS: Final = ("8", "4k")
 _DEFAULT_BUFFER_SIZE: Final = "4k"
@@ -52,6 +52,7 @@ class Facts:
     configuration: Configuration
     version: str
     servers: tuple[Server, ...]
+    sockets: Sockets  # of http{}
     upstreams: Mapping[str, Upstream]  # its upstream blocks by name
     proxied: tuple[Proxied, ...]
     workers: int | None  # number of workers; None where the machine decides, or a part is missing
@@ -79,9 +80,12 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     """Return what a configuration says."""
     main = configuration.main
     numbers = as_numbers(version)
-    upstreams = upstreams_of(main, default_keepalive=_DEFAULT_KEEPALIVE if numbers >= DEFAULT_SINCE else 0)
+    upstreams = upstreams_of(main, numbers)
     targets = list(targets_of(main))
-    problems = (*configuration.problems, *port_problems(targets, upstreams))
+    sockets = sockets_of(main, numbers)
+    # Of a folder of fragments nobody knows which are included together.
+    refused = () if configuration.is_fragment else sockets.problems
+    problems = (*configuration.problems, *port_problems(targets, upstreams), *refused)
     servers = [block for block in main.all("server") if "http" in block.path]
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
     events = next(iter(main.all("events")), None)
@@ -89,6 +93,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         configuration=replace(configuration, problems=problems),
         version=version,
         servers=tuple(map(_server, servers)),
+        sockets=sockets,
         upstreams=upstreams,
         proxied=tuple(
             _proxied(target, judge(target, upstreams, numbers, is_whole=configuration.is_whole), numbers)

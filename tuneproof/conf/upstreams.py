@@ -5,13 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.audit.statements import Problem, Statement
-from tuneproof.audit.tree import Block
-from tuneproof.audit.values import whole_number
-from tuneproof.audit.variables import pattern_of, possible_values
+from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import whole_number
+from tuneproof.conf.variables import pattern_of, possible_values
+from tuneproof.nginx_changes import since
+from tuneproof.wording import as_numbers
 
 KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """Modules that pass requests on, each by a directive "<kind>_pass"."""
+KEPT_SINCE: Final = since("default", "keepalive")
+DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
+"""From this version of nginx on HTTP/1.1 and ``keepalive 32 local`` are the default of every upstream{}."""
+_DEFAULT_KEEPALIVE: Final = 32
+# Before that version each of them replaces a ``keepalive`` in front of it.
+_METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
@@ -28,6 +36,8 @@ class Upstream:
     servers: tuple[str, ...]  # its servers' addresses, as written
     keepalive: int  # how many idle connections each worker keeps; 0 for none
     statement: Statement | None  # the ``keepalive`` that says so; None for nginx's default
+    discarded_by: Statement | None = None  # the balancing method that replaces ``keepalive``, since it comes later
+    is_local: bool = False  # whether a location reuses only connections that it opened itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,20 +85,28 @@ class Target:
         return pattern_of(self.host).fullmatch(name) is not None
 
 
-def upstreams_of(main: Block, *, default_keepalive: int) -> dict[str, Upstream]:
-    """Return the upstream blocks of http{} by name in lower case, as nginx compares them."""
+def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
+    """Return the upstream blocks of http{} by name in lower case, as nginx compares them.
+
+    Sources: ngx_http_upstream_keepalive_module.c of 1.29.6 and 1.29.7, and the change log of the latter.
+    """
     found = {}
     for block in main.all("upstream"):
         if "stream" in block.path or not block.args:
             continue
         said = block.local("keepalive")
-        number = whole_number(said[-1].value) if said else default_keepalive
+        number = whole_number(said[-1].value) if said else _DEFAULT_KEEPALIVE * (version >= DEFAULT_SINCE)
+        names = [one.name for one in block.own]
+        later = [one for one in block.own[names.index("keepalive") :] if one.name in _METHODS] if said else []
+        is_discarded = later and version < DEFAULT_SINCE
         found[block.args[0].lower()] = Upstream(
             name=block.args[0],
             block=block,
             servers=tuple(server.value for server in block.local("server")),
-            keepalive=number or 0,
+            keepalive=0 if is_discarded else number or 0,
             statement=said[-1] if said else None,
+            discarded_by=later[-1] if is_discarded else None,
+            is_local=version >= DEFAULT_SINCE and (not said or "local" in said[-1].args),
         )
     return found
 

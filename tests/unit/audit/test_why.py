@@ -1,0 +1,37 @@
+"""What `why` prints for a directive and for a claim."""
+
+import pytest
+
+from tuneproof.audit.why import named, to_do, why
+from tuneproof.errors import BadInputError
+from tuneproof.lines import every_line
+
+
+def test_a_directive_has_its_rule_the_advice_and_the_verdicts() -> None:
+    text = why("multi_accept")
+    assert "ngx_event_core_module, in events" in text
+    assert "\nmulti_accept on: remove\n" in text
+    assert "  nginx 1.30: holds" in text
+    assert text.splitlines()[-1] == "  docs/accepting.md"
+
+
+def test_a_directive_that_no_row_is_about_has_its_rule() -> None:
+    assert why("proxy_bind").splitlines()[0] == "proxy_bind"
+
+
+def test_a_claim_and_a_scenario_have_their_verdicts() -> None:
+    alone = why("small_rmem_restores_loop")
+    assert alone.startswith("reuseport_stall/small_rmem_restores_loop: ")
+    assert alone in why("reuseport_stall")
+
+
+def test_a_slip_is_answered_with_what_was_meant() -> None:
+    with pytest.raises(BadInputError) as caught:
+        why("multi_acept")
+    assert "did you mean multi_accept" in caught.value.remedy
+
+
+def test_every_row_is_found_by_its_directive_with_what_to_do() -> None:
+    for line in every_line():
+        for concern in line.audit:
+            assert f": {to_do(concern)}" in why(named(concern)), concern

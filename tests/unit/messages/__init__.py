@@ -1,0 +1,1 @@
+"""The rows of messages, and what is made of them."""

@@ -1,0 +1,29 @@
+"""One row for as long as nothing of a directive changes, from the rows of each version."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tools.directives.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A row, and the versions that it holds for."""
+
+    row: Row
+    since: str  # empty for the first version of all
+    until: str = ""  # the first version that it does not hold for; empty for none
+
+
+def spans(by_version: Mapping[str, Iterable[Row]]) -> Iterator[Span]:
+    """Yield the rows of all versions, which come the oldest first."""
+    open_since: dict[Row, str] = {}
+    first = next(iter(by_version))
+    for version, rows in by_version.items():
+        found = set(rows)
+        for row in [row for row in open_since if row not in found]:
+            yield Span(row=row, since=open_since.pop(row), until=version)
+        for row in found - open_since.keys():
+            open_since[row] = "" if version == first else version
+    for row, since in open_since.items():
+        yield Span(row=row, since=since)

@@ -1,0 +1,90 @@
+"""What a row can ask of a block: lists that an inner block replaces, and rewrites that old versions write wrongly."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+
+_CAPTURE: Final = re.compile(r"\$\d")
+_NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
+_FLAGS: Final = frozenset({"last", "break", "redirect", "permanent"})
+_ABSOLUTE: Final = ("http://", "https://", "$scheme")
+_MERGED_SINCE: Final = (1, 29, 3)
+
+
+def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return which lines of an outer block a list replaces here, in words; the empty string for none.
+
+    Source: "inherited from the previous configuration level if and only if there are no … on the current level".
+    """
+    name = at.name
+    if block.parent is None or block.local(name)[0] is not at or any(level.unseen for level in block.within()):
+        return ""
+    if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _merges(block):
+        return ""
+    if name == "proxy_set_header" and not _proxies(block, facts):
+        return ""
+    # upstream_keepalive is about Connection.
+    own = {"connection", *(one.value.lower() for one in block.local(name))}
+    outer = [one for one in block.parent.in_effect(name) if one.value.lower() not in own]
+    lost: dict[str, list[str]] = {}
+    for one in outer:
+        lost.setdefault(f"{one.file}:{one.line}", []).append(one.value)
+    return ", ".join(f"{' '.join(names)} ({place})" for place, names in lost.items())
+
+
+def _merges(block: Block) -> bool:
+    said = block.setting("add_header_inherit")
+    return said is not None and said.value == "merge"
+
+
+def _proxies(block: Block, facts: Facts) -> bool:
+    """Tell whether requests are proxied in a block, or in one inside it that has no headers of its own."""
+    for proxied in facts.proxied:
+        levels = list(proxied.target.block.within())
+        if proxied.target.kind == "proxy" and block in levels:
+            inner = levels[: levels.index(block)]
+            if not any(level.local("proxy_set_header") for level in inner):
+                return True
+    return False
+
+
+def _captures_after_arguments(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell a rewrite that adds arguments and goes on, before a ``set`` or ``if`` that uses an unnamed capture."""
+    if len(at.args) != 2 or "?" not in at.args[1][:-1] or at.args[1].startswith(_ABSOLUTE):  # noqa: PLR2004 - no flag
+        return False
+    later = [one for one, _ in block.everything() if _is_behind(one, at) and one.name == "set"]
+    tests = [inner for inner in block.blocks if inner.name == "if" and _is_behind(inner, at)]
+    texts = [*(" ".join(one.args[1:]) for one in later), *(" ".join(inner.args) for inner in tests)]
+    return any(map(_CAPTURE.search, texts))
+
+
+def _is_behind(one: Statement | Block, other: Statement | Block) -> bool:
+    if one.file != other.file or one.span is None or other.span is None:
+        return one.file != other.file
+    return one.span.start > other.span.start
+
+
+def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> bool:
+    """Tell a rewrite with a capture inside another one, both used where arguments or a redirect are made of them."""
+    if len(at.args) < 2 or len(set(_CAPTURE.findall(at.args[1]))) < 2:  # noqa: PLR2004 - regex, replacement; two groups
+        return False
+    is_escaped = "?" in at.args[1] or {"redirect", "permanent"} & set(at.args) or at.args[1].startswith(_ABSOLUTE)
+    if re.search(r"\$[a-z_{]", at.args[1], re.IGNORECASE) or not is_escaped:
+        return False
+    depth = 0
+    for character in _NAMED_OR_NONE.sub("", at.args[0]):
+        depth += (character == "(") - (character == ")")
+        if depth > 1:
+            return True
+    return False
+
+
+WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    "outer lines are lost": _lost,
+    "captures after arguments": _captures_after_arguments,
+    "nested captures": _nested_captures,
+}

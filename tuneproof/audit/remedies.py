@@ -1,0 +1,56 @@
+"""Patches that a row (:mod:`tuneproof.lines`) names, where no text says them alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+
+
+def tls_by_listen(at: Statement | Block, block: Block, _facts: Facts) -> Sequence[Edit]:
+    """Return what replaces ``ssl on``: "ssl" in each listen of its server.
+
+    Nothing where that would bring TLS to other servers of a socket, or where an outer level says it for many.
+    """
+    if isinstance(at, Statement) and at.value == "off":
+        return (Replace(old=at, text=""),)
+    listens = block.local("listen")
+    main = list(block.within())[-1]
+    others = [server for server in main.all("server") if server is not block and not server.is_on("ssl")]
+    taken = {listen.value for server in others for listen in server.local("listen") if "ssl" not in listen.args}
+    is_clear = block.name == "server" and listens and not taken & {listen.value for listen in listens}
+    if not isinstance(at, Statement) or not is_clear:
+        return ()
+    plain = [listen for listen in listens if "ssl" not in listen.args]
+    added = [Replace(old=listen, text=f"listen {' '.join((*listen.args, 'ssl'))};") for listen in plain]
+    return (Replace(old=at, text=""), *added)
+
+
+def without_listed_5xx(at: Statement | Block, _block: Block, _facts: Facts) -> Sequence[Edit]:
+    """Return ``proxy_next_upstream`` without the statuses of 500 and more."""
+    left = [arg for arg in at.args if not arg.startswith("http_5")]
+    if not isinstance(at, Statement) or not left:
+        return ()
+    return (Replace(old=at, text=f"{at.name} {' '.join(left)};"),)
+
+
+def upstream_zone(at: Statement | Block, _block: Block, facts: Facts) -> Sequence[Edit]:
+    """Return a ``zone`` for an upstream block, by a name that no other zone has."""
+    if not isinstance(at, Block):
+        return ()
+    taken = {
+        word.removeprefix("keys_zone=").removeprefix("zone=").removeprefix("shared:").partition(":")[0]
+        for said, _ in facts.configuration.main.everything()
+        for word in said.args
+    }
+    name = at.args[0] if at.args[0] not in taken else f"{at.args[0]}_peers"
+    return () if name in taken else (Insert(after=at, text=f"zone {name} 64k;"),)
+
+
+REMEDIES: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], Sequence[Edit]]]] = {
+    "=ssl": tls_by_listen,
+    "=next upstream": without_listed_5xx,
+    "=zone": upstream_zone,
+}

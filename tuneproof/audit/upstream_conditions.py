@@ -1,0 +1,132 @@
+"""What a row can ask of where requests go: names over TLS, protocols, peers and resolvers."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.reuse import Reuse
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
+from tuneproof.conf.values import time_ms, whole_number
+
+_TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
+_LONG_MS: Final = 10 * 60 * 1000
+_NAME: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
+
+
+def _target_of(at: Statement | Block, facts: Facts) -> Target | None:
+    return next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
+
+
+def _tls_names(target: Target, facts: Facts) -> tuple[str, list[str]] | None:
+    """Return the host that a TLS upstream is addressed by, and the host names of its servers; None without TLS."""
+    names, schemes = target.names(), target.schemes()
+    if names is None or len(names) != 1 or schemes is None or not schemes & _TLS:
+        return None
+    (name,) = names
+    upstream = facts.upstreams.get(name)
+    hosts = [_host(server) for server in (upstream.servers if upstream else (name,))]
+    return name, [host for host in dict.fromkeys(hosts) if _NAME.fullmatch(host) and not _is_address(host)]
+
+
+def _host(address: str) -> str:
+    return address if address.startswith(("unix:", "[")) else address.partition(":")[0]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the host name that a TLS upstream is reached by without SNI; the empty string where it is not so."""
+    target = _target_of(at, facts)
+    if target is None or any(level.unseen for level in block.within()):
+        return ""
+    found = _tls_names(target, facts)
+    if found is None or not found[1] or block.is_on(f"{target.kind}_ssl_server_name"):
+        return ""
+    return found[1][0]
+
+
+def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the name that is sent over SNI, of an upstream block with servers of other names."""
+    target = _target_of(at, facts)
+    if target is None or any(level.unseen for level in block.within()):
+        return ""
+    found = _tls_names(target, facts)
+    if found is None or not block.is_on(f"{target.kind}_ssl_server_name") or block.setting(f"{target.kind}_ssl_name"):
+        return ""
+    name, hosts = found
+    return name if name in facts.upstreams and hosts and name not in hosts else ""
+
+
+def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the protocols that one upstream block with idle connections is spoken to by; empty for one only."""
+    upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
+    if upstream is None or not upstream.keepalive:
+        return ""
+    users = [one for one in facts.passing_to(upstream.name) if one.target.names() == frozenset({upstream.name.lower()})]
+    spoken = {_protocol(one.target) for one in users if one.reuse.reuse is Reuse.YES}
+    return " and ".join(sorted(spoken)) if len(spoken) > 1 and "" not in spoken else ""
+
+
+def _protocol(target: Target) -> str:
+    schemes = target.schemes()
+    if schemes is None or len(schemes) != 1:
+        return ""
+    (scheme,) = schemes
+    if target.kind != "proxy":
+        return scheme or target.kind
+    version = target.block.setting("proxy_http_version")
+    return f"{scheme}, HTTP/2" if version is not None and version.value == "2" else scheme
+
+
+def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return how long one failure takes a server out, where there are others; empty for less than ten minutes."""
+    if len(block.local("server")) < 2 or "max_fails=0" in at.args:  # noqa: PLR2004 - one alone is never ejected
+        return ""
+    said = [arg.removeprefix("fail_timeout=") for arg in at.args if arg.startswith("fail_timeout=")]
+    return said[-1] if said and (time_ms(said[-1]) or 0) >= _LONG_MS else ""
+
+
+def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    target = _target_of(at, facts)
+    return _host(at.args[0]) == "localhost" if target is None else _host(target.host).lower() == "localhost"
+
+
+def _mixed_resolvers(at: Statement | Block, _block: Block, _facts: Facts) -> str:
+    """Return the private and the public resolvers of a list, in words; empty where all are alike."""
+    addresses = [ipaddress.ip_address(one) for one in _addresses(at)]
+    private = [str(one) for one in addresses if one.is_private]
+    public = [str(one) for one in addresses if not one.is_private]
+    return f"{', '.join(private)} and {', '.join(public)}" if private and public else ""
+
+
+def _addresses(at: Statement | Block) -> Iterator[str]:
+    for arg in at.args:
+        host = arg.partition("]")[0].lstrip("[") if arg.startswith("[") else arg.partition(":")[0]
+        if "=" not in arg and _is_address(host):
+            yield host
+
+
+def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell large ``*_buffers`` without a ``*_buffer_size``, which alone holds the response's headers."""
+    return not block.in_effect(at.name.replace("_buffers", "_buffer_size")) and whole_number(at.args[0]) is not None
+
+
+WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    "no SNI": _lacks_sni,
+    "SNI of the block": _sends_wrong_name,
+    "several protocols": _protocols,
+    "down for long": _down_for_long,
+    "localhost": _is_localhost,
+    "mixed resolvers": _mixed_resolvers,
+    "no buffer_size": _buffers_without_first,
+}

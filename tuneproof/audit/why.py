@@ -1,0 +1,111 @@
+"""What is known about a directive or a claim: keep, change or remove it; the verdict per version; the page."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from tuneproof.audit.advice import State
+from tuneproof.audit.recorded import every_recorded
+from tuneproof.conf.directives import Directive, known, rows_of
+from tuneproof.errors import BadInputError
+from tuneproof.lines import Concern, Line, every_line
+from tuneproof.wording import as_numbers, close_to
+
+# By state, where the row has no text that would take the directive's place.
+_WORDS: Final = {
+    State.HARMFUL: "change",
+    State.WITHOUT_EFFECT: "do not count on it",
+    State.EXPIRED: "not needed",
+    State.IN_EFFECT: "keep",
+    State.MISSING: "consider it",
+    State.CANNOT_TELL: "check",
+}
+_NAMED: Final[Mapping[str, str]] = {
+    "=ssl": "`listen … ssl;`",
+    "=next upstream": "the same without `http_5xx`",
+    "=zone": "`zone NAME 64k;`",
+}
+
+
+def why(word: str) -> str:
+    """Return what is known about a directive, a scenario or a claim, for a person.
+
+    Raises BadInputError: Nothing is known by that name.
+    """
+    parts = [*_of_directive(word), *_of_claims(word)]
+    if not parts:
+        names = {*known(), *(name for key in every_recorded() for name in key.split("/"))}
+        raise BadInputError(
+            f"{word}: no directive and no claim", remedy=close_to(word, names) or "./lab matrix lists all"
+        )
+    return "\n\n".join(parts)
+
+
+def _of_directive(word: str) -> Iterator[str]:
+    rows = rows_of(word)
+    if rows:
+        yield "\n".join([word, *dict.fromkeys(map(_known, rows))])
+    for line in every_line():
+        for concern in line.audit:
+            if word in {concern.directive, named(concern)}:
+                yield "\n".join([f"{written(concern)}: {to_do(concern)}{_since(line)}", f"  {reason(line, concern)}"])
+                yield from _of_claims(line.claim)
+
+
+def _known(row: Directive) -> str:
+    default = f"; default: {row.default}" if row.default else ""
+    since = f"; since nginx {row.since}" if row.since else ""
+    until = f"; until nginx {row.until}" if row.until else ""
+    return f"  {row.module}, in {', '.join(sorted(row.contexts))}; {row.inheritance.value}{default}{since}{until}"
+
+
+def _of_claims(word: str) -> Iterator[str]:
+    for key, cell in every_recorded().items():
+        if word in {key, *key.split("/")}:
+            yield "\n".join(
+                [f"{key}: {cell['claim']}", *_verdicts(cell), *([f"  {cell['page']}"] if cell["page"] else [])]
+            )
+
+
+def _verdicts(cell: Mapping[str, Any]) -> Iterator[str]:
+    for version in sorted(cell["versions"], key=as_numbers):
+        found = cell["versions"][version]
+        yield f"  nginx {version}: {found['verdict']} {found['effect']}".rstrip()
+
+
+def named(concern: Concern) -> str:
+    """Return the directive that a row is about: the one that it looks for, or the one that it adds."""
+    if concern.directive:
+        return concern.directive
+    text = _NAMED.get(concern.patch or "", concern.patch or "").strip("`")
+    return text.partition(" ")[0].replace("{kind}", "proxy") or concern.block
+
+
+def written(concern: Concern) -> str:
+    """Return a row's directive with the arguments or bounds that it is about."""
+    if concern.block:
+        return named(concern)
+    bounds = f" {concern.value}" if concern.value else ""
+    # Words without anything of a regular expression are arguments as they are written.
+    words = f" {concern.args}" if concern.args.replace("_", "").replace(" ", "").isalnum() else ""
+    return f"{concern.directive}{words}{bounds}"
+
+
+def to_do(concern: Concern) -> str:
+    """Return what to do about a row's directive: "remove", "add `…`", "change to `…`", or a word for its state."""
+    if concern.patch == "":
+        return "remove"
+    if concern.patch:
+        # What the audit fills in is a name of the user's.
+        text = _NAMED.get(concern.patch, f"`{concern.patch.replace('{kind}', 'proxy').replace('{arg}', 'NAME')}`")
+        return f"{'add' if concern.block else 'change to'} {text}"
+    return _WORDS[State(concern.state)]
+
+
+def reason(line: Line, concern: Concern) -> str:
+    """Return why, without what only a user's file shows."""
+    return concern.why.format(version=line.version, found="…" if "{found}" in concern.why and concern.source else "")
+
+
+def _since(line: Line) -> str:
+    first = line.since or line.version
+    return f", since nginx {first}" if first else ""

@@ -1,0 +1,188 @@
+"""Which location answers a request in the end: by way of try_files and error_page, as long as no file exists.
+
+ngx_http_try_files_handler, ngx_http_special_response_handler, ngx_http_script_return_code.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.conf.effective import Effective, Origin, effective
+from tuneproof.conf.locations import named, taken
+from tuneproof.conf.regexes import as_bytes_read
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.uris import normalised
+from tuneproof.conf.values import whole_number
+
+MOST_REDIRECTS: Final = 10
+"""Internal redirects of one request; then nginx answers 500 (NGX_HTTP_MAX_URI_CHANGES)."""
+_ERROR: Final = 400
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_MOVED: Final = 301
+_FOUND: Final = 302
+_NOT_FOUND: Final = 404
+_FAILED: Final = 500
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Who answers a request."""
+
+    blocks: tuple[Block, ...]  # the locations that it passes, the first and the last included; a server where none is
+    status: int | None = None  # that nginx itself gives it; None where the last block's content decides
+    doubt: str = ""  # why it may be otherwise; empty where it is certain
+
+    @property
+    def block(self) -> Block:
+        """The one that answers."""
+        return self.blocks[-1]
+
+
+def answer(target: str, server: Block, version: Sequence[int], *, merges_slashes: bool = True) -> Answer:
+    """Return who answers a GET request in a server, where no file exists that a location looks for.
+
+    ``target``: of the request line. ``merges_slashes``: of the socket's default server.
+    """
+    path = normalised(target, merges_slashes=merges_slashes)
+    if path is None:
+        return Answer(blocks=(server,), status=_ERROR)
+    return _Request(server, path, tuple(version)).answer()
+
+
+class _DoubtError(Exception):
+    pass
+
+
+class _Request:
+    """One request on its way."""
+
+    def __init__(self, server: Block, path: str, version: tuple[int, ...]) -> None:
+        self._server = server
+        self._path = path
+        self._version = version
+        self._blocks: list[Block] = []
+        self._status: int | None = (
+            None  # of an error, or what an error page makes of it: it counts more than a later one
+        )
+        self._has_failed = False
+
+    def answer(self) -> Answer:
+        """Follow it to its end."""
+        try:
+            self._follow()
+            doubt = ""
+        except _DoubtError as error:
+            doubt = str(error)
+        return Answer(blocks=tuple(self._blocks) or (self._server,), status=self._status, doubt=doubt)
+
+    def _follow(self) -> None:
+        to = self._path
+        for number in range(MOST_REDIRECTS + 2):
+            if number > MOST_REDIRECTS:
+                # No error page is for what has been redirected too often.
+                self._status = _FAILED
+                return
+            to = self._at_named(to) if to.startswith("@") else self._at_path(to)
+            if not to:
+                return
+
+    def _at_path(self, path: str) -> str:
+        """Return where a path leads next; the empty string where it is answered."""
+        self._path = path
+        is_first = not self._blocks
+        if self._server.local("return"):
+            self._blocks.append(self._server)
+            return self._at(self._server)
+        self._refuse_rewrites(self._server)
+        found = taken(path, self._server)
+        if found.doubt:
+            raise _DoubtError(found.doubt)
+        self._blocks.append(found.block)
+        if is_first and self._known("internal").statements:
+            return self._failed(_NOT_FOUND)
+        return self._failed(_MOVED) if found.redirects else self._at(found.block)
+
+    def _at_named(self, name: str) -> str:
+        block = named(self._server, as_bytes_read(name))
+        if block is None:
+            return self._failed(_FAILED)
+        self._blocks.append(block)
+        return self._at(block)
+
+    def _at(self, block: Block) -> str:
+        """Return where a block sends the request next; the empty string where it answers."""
+        self._refuse_rewrites(block)
+        if returns := block.local("return"):
+            return self._returned(returns[0])
+        if tries := block.local("try_files"):
+            last = tries[0].args[-1]
+            if last.startswith("="):
+                return self._failed(whole_number(last[1:]) or _FAILED)
+            if _VARIABLE.search(last) and self._known("alias").statements:
+                raise _DoubtError("try_files with variables next to alias is not followed")
+            return self._filled(last)
+        return ""
+
+    def _refuse_rewrites(self, block: Block) -> None:
+        for inner in block.blocks:
+            if inner.name == "if" or (inner.name == "limit_except" and "GET" not in map(str.upper, inner.args)):
+                raise _DoubtError(f"{inner.name} is not followed")
+        if block.local("rewrite"):
+            raise _DoubtError("rewrite is not followed")
+
+    def _returned(self, said: Statement) -> str:
+        status = whole_number(said.value)
+        if status is None:
+            return self._failed(_FOUND)
+        if status in _REDIRECTS or (status >= _ERROR and len(said.args) == 1):
+            return self._failed(status)
+        # It is sent as it is, unless an error page has set a status.
+        self._status = self._status or status
+        return ""
+
+    def _failed(self, status: int) -> str:
+        """Return where the error page of a status sends the request; the empty string where none does."""
+        self._status = status
+        pages = self._known("error_page").statements
+        if not pages or (self._has_failed and self._known("recursive_error_pages").value != "on"):
+            return ""
+        self._has_failed = True
+        said = next((one for one in pages if str(status) in one.args[:-1]), None)
+        if said is None:
+            return ""
+        last, to = said.args[-2:]
+        if last.startswith("="):
+            self._status = whole_number(last[1:])
+        to = self._filled(to)
+        if not to.startswith(("/", "@")):
+            self._status = self._status if self._status in _REDIRECTS else _FOUND
+            return ""
+        return to
+
+    def _known(self, name: str) -> Effective:
+        """Return what is in effect where the request is.
+
+        Raises _DoubtError: That is not known.
+        """
+        found = effective(self._blocks[-1] if self._blocks else self._server, name, self._version)
+        if found.origin is Origin.UNKNOWN:
+            raise _DoubtError(f"{name} is not known here")
+        return found
+
+    def _filled(self, text: str) -> str:
+        """Return a text with its variables, without arguments.
+
+        Raises _DoubtError: It has others than those of the request's path.
+        """
+        values: Mapping[str, str] = {"uri": self._path, "document_uri": self._path, "is_args": "", "args": ""}
+
+        def value(match: re.Match[str]) -> str:
+            name = (match[1] or match[2]).lower()
+            if name not in values:
+                raise _DoubtError(f"${name} is known only when a request comes")
+            return values[name]
+
+        return _VARIABLE.sub(value, as_bytes_read(text)).partition("?")[0]

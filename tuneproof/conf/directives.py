@@ -1,0 +1,178 @@
+"""nginx's own directives: where each may stand, how many arguments it takes, what holds without it, and since when.
+
+``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab asks nginx whether it is right. A
+row holds for as long as nothing of it changes. What a build leaves out, or only another system has, is in it all the
+same; what nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from itertools import chain
+from typing import Final
+
+from tuneproof.wording import as_numbers
+
+COLUMNS: Final = ("name", "module", "contexts", "arguments", "kind", "inheritance", "default", "since", "until")
+CONTEXTS: Final = (
+    *("main", "events", "http", "server", "location", "upstream", "if in server", "if in location", "limit_except"),
+    *("stream", "stream server", "stream upstream", "mail", "mail server"),
+)
+
+
+class Inheritance(StrEnum):
+    """What a directive of an outer block is for the blocks inside."""
+
+    INHERITED = "inherited"  # in effect, unless an inner one takes its place
+    REPLACED = "replaced"  # several of one block count together, and the first of an inner block drops all outer ones
+    NEVER = "never"  # not in effect: it holds in its own block only
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Directive:
+    """What some versions of nginx know of a directive."""
+
+    name: str
+    module: str  # such as "ngx_http_proxy_module"
+    contexts: frozenset[str]  # of CONTEXTS
+    counts: frozenset[int]  # the numbers of arguments that it takes, where ``most_args`` is a number
+    least_args: int
+    most_args: int | None  # None: any number
+    is_flag: bool  # on or off
+    is_block: bool
+    inheritance: Inheritance
+    default: str | None
+    """What holds without it, as nginx.conf would write it, with memory pages of 4 KiB; None for none or unknown."""
+    since: str  # the first version that the row holds for; empty for 1.18.0, or an older one
+    until: str  # the first version that it no longer holds for; empty for none
+
+    def is_in(self, version: Sequence[int]) -> bool:
+        """Tell whether the row holds for a version."""
+        return (not self.since or as_numbers(self.since) <= tuple(version)) and (
+            not self.until or as_numbers(self.until) > tuple(version)
+        )
+
+
+def newest() -> str:
+    """Return the newest version of nginx that the table knows."""
+    return _text().partition("\n")[0]
+
+
+def known() -> frozenset[str]:
+    """Return the names of all directives of any version."""
+    return frozenset(_lines())
+
+
+def everything() -> Iterator[Directive]:
+    """Yield all rows, by name and module."""
+    return chain.from_iterable(map(rows_of, _lines()))
+
+
+def changed() -> Iterator[Directive]:
+    """Yield the rows of the directives that not all versions know alike."""
+    for name, lines in _lines().items():
+        if not all(line.endswith("\t\t") for line in lines):
+            yield from rows_of(name)
+
+
+@cache
+def rows_of(name: str) -> tuple[Directive, ...]:
+    """Return a directive's rows, the oldest of a module first; none for a name that only others know."""
+    return tuple(_read(line) for line in _lines().get(name, ()) if "\t" in line)
+
+
+def directive(name: str, version: Sequence[int], *, context: str = "") -> Directive | None:
+    """Return what a version knows of a directive, in a context where several modules have one of that name."""
+    found = [row for row in rows_of(name) if row.is_in(version) and (not context or context in row.contexts)]
+    return min(found, key=_place, default=None)
+
+
+def argument_problem(
+    name: str, args: Sequence[str], *, has_block: bool, context: str, version: Sequence[int] | None
+) -> str:
+    """Return what nginx refuses about a directive, in its words; the empty string for nothing, or one it does not have.
+
+    Without a version, all that know the directive must refuse it; the newest of them speaks. A context that is empty
+    or unknown is not judged.
+    """
+    rows = rows_of(name)
+    if version is None:
+        bounds = {as_numbers(bound) for row in rows for bound in (row.since or "0", row.until) if bound}
+        versions = sorted(bound for bound in bounds if any(row.is_in(bound) for row in rows))
+    else:
+        versions = [tuple(version)]
+    problems = [
+        _problem([row for row in rows if row.is_in(one)], args, has_block=has_block, context=context)
+        for one in versions
+    ]
+    return problems[-1] if problems and all(problems) else ""
+
+
+def _problem(rows: Sequence[Directive], args: Sequence[str], *, has_block: bool, context: str) -> str:
+    """Return what one version refuses, as ngx_conf_handler of src/core/ngx_conf_file.c does."""
+    here = [row for row in rows if context not in CONTEXTS or context in row.contexts]
+    if rows and not here:
+        return f'"{rows[0].name}" directive is not allowed here'
+    problems = [_own_problem(row, args, has_block=has_block) for row in here]
+    return problems[0] if problems and all(problems) else ""
+
+
+def _own_problem(row: Directive, args: Sequence[str], *, has_block: bool) -> str:
+    if has_block and not row.is_block:
+        return f'directive "{row.name}" is not terminated by ";"'
+    if row.is_block and not has_block:
+        return f'directive "{row.name}" has no opening "{{"'
+    is_few = len(args) < row.least_args
+    if is_few or (row.most_args is not None and len(args) not in row.counts):
+        return f'invalid number of arguments in "{row.name}" directive'
+    if row.is_flag and args[0].lower() not in {"on", "off"}:
+        return f'invalid value "{args[0]}" in "{row.name}" directive, it must be "on" or "off"'
+    return ""
+
+
+def _place(row: Directive) -> int:
+    """Return how far a row's outermost context is down the list of contexts, which begins with those of http."""
+    return min(map(CONTEXTS.index, row.contexts))
+
+
+@cache
+def _text() -> str:
+    return resources.files(__package__).joinpath("directives.tsv").read_text(encoding="utf-8")
+
+
+@cache
+def _lines() -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    # The version and the names of the columns come first.
+    for line in _text().splitlines()[2:]:
+        found.setdefault(line.partition("\t")[0], []).append(line)
+    return found
+
+
+def _read(line: str) -> Directive:
+    name, module, contexts, arguments, kind, inheritance, default, since, until = line.split("\t")
+    counts = frozenset(_counts(arguments))
+    is_endless = arguments.endswith("-")
+    return Directive(
+        name=name,
+        module=module,
+        contexts=frozenset(contexts.split(",")),
+        counts=counts,
+        least_args=min(counts),
+        most_args=None if is_endless else max(counts),
+        is_flag=kind == "flag",
+        is_block=kind == "block",
+        inheritance=Inheritance(inheritance),
+        default=default or None,
+        since=since,
+        until=until,
+    )
+
+
+def _counts(arguments: str) -> Iterable[int]:
+    """Return the numbers of "1", "1-3", "1,3" and, without an end, "2-"."""
+    least, dash, most = arguments.partition("-")
+    return range(int(least), int(most or least) + 1) if dash else map(int, arguments.split(","))

@@ -1,0 +1,131 @@
+"""What is in effect in a block, and where it comes from, by the rules that nginx's modules merge their settings by.
+
+A directive's own rule is in the table of directives. Some count together with others: the first block outward that has
+any of them decides for all.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from tuneproof.conf.directives import Directive, Inheritance, directive
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import KINDS
+
+_PASSES: Final = frozenset(f"{kind}_pass" for kind in KINDS)
+# One of them answers in a location, and in its ``if`` blocks as well: they keep the request's content_handler.
+_ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "stub_status"}
+# Merged together: ngx_http_access_merge_loc_conf, ngx_http_core_merge_loc_conf.
+_TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), _ANSWERS)
+# ngx_http_headers_merge_conf
+_MERGED_BY: Final = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
+# Of http{} where an upstream has none: ngx_http_upstream_init_round_robin.
+_OF_UPSTREAMS_TOO: Final = frozenset({"resolver", "resolver_timeout"})
+
+
+class Origin(StrEnum):
+    """Where a setting comes from."""
+
+    HERE = "here"
+    OUTER = "outer"
+    DEFAULT = "default"
+    UNKNOWN = "unknown"  # a part of the configuration that is not here, or nobody knows the directive's rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effective:
+    """What is in effect in a block."""
+
+    statements: tuple[Statement, ...]  # in their order; none for the default; those that are known where it is unknown
+    origin: Origin
+    block: Block | None = None  # the block that has them, the innermost where several are merged
+    default: str | None = None  # what holds without any; None for nothing, or where that is unknown
+
+    @property
+    def value(self) -> str | None:
+        """The first argument of the last of them, or the default; None where neither is known."""
+        return self.statements[-1].value if self.statements else self.default
+
+
+def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
+    """Return what is in effect of a directive in a block, for a version of nginx."""
+    levels = list(_levels(block, name))
+    row = next((found for level in levels if (found := directive(name, version, context=context_of(level)))), None)
+    if len(levels) > 1 and levels[0].name == "upstream" and row is not None and "upstream" in row.contexts:
+        row = replace(row, inheritance=Inheritance.INHERITED)
+    inheritance = row.inheritance if row is not None else Inheritance.UNKNOWN
+    default = row.default if row is not None else None
+    if inheritance is Inheritance.NEVER:
+        levels = list(_with_its_location(block, name)) if name in _ANSWERS else levels[:1]
+    together = next((names for names in _TOGETHER if name in names), frozenset({name}))
+    decides = next((level for level in levels if _said(level, together)), None)
+    passed = levels if decides is None else levels[: levels.index(decides)]
+    is_open = any(map(_is_open, passed))
+    if decides is None:
+        return Effective(statements=(), origin=Origin.UNKNOWN if is_open else Origin.DEFAULT, default=default)
+    statements, merged = _merged(levels, name, version) if name in _MERGED_BY else (_said(decides, {name}), ())
+    # A list may go on in what is not here; of all others nginx refuses a second one.
+    is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
+    if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
+        origin = Origin.UNKNOWN
+    elif not statements:
+        origin = Origin.DEFAULT
+    else:
+        origin = Origin.HERE if decides is block else Origin.OUTER
+    return Effective(statements=statements, origin=origin, block=decides if statements else None, default=default)
+
+
+def context_of(block: Block) -> str:
+    """Return a block's name in the table's contexts, such as "if in location"; its own for one that is none of them."""
+    if block.name == "if":
+        return "if in location" if block.around("location") is not None else "if in server"
+    outer = block.path[0] if len(block.path) > 1 else ""
+    return f"{outer} {block.name}" if outer in {"stream", "mail"} else block.name
+
+
+def _levels(block: Block, name: str) -> Iterator[Block]:
+    """Yield a block and those that it inherits from, from the inside out."""
+    for level in block.within():
+        yield level
+        if level.name == "upstream":
+            if name in _OF_UPSTREAMS_TOO and level.parent is not None:
+                yield level.parent
+            return
+
+
+def _with_its_location(block: Block, name: str) -> Iterator[Block]:
+    """Yield a block, and the location that it is a nameless part of: only such blocks inherit what answers there."""
+    for level in block.within():
+        yield level
+        if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):
+            return
+
+
+def _said(level: Block, names: frozenset[str] | set[str]) -> tuple[Statement, ...]:
+    return tuple(statement for statement in level.own if statement.name in names)
+
+
+def _merged(
+    levels: Sequence[Block], name: str, version: Sequence[int]
+) -> tuple[tuple[Statement, ...], tuple[Block, ...]]:
+    """Return the headers in effect in the first of some levels, and the levels that were asked for them."""
+    if not levels:
+        return (), ()
+    level, *outer = levels
+    said = _said(level, {name})
+    mode = effective(level, _MERGED_BY[name], version)
+    if mode.value == "off" or (said and mode.value != "merge"):
+        return said, (level,)
+    others, asked = _merged(outer, name, version)
+    return (*said, *others), (level, *asked)
+
+
+def _is_open(level: Block) -> bool:
+    """Tell whether a part of a block is not here: an include, or what is around a fragment."""
+    return bool(level.unseen) or (level.span is None and level.name != "main")
+
+
+def _is_block(row: Directive | None) -> bool:
+    return row is not None and row.is_block

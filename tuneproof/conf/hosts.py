@@ -1,0 +1,141 @@
+"""Which server of a socket takes a host, and which servers never get a request: ngx_http_server_names.
+
+https://nginx.org/en/docs/http/server_names.html
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
+from tuneproof.conf.sockets import Socket, Sockets
+from tuneproof.conf.tree import Block
+
+_MACHINES_NAME: Final = "$hostname"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """Which server takes a host."""
+
+    server: Block
+    doubt: str = ""  # why it may be another one; empty where it is certain
+
+
+@dataclass(eq=False, kw_only=True)
+class _Names:
+    """The names of a socket's servers; of a name that several have, the first server's counts."""
+
+    exact: dict[str, Block] = field(default_factory=dict)
+    below: dict[str, Block] = field(default_factory=dict)  # of "*.example.com" and ".example.com", by "example.com"
+    beginning: dict[str, Block] = field(default_factory=dict)  # of "www.example.*", by "www.example"
+    regexes: dict[str, Block] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)  # names that belong to nobody, but to no later server either
+
+    def add(self, name: str, server: Block) -> bool:
+        """Add a name as ngx_hash_add_key does; return whether hosts of that name get to the server by it."""
+        if name.startswith("~"):
+            return _put(self.regexes, name[1:], server)
+        name = name.lower()
+        if name.startswith("*."):
+            return _put(self.below, name[2:], server)
+        if name.endswith(".*"):
+            return _put(self.beginning, name[:-2], server)
+        if name.startswith("."):
+            return self._add_both(name[1:], server)
+        # A host is compared without its port.
+        return name not in self.lost and _put(self.exact, name, server) and _bare(name) == name
+
+    def _add_both(self, name: str, server: Block) -> bool:
+        """Add a name and all that is below it."""
+        if name in self.lost or name in self.exact:
+            return False
+        if not _put(self.below, name, server):
+            self.lost.add(name)
+            return False
+        return _put(self.exact, name, server)
+
+
+def _put(names: dict[str, Block], name: str, server: Block) -> bool:
+    is_new = name not in names
+    names.setdefault(name, server)
+    return is_new
+
+
+def names_of(server: Block) -> tuple[str, ...]:
+    """Return the names of a server as written; the empty one, of requests without a host, where it has none."""
+    return tuple(name for said in server.local("server_name") for name in said.args) or ("",)
+
+
+def server_for(socket: Socket, host: str) -> Chosen:
+    """Return the server that takes requests for a host: as in a Host header; empty for a request without one."""
+    names = _names(socket)
+    bare = _bare(host)
+    unseen = next((f"{one} is not here, and may have names" for server in socket.servers for one in server.unseen), "")
+    if _has_machines_name(socket):
+        unseen = unseen or "a server has the machine's name, which is not known here"
+    if bare in names.exact:
+        return Chosen(server=names.exact[bare], doubt=unseen)
+    labels = bare.split(".")
+    for known, parts in (
+        (names.below, (".".join(labels[start:]) for start in range(1, len(labels)))),
+        (names.beginning, (".".join(labels[:end]) for end in range(len(labels) - 1, 0, -1))),
+    ):
+        if (part := next((one for one in parts if one in known), None)) is not None:
+            return Chosen(server=known[part], doubt=unseen)
+    try:
+        for regex, server in names.regexes.items() if bare else ():
+            has_capitals = any("A" <= letter <= "Z" for letter in regex)
+            if compiled(regex, ignores_case=has_capitals).search(as_bytes_read(bare)):
+                return Chosen(server=server, doubt=unseen)
+    except ForeignRegexError as error:
+        return Chosen(server=socket.default, doubt=f"{error}, which is not understood here")
+    return Chosen(server=socket.default, doubt=unseen)
+
+
+def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
+    """Yield each server that gets no request on any of its sockets, with one that has its names there.
+
+    It is the default of none, and nginx ignores all its names: "conflicting server name".
+    """
+    if sockets.problems or sockets.unknown:
+        return
+    rivals: dict[int, Block] = {}
+    reached: set[int] = set()
+    servers: dict[int, Block] = {}
+    for socket in sockets.found:
+        names = _Names()
+        for server in socket.servers:
+            servers[id(server)] = server
+            counts = [names.add(name, server) for name in names_of(server)]
+            if server is socket.default or any(counts) or server.unseen or _has_machines_name(socket):
+                reached.add(id(server))
+            else:
+                rivals[id(server)] = server_for(socket, _sample(names_of(server)[0])).server
+    yield from ((servers[key], rivals[key]) for key in servers if key not in reached)
+
+
+def _has_machines_name(socket: Socket) -> bool:
+    return any(_MACHINES_NAME in map(str.lower, names_of(server)) for server in socket.servers)
+
+
+def _names(socket: Socket) -> _Names:
+    names = _Names()
+    for server in socket.servers:
+        for name in names_of(server):
+            names.add(name, server)
+    return names
+
+
+def _sample(name: str) -> str:
+    """Return a host that a name is for."""
+    if name.startswith("*."):
+        return f"a{name[1:]}"
+    return f"{name[:-1]}a" if name.endswith(".*") else name.lstrip(".")
+
+
+def _bare(host: str) -> str:
+    """Return a host without port and last dot, in lower case: ngx_http_validate_host."""
+    literal, bracket, _ = host.partition("]")
+    bare = literal + bracket if host.startswith("[") else host.partition(":")[0]
+    return bare.removesuffix(".").lower()

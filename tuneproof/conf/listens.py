@@ -1,0 +1,207 @@
+"""One ``listen`` directive: its addresses and parameters, as ngx_parse_url and ngx_http_core_listen read them."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.values import size_bytes, time_ms
+
+_DEFAULT_PORT: Final = 80
+_MAX_PORT: Final = 65535
+_MAX_PATH_BYTES: Final = 107  # of sun_path, without the zero byte at its end
+_PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
+_NO_SPDY: Final = (1, 19, 7)
+_SINCE: Final = {"quic": (1, 25, 0), "multipath": (1, 29, 7)}
+# All of them make nginx bind the address by itself, and only one listen of a socket may have any.
+_FLAGS: Final = frozenset({"bind", "deferred", "reuseport", "multipath", "ipv6only=on", "ipv6only=off"})
+_NO_OPTIONS: Final = frozenset({*_PROTOCOLS, "default_server", "default", "spdy"})
+# QUIC is UDP: what is of TCP alone does not go with it.
+_OF_TCP: Final = ("fastopen", "backlog", "deferred", "multipath", "ssl", "http2", "so_keepalive", "proxy_protocol")
+_IPV4: Final = re.compile(r"(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})", re.ASCII)
+_MAX_OCTET: Final = 255
+
+
+class ListenError(Exception):
+    """What nginx refuses, in its words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where a socket is."""
+
+    host: str  # an IP address without brackets, "0.0.0.0" or "::" for all; the path of a unix socket
+    port: int = 0  # 0 for a unix socket
+    is_udp: bool = False
+
+    @property
+    def family(self) -> str:
+        """Its family: "inet", "inet6" or "unix"."""
+        if not self.port:
+            return "unix"
+        return "inet6" if ":" in self.host else "inet"
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether it is all addresses of its family."""
+        return self.host in {"0.0.0.0", "::"} and bool(self.port)  # noqa: S104 - compared, not bound
+
+    @property
+    def name(self) -> str:
+        """It as nginx prints it."""
+        if not self.port:
+            return f"unix:{self.host}"
+        return f"[{self.host}]:{self.port}" if self.family == "inet6" else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listen:
+    """A ``listen`` directive, or the port 80 of a server that has none."""
+
+    statement: Statement | None
+    protocols: frozenset[str] = frozenset()
+    is_default: bool = False
+    has_options: bool = False  # whether it sets what only one listen of a socket may set
+
+    @classmethod
+    def of(cls, statement: Statement | None, version: tuple[int, ...]) -> "Listen":
+        """Read the parameters of a ``listen``.
+
+        Raises ListenError: nginx of that version refuses them.
+        """
+        if statement is None:
+            return cls(statement=None)
+        _, *parameters = statement.args
+        names = {parameter.partition("=")[0] for parameter in parameters}
+        for parameter in parameters:
+            if refusal := _refusal(parameter, version):
+                raise ListenError(refusal)
+        if "quic" in names and (wrong := next((name for name in _OF_TCP if name in names), None)):
+            raise ListenError(f'"listen" directive "{wrong}" parameter is incompatible with "quic"')
+        return cls(
+            statement=statement,
+            protocols=_PROTOCOLS & names,
+            is_default=bool({"default_server", "default"} & names),
+            has_options=not names <= {*_NO_OPTIONS, "accept_filter"},
+        )
+
+
+def addresses(listen: Listen) -> tuple[Address, ...]:
+    """Return the addresses of a ``listen``; none for a host name, which only a resolver knows.
+
+    Raises ListenError: nginx refuses them.
+    """
+    if listen.statement is None:
+        return (Address(host="0.0.0.0", port=_DEFAULT_PORT),)  # noqa: S104 - of nginx, nothing is bound here
+    written = listen.statement.value
+    try:
+        found = _parsed(written)
+    except _UrlError as error:
+        raise ListenError(f'{error} in "{written}" of the "listen" directive') from None
+    if found is None:
+        return ()
+    host, ports = found
+    return tuple(Address(host=host, port=port, is_udp="quic" in listen.protocols) for port in ports)
+
+
+class _UrlError(Exception):
+    pass
+
+
+def _parsed(written: str) -> tuple[str, range] | None:
+    """Return the host and the ports of an address; None for a host name."""
+    if written[:5].lower() == "unix:":
+        path = written[5:]
+        if not path:
+            raise _UrlError("no path in the unix domain socket")
+        if len(path.encode()) > _MAX_PATH_BYTES:
+            raise _UrlError("too long path in the unix domain socket")
+        return path, range(1)
+    if written.startswith("["):
+        return _ipv6(written)
+    if "/" in written or "?" in written:
+        raise _UrlError("invalid host")
+    host, colon, port = written.partition(":")
+    if not colon and (ports := _ports_alone(written)) is not None:
+        return "0.0.0.0", ports  # noqa: S104 - as above
+    ports = _ports(port) if colon else range(_DEFAULT_PORT, _DEFAULT_PORT + 1)
+    if not host:
+        raise _UrlError("no host")
+    if host == "*":
+        return "0.0.0.0", ports  # noqa: S104 - as above
+    octets = _IPV4.fullmatch(host)
+    if octets is None or any(int(octet) > _MAX_OCTET for octet in octets.groups()):
+        return None
+    return ".".join(str(int(octet)) for octet in octets.groups()), ports
+
+
+def _ipv6(written: str) -> tuple[str, range]:
+    host, bracket, rest = written[1:].partition("]")
+    if not bracket or "/" in rest or (rest and not rest.startswith(":")):
+        raise _UrlError("invalid host")
+    ports = _ports(rest[1:]) if rest else range(_DEFAULT_PORT, _DEFAULT_PORT + 1)
+    if not host:
+        raise _UrlError("no host")
+    try:
+        return str(ipaddress.IPv6Address(host)), ports
+    except ValueError:
+        raise _UrlError("invalid IPv6 address") from None
+
+
+def _ports(text: str) -> range:
+    first, dash, last = text.partition("-")
+    numbers = [_number(part) for part in ((last, first) if dash else (first,))]
+    if any(number is None or not 0 < number <= _MAX_PORT for number in numbers):
+        raise _UrlError("invalid port")
+    low, high = numbers[-1] or 0, numbers[0] or 0
+    if low > high:
+        raise _UrlError("invalid port range")
+    return range(low, high + 1)
+
+
+def _ports_alone(text: str) -> range | None:
+    """Return the ports of an address without host; None where it is a host."""
+    parts = text.split("-", 1)
+    return _ports(text) if all(_number(part) is not None for part in parts) else None
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() else None
+
+
+def _refusal(parameter: str, version: tuple[int, ...]) -> str:
+    """Return what nginx says to a parameter that it refuses; the empty string to others."""
+    name, equals, value = parameter.partition("=")
+    is_known = version >= _SINCE.get(name, version) and (name != "spdy" or version < _NO_SPDY)
+    if is_known and (parameter in _FLAGS or parameter in _NO_OPTIONS):
+        return ""
+    if equals and name in _VALUES:
+        return "" if _VALUES[name](value) else _INVALID.get(name, f'invalid {name} "{{}}"').format(parameter, value)
+    if parameter.startswith("ipv6only=o"):
+        return f'invalid ipv6only flags "{parameter[9:]}"'
+    return f'invalid parameter "{parameter}"'
+
+
+def _is_keepalive(value: str) -> bool:
+    if value in {"on", "off"}:
+        return True
+    idle, _, rest = value.partition(":")
+    interval, _, count = rest.partition(":")
+    times = [time_ms(part) for part in (idle, interval) if part]
+    if None in times or (count and _number(count) is None):
+        return False
+    return any(times) or bool(_number(count))
+
+
+_INVALID: Final = {"so_keepalive": 'invalid so_keepalive value: "{1}"'}
+_VALUES: Final[Mapping[str, Callable[[str], bool]]] = {
+    "backlog": lambda value: bool(_number(value)),
+    "fastopen": lambda value: _number(value) is not None,
+    "rcvbuf": lambda value: size_bytes(value) is not None,
+    "sndbuf": lambda value: size_bytes(value) is not None,
+    "so_keepalive": _is_keepalive,
+    # It is of other systems, and ignored with an error message.
+    "accept_filter": lambda _: True,
+}

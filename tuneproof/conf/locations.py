@@ -1,0 +1,130 @@
+"""Which location of a server takes a path, as nginx chooses it: ngx_http_core_find_location.
+
+https://nginx.org/en/docs/http/ngx_http_core_module.html#location
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
+from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import KINDS
+
+
+class Kind(StrEnum):
+    """How a location compares its name with a path; each with its modifier."""
+
+    PREFIX = ""
+    PREFIX_ONLY = "^~"  # before regular expressions
+    EXACT = "="
+    REGEX = "~"
+    REGEX_ANY_CASE = "~*"
+    NAMED = "@"
+
+
+REGEXES: Final = frozenset({Kind.REGEX, Kind.REGEX_ANY_CASE})
+_PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
+# The longest first: without a space in between, a modifier is the beginning of the name.
+_MODIFIERS: Final = (Kind.REGEX_ANY_CASE, Kind.PREFIX_ONLY, Kind.REGEX, Kind.EXACT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Location:
+    """A location with its name as nginx reads it."""
+
+    block: Block
+    kind: Kind
+    name: str  # without its modifier, a character for each byte; "@" belongs to a name
+
+    @classmethod
+    def of(cls, block: Block) -> "Location":
+        """Read the arguments of a ``location`` block."""
+        *modifiers, name = block.args or ("",)
+        if modifiers:
+            return cls(block=block, kind=Kind(modifiers[0]), name=as_bytes_read(name))
+        kind = next((kind for kind in _MODIFIERS if name.startswith(kind)), Kind.PREFIX)
+        if name.startswith("@"):
+            return cls(block=block, kind=Kind.NAMED, name=as_bytes_read(name))
+        return cls(block=block, kind=kind, name=as_bytes_read(name[len(kind) :]))
+
+    @property
+    def redirects(self) -> bool:
+        """Whether nginx answers its name without the last slash with a redirect to it: it passes requests on."""
+        return self.name.endswith("/") and any(self.block.local(f"{kind}_pass") for kind in KINDS)
+
+    def matches(self, path: str) -> bool:
+        """Tell whether its regular expression matches.
+
+        Raises ForeignRegexError: Python cannot be asked about it.
+        """
+        return compiled(self.name, ignores_case=self.kind is Kind.REGEX_ANY_CASE).search(path) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """Which block takes a path."""
+
+    block: Block  # the location; the server where no location takes it
+    redirects: bool = False  # whether nginx answers with 301 to the same path and a slash
+    doubt: str = ""  # why it may be another block; empty where it is certain
+
+
+def locations_in(level: Block) -> Iterator[Location]:
+    """Yield the locations of a server or location, in their order, without those that are nested deeper."""
+    for block in level.blocks:
+        modifier = block.args[0] if len(block.args) > 1 else Kind.PREFIX
+        if block.name == "location" and block.args and modifier in Kind.__members__.values():
+            yield Location.of(block)
+
+
+def named(server: Block, name: str) -> Block | None:
+    """Return a server's location of a name such as "@app"; None if it has none."""
+    found = (one.block for one in locations_in(server) if one.kind is Kind.NAMED and one.name == name)
+    return next(found, None)
+
+
+def taken(path: str, server: Block) -> Taken:
+    """Return which block of a server takes a path, which is normalised as nginx does it."""
+    try:
+        return _take(path, server) or Taken(block=server)
+    except ForeignRegexError as error:
+        return Taken(block=server, doubt=f"{error}, which is not understood here")
+
+
+def _take(path: str, level: Block) -> Taken | None:
+    """Return what takes a path in a server or location; None if that itself does."""
+    found = list(locations_in(level))
+    if exact := next((one for one in found if one.kind is Kind.EXACT and one.name == path), None):
+        return Taken(block=exact.block)
+    doubt = f"{level.unseen[0]} is not here, and may have locations" if level.unseen else ""
+    prefixes = [one for one in found if one.kind in _PREFIXES and path.startswith(one.name)]
+    prefix = max(prefixes, key=lambda one: len(one.name), default=None)
+    if prefix is None or prefix.name != path:
+        static = (one for one in found if one.kind in _PREFIXES or one.kind is Kind.EXACT)
+        if redirect := next((one for one in static if one.name == f"{path}/" and one.redirects), None):
+            return Taken(block=redirect.block, redirects=True, doubt=doubt)
+    inner = _take(path, prefix.block) if prefix is not None else None
+    if prefix is not None and inner is not None and (inner.redirects or _is_final(inner, prefix.block)):
+        return replace(inner, doubt=doubt or inner.doubt)
+    if prefix is None or prefix.kind is not Kind.PREFIX_ONLY:
+        for one in found:
+            if one.kind in REGEXES and one.matches(path):
+                # ngx_http_core_find_location returns NGX_OK here, which forgets a redirect of what it contains.
+                nested = _take(path, one.block) or Taken(block=one.block)
+                return replace(nested, redirects=False, doubt=doubt or nested.doubt)
+    if prefix is None:
+        return Taken(block=level, doubt=doubt) if doubt else None
+    inner = inner or Taken(block=prefix.block)
+    return replace(inner, doubt=doubt or inner.doubt)
+
+
+def _is_final(inner: Taken, prefix: Block) -> bool:
+    """Tell whether the search ends with what a nested location took: an exact one, or one by a regular expression."""
+    block = inner.block
+    while block.parent is not None and block is not prefix:
+        if Location.of(block).kind not in _PREFIXES:
+            return True
+        block = block.parent
+    return False

@@ -1,0 +1,59 @@
+"""Regular expressions of nginx, which are PCRE's, as Python's; those that mean something else there are refused.
+
+https://nginx.org/en/docs/http/server_names.html#regex_names, https://www.pcre.org/current/doc/html/pcre2pattern.html
+"""
+
+import functools
+import re
+import warnings
+from typing import Final
+
+# What Python reads otherwise, or not at all, each with its name.
+_FOREIGN: Final = (
+    (r"\(\*", "a verb such as (*UTF8)"),
+    (r"\(\?[|R&+0-9C]|\(\?\(|\(\?P>", "recursion, a condition, a branch reset or a callout"),
+    (r"(?<!^)\(\?[a-zA-Z^-]+\)|\(\?[^)]*[nxXUJ^-][a-zA-Z]*[:)]", "inline options"),
+    (r"\\[^\WABDSWZbdfnrstvwxz_]", "an escape that Python lacks"),
+    (r"\\Z", "an escape that Python reads otherwise"),
+    (r"\\x(?![0-9a-fA-F]{2})", "a character by its number"),
+    (r"\\[0-9]", "a back reference or an octal number"),
+    (r"\[\^?\]|\[[^]]*\[[:.=]|\[[^]]*\[", "a bracket in a class"),
+    (r"\{,|\{[0-9]*\s|\{\s", "a quantifier without its least number"),
+    (r"\(\?#", "a comment"),
+)
+_GROUP_NAME: Final = re.compile(r"\(\?<(?=\w)|\(\?'(\w+)'")
+_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
+
+
+class ForeignRegexError(Exception):
+    """A regular expression that Python cannot be asked about."""
+
+
+def as_bytes_read(text: str) -> str:
+    """Return a text as nginx compares it: a character for each byte of UTF-8."""
+    return text.encode(errors="surrogateescape").decode("latin-1")
+
+
+@functools.lru_cache(maxsize=1024)
+def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
+    """Return a regular expression of nginx for texts of :func:`as_bytes_read`.
+
+    Raises ForeignRegexError: Python lacks something of it, or reads it otherwise.
+    """
+    # A backslash that is escaped itself begins no other escape.
+    plain = _ESCAPE.sub(lambda match: "\\_" if match[0] == r"\\" else match[0], regex)
+    for pattern, name in _FOREIGN:
+        if re.search(pattern, plain):
+            raise ForeignRegexError(f"{regex} has {name}")
+    ours = _GROUP_NAME.sub(lambda match: f"(?P<{match[1]}>" if match[1] else "(?P<", as_bytes_read(regex))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return re.compile(_end_of_text(ours), re.ASCII | (re.IGNORECASE if ignores_case else 0))
+    except (re.error, FutureWarning, OverflowError, RecursionError) as error:
+        raise ForeignRegexError(f"{regex}: {error}") from error
+
+
+def _end_of_text(regex: str) -> str:
+    """Write PCRE's end of the text as Python does."""
+    return _ESCAPE.sub(lambda match: r"\Z" if match[0] == r"\z" else match[0], regex)

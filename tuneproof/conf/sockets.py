@@ -1,0 +1,199 @@
+"""Sockets, as nginx merges the ``listen`` directives of all servers of http{}, and what it refuses in its own words.
+
+ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; the first are called
+in the order of the files.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tuneproof.conf.listens import Address, Listen, ListenError, addresses
+from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.tree import Block
+
+PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
+"""Parameters that a socket has if any ``listen`` of its address has them."""
+_IN_USE: Final = "bind() to {} failed (98: Address already in use)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Socket:
+    """An address and port that nginx tells from others, in the kernel or by the address of the connection."""
+
+    address: Address
+    servers: tuple[Block, ...]  # those that listen there, in their order
+    default: Block  # the one for hosts that none of them has
+    protocols: frozenset[str]  # of PROTOCOLS
+    listens: tuple[Statement, ...]  # in their order; none for the port 80 of a server without any
+    options: Statement | None = None  # the one listen whose options count, such as backlog; None for the defaults
+    is_bound: bool = True  # whether the kernel has it; if not, the socket of all addresses takes its connections
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that count besides its protocols, such as "backlog=4096"."""
+        return self.options.args[1:] if self.options is not None else ()
+
+    @property
+    def reuseport(self) -> bool:
+        """Whether each worker has a queue of its own."""
+        return "reuseport" in self.parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sockets:
+    """All sockets of http{}."""
+
+    found: tuple[Socket, ...]
+    problems: tuple[Problem, ...]  # why nginx does not start, in its words: the first that it would say
+    unknown: tuple[Statement, ...] = ()  # listens on names, which only a resolver knows
+
+    def of(self, server: Block) -> Iterator[Socket]:
+        """Yield the sockets that a server listens on."""
+        return (socket for socket in self.found if server in socket.servers)
+
+    def at(self, host: str, port: int) -> Socket | None:
+        """Return the socket that serves a TCP connection to an address, such as "127.0.0.1"; None if none does."""
+        here = [socket for socket in self.found if socket.address.port == port and not socket.address.is_udp]
+        family = Address(host=host, port=port).family
+        exact = (socket for socket in here if socket.address.host == host)
+        wildcard = (socket for socket in here if socket.address.is_wildcard and socket.address.family == family)
+        both = (socket for socket in here if socket.address.family == "inet6" and takes_ipv4(socket))
+        return next(exact, None) or next(wildcard, None) or (next(both, None) if family == "inet" else None)
+
+
+def takes_ipv4(socket: Socket) -> bool:
+    """Tell whether a socket of all IPv6 addresses takes IPv4 connections as well."""
+    return socket.address.is_wildcard and socket.address.family == "inet6" and "ipv6only=off" in socket.parameters
+
+
+@dataclass(eq=False, kw_only=True)
+class _Merged:
+    """A socket while its listens are read."""
+
+    address: Address
+    servers: list[Block]
+    default: Block
+    protocols: frozenset[str]
+    listens: list[Statement]
+    options: Statement | None = None
+    has_default: bool = False
+
+    def add(self, server: Block, listen: Listen) -> None:
+        """Merge a ``listen`` of its address, as ngx_http_add_addresses does.
+
+        Raises ListenError: nginx refuses it.
+        """
+        if server in self.servers:
+            raise ListenError(f"a duplicate listen {self.address.name}")
+        self.servers.append(server)
+        if listen.has_options:
+            if self.options is not None:
+                raise ListenError(f"duplicate listen options for {self.address.name}")
+            self.options = listen.statement
+        if listen.is_default:
+            if self.has_default:
+                raise ListenError(f"a duplicate default server for {self.address.name}")
+            self.default, self.has_default = server, True
+        self.protocols |= listen.protocols
+        if listen.statement is not None:
+            self.listens.append(listen.statement)
+
+
+@dataclass(eq=False, kw_only=True)
+class _Port:
+    """Sockets of one family, type and port."""
+
+    sockets: list[_Merged] = field(default_factory=list)
+
+    def bound(self) -> Iterator[Socket]:
+        """Yield its sockets in the order that nginx binds them in: those that must be, and all addresses last."""
+        wildcards = [one for one in self.sockets if one.address.is_wildcard]
+        singles = [one for one in self.sockets if not one.address.is_wildcard]
+        for one in sorted(singles, key=lambda one: one.options is None) + wildcards:
+            values = {**vars(one), "servers": tuple(one.servers), "listens": tuple(one.listens)}
+            del values["has_default"]
+            yield Socket(**values, is_bound=one in wildcards or one.options is not None or not wildcards)
+
+
+def sockets_of(main: Block, version: Sequence[int]) -> Sockets:
+    """Return the sockets that nginx of some version makes of a configuration."""
+    ports: dict[tuple[str, bool, int], _Port] = {}
+    unknown: list[Statement] = []
+    problems: list[Problem] = []
+    for server, statement in _listens(main):
+        try:
+            listen = Listen.of(statement, tuple(version))
+            found = addresses(listen)
+        except ListenError as error:
+            problems.append(_problem(statement, server, str(error)))
+            continue
+        if not found and statement is not None:
+            unknown.append(statement)
+        for address in found:
+            port = ports.setdefault((address.family, address.is_udp, address.port), _Port())
+            try:
+                _add(port, address, server, listen)
+            except ListenError as error:
+                problems.append(_problem(statement, server, str(error)))
+    sockets = tuple(socket for port in ports.values() for socket in port.bound())
+    if not problems:
+        problems += _in_use(sockets)
+    return Sockets(found=sockets, problems=tuple(problems), unknown=tuple(unknown))
+
+
+def _add(port: _Port, address: Address, server: Block, listen: Listen) -> None:
+    known = next((one for one in port.sockets if one.address == address), None)
+    if known is not None:
+        known.add(server, listen)
+        return
+    port.sockets.append(
+        _Merged(
+            address=address,
+            servers=[server],
+            default=server,
+            protocols=listen.protocols,
+            listens=[listen.statement] if listen.statement is not None else [],
+            options=listen.statement if listen.has_options else None,
+            has_default=listen.is_default,
+        )
+    )
+
+
+def _listens(main: Block) -> Iterator[tuple[Block, Statement | None]]:
+    """Yield each ``listen`` of a server of http{} with the server; None for one that has none and gets port 80."""
+    for server in main.all("server"):
+        if server.path == ("http", "server"):
+            found = server.local("listen")
+            yield from ((server, statement) for statement in found)
+            if not found and not server.unseen:
+                yield server, None
+
+
+def _problem(statement: Statement | None, server: Block, message: str) -> Problem:
+    place = server if statement is None else statement
+    return Problem(file=place.file, line=place.line, message=message)
+
+
+def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
+    """Yield what the kernel refuses: a socket of all addresses next to one of a single address that nginx binds too.
+
+    Both must have SO_REUSEPORT for that, as nginx has each listen before it binds the next one.
+    """
+    earlier: list[Socket] = []
+    for socket in sockets:
+        if not socket.is_bound or socket.address.is_udp or socket.address.family == "unix":
+            continue
+        if any(_overlap(socket, other) and not (socket.reuseport and other.reuseport) for other in earlier):
+            place = socket.listens[0] if socket.listens else socket.servers[0]
+            yield Problem(file=place.file, line=place.line, message=_IN_USE.format(socket.address.name))
+        earlier.append(socket)
+
+
+def _overlap(one: Socket, other: Socket) -> bool:
+    """Tell whether two sockets of one port have an address in common."""
+    if one.address.port != other.address.port:
+        return False
+    if one.address.family == other.address.family:
+        return one.address.is_wildcard or other.address.is_wildcard
+    return takes_ipv4(one) or takes_ipv4(other)

@@ -1,0 +1,122 @@
+"""Templates of configurations: ``${NAME}`` of envsubst gets a value, what other engines fill in is refused.
+
+The official images replace ``${NAME}`` by variables of the environment
+(https://hub.docker.com/_/nginx, "Using environment variables in nginx configuration"); Compose adds defaults.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.conf.directives import rows_of
+from tuneproof.conf.file_text import lines_of
+from tuneproof.errors import BadInputError
+from tuneproof.nginx_lua import without_lua
+
+# Jinja, Helm, Go, Mustache, Ansible; ERB and EJS.
+_MARKS: Final = (
+    re.compile(r"\{\{-?\s{0,8}[#/.$\w][^{}\n]{0,200}\}\}"),
+    re.compile(r"\{%-?\s{0,8}\w+[^\n%]{0,200}%\}"),
+    re.compile(r"<%[-=#]?\s[^\n%]{0,200}%>"),
+)
+# What a response or a log may hold is not for a template's engine.
+_CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|more_set_headers|rewrite|if|set)\b")
+_LONGEST_LINE: Final = 4096
+PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::?-(?P<default>[^}]*))?\}")
+# Where nginx itself makes a variable: ${NAME} is then nginx's.
+_MADE: Final = re.compile(
+    r"(?:\b(?:set|js_set|js_var|perl_set|auth_request_set|set_by_lua\w*)\s+\$(\w+)"
+    r"|\b(?:map|geo|split_clients)\b[^;{}]*\$(\w+)\s*\{|\(\?P?<(\w+)>)"
+)
+# What a name says of its value.
+_BY_NAME: Final = (
+    (re.compile(r"PORT"), "8080"),
+    (re.compile(r"RESOLVERS?$"), "127.0.0.11"),
+    (re.compile(r"URL|URI$"), "http://backend:8080"),
+    (re.compile(r"HOST|BACKEND|UPSTREAM|ADDR|SERVER$"), "backend"),
+    (re.compile(r"DOMAIN|NAME"), "example.test"),
+    (re.compile(r"ROOT|DIR|PATH"), "/srv"),
+    (re.compile(r"TIMEOUT|EXPIRE|INTERVAL|TTL"), "60s"),
+    (re.compile(r"SIZE|LIMIT|BUFFER"), "1m"),
+    (re.compile(r"CONNECTIONS"), "1024"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """A placeholder of envsubst and its value."""
+
+    written: str  # such as "${PORT}"
+    name: str
+    value: str
+    is_given: bool  # whether the user gave it, or the template a default; else it is a stand-in
+
+
+def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
+    """Return what lines such as NAME=VALUE give, by name; comments and empty lines give nothing.
+
+    Raises BadInputError: One of them is neither.
+    """
+    found = {}
+    for line in given:
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if not equals and name and not name.startswith("#"):
+            raise BadInputError(f"{option} {line}: no NAME=VALUE", remedy=f"{option} {name}=VALUE")
+        if equals and not name.startswith("#"):
+            found[name.strip()] = value.strip().strip("'\"")
+    return found
+
+
+def refuse_template(name: str, text: str) -> None:
+    """Refuse a file that something other than envsubst has to fill in first.
+
+    Raises BadInputError: It has such places; the first one is named.
+    """
+    for number, line in enumerate(lines_of(without_lua(text)), start=1):
+        code = line[:_LONGEST_LINE].lstrip()
+        if code.startswith("#") or _CONTENT.match(code):
+            continue
+        for mark in _MARKS:
+            if found := mark.search(code):
+                raise BadInputError(
+                    f"a template, not a configuration: {found[0][:60]} has yet to be filled in",
+                    where=f"{name}:{number}",
+                    remedy="audit what it becomes: `nginx -T` where it runs prints that with all its includes",
+                )
+
+
+def own_variables(text: str) -> frozenset[str]:
+    """Return the names of the variables that a configuration makes itself."""
+    return frozenset(name for match in _MADE.finditer(text) for name in match.groups() if name)
+
+
+def fill(directive: str, word: str, values: Mapping[str, str], own: frozenset[str]) -> tuple[str, tuple[Filled, ...]]:
+    """Return an argument of a directive with its placeholders filled in, and with what.
+
+    Args:
+        directive: The directive's name.
+        word: One of its arguments.
+        values: What the user gives, by name.
+        own: Names of nginx's own variables, which are left alone.
+    """
+    found = [match for match in PLACEHOLDER.finditer(word) if match["name"] not in own]
+    filled = tuple(_filled(match, directive, word, values) for match in found)
+    for one in filled:
+        word = word.replace(one.written, one.value)
+    return word, filled
+
+
+def _filled(match: re.Match[str], directive: str, word: str, values: Mapping[str, str]) -> Filled:
+    name, default = match["name"], match["default"]
+    given = values.get(name, default)
+    value = given if given is not None else _stand_in(name, directive, is_alone=match[0] == word)
+    return Filled(written=match[0], name=name, value=value, is_given=given is not None)
+
+
+def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
+    """Return a plausible value: the directive's default where the placeholder is all of it, else by its name."""
+    defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)
+    default = next(defaults, "") if is_alone and directive != "listen" else ""
+    by_name = (value for mark, value in _BY_NAME if mark.search(name))
+    return default or next(by_name, name.lower().replace("_", "-"))

@@ -1,0 +1,36 @@
+"""The path that nginx compares with locations: decoded, slashes merged, dots resolved (ngx_http_parse_complex_uri)."""
+
+import re
+from typing import Final
+
+from tuneproof.conf.regexes import as_bytes_read
+
+_END: Final = re.compile(r"[?#]")
+_ESCAPED: Final = re.compile(r"%(?:([0-9a-fA-F]{2})|)")
+
+
+def normalised(target: str, *, merges_slashes: bool = True) -> str | None:
+    """Return the path of a request's target, each character one byte of it.
+
+    ``merges_slashes``: "merge_slashes" of the socket's default server.
+
+    Returns:
+        The path; None for a target that nginx refuses with 400: it leaves the root, or has no valid escapes.
+    """
+    path = as_bytes_read(_END.split(target, maxsplit=1)[0])
+    if not path.startswith("/") or any(not match[1] or match[1] == "00" for match in _ESCAPED.finditer(path)):
+        return None
+    decoded = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), path)
+    kept: list[str] = []
+    *inner, last = decoded.split("/")[1:]
+    for part in (*inner, last):
+        if part == "..":
+            if not kept:
+                return None
+            kept.pop()
+        elif part != "." and (part or not merges_slashes):
+            kept.append(part)
+    # What ends in dots or a slash is a folder.
+    if last in {".", ".."} or (not last and merges_slashes):
+        kept.append("")
+    return "/" + "/".join(kept)

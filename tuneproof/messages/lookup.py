@@ -1,0 +1,50 @@
+"""From what a person pastes or remembers to the rows that are meant."""
+
+import re
+from typing import Final
+
+from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one
+from tuneproof.messages.rows import Message, messages
+
+MOST: Final = 5
+"""Rows that are returned for words that several have."""
+_LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
+# Whatever a program put in front, nginx's own beginning ends it.
+_BEGINNING: Final = re.compile(rf"^.*?\[({_LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
+_WORD: Final = re.compile(r"[a-z0-9_]+")
+_FEWEST_CHARACTERS: Final = 4
+
+
+def find(text: str) -> tuple[Message, ...]:
+    """Return the rows of a message, the best one first; none if no row has such words.
+
+    ``text``: a line of a log, a message, a part of one, or a row's id.
+    """
+    wanted = " ".join(text.split())
+    if (row := messages().get(wanted)) is not None:
+        return (row,)
+    match = _BEGINNING.match(wanted)
+    level, message = (match[1], wanted[match.end() :]) if match is not None else ("", wanted)
+    if (found := find_one(message, level) or find_cut(message, level)) is not None:
+        return (found,)
+    return tuple(find_all(message)) or _by_words(message)
+
+
+def _by_words(text: str) -> tuple[Message, ...]:
+    """Return the rows that have a text somewhere in their words, or at least all of its words."""
+    wanted = text.lower()
+    if len(wanted) < _FEWEST_CHARACTERS:
+        return ()
+    inside = [row for row in messages().values() if any(wanted in _plain(words.text) for words in row.words)]
+    if not inside:
+        needed = set(_WORD.findall(wanted))
+        inside = [
+            row
+            for row in messages().values()
+            if any(needed <= set(_WORD.findall(_plain(words.text))) for words in row.words)
+        ]
+    return tuple(inside[:MOST])
+
+
+def _plain(words: str) -> str:
+    return PLACE.sub("", words).lower()

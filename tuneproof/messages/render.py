@@ -1,0 +1,39 @@
+"""A row in lines, for `tuneproof why MESSAGE` and the page."""
+
+from collections.abc import Iterator
+
+from tuneproof.messages.patterns import PLACE
+from tuneproof.messages.rows import Message, Problem, Words
+
+_PROBLEMS = {
+    Problem.YES: "yes",
+    Problem.SOMETIMES: "it depends on how many there are, and whose",
+    Problem.NO: "no",
+}
+
+
+def lines(message: Message) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a message as label and text; a label that is empty goes on with the one before."""
+    yield "Message", message.name
+    for index, words in enumerate(message.words):
+        yield ("Words" if not index else ""), shown(words)
+    if message.levels:
+        yield "Level", ", ".join(message.levels)
+    yield "Problem", _PROBLEMS[message.problem]
+    yield "What", message.happened
+    yield "Why", message.why
+    yield "Affects", message.affects
+    yield "Next", message.first
+    for wrong in message.wrong:
+        yield "Not so", f"{wrong.advice}: {wrong.because}"
+    yield "Confirm", message.confirm
+    if message.page:
+        yield "Page", f"docs/{message.page}"
+
+
+def shown(words: Words) -> str:
+    """Return a wording as a person reads it: with an ellipsis for what differs, and the versions that have it."""
+    text = PLACE.sub(lambda place: "" if place[1] == "end" else "…", words.text).strip()
+    since = f" (since {words.since})" if words.since else ""
+    until = f" (until {words.until})" if words.until else ""
+    return f"{text}{since}{until}"
