@@ -2,9 +2,8 @@
 
 The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration is in parts, as written_config has them;
 ``{certificate}`` in them stands for the lab's, ``{backend}`` for a server that answers every request, and ``{x*N}`` for
-so many x. Its ``remedy``, and ``wrong`` for what is
-recommended wrongly, say in ``is`` what they change: their own parts take the place of the row's; without any, ``is`` is
-a directive that is put into the server.
+so many x. Its ``remedy``, and ``wrong`` for what is often recommended, say in ``is`` what they change: their own parts
+take the place of the row's; without any, ``is`` is a directive that is put into the server.
 """
 
 import re
@@ -84,12 +83,15 @@ class Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Return all rows. Raises ValueError: a row has a key that rows do not have, or lacks one; the error names it."""
+    """Return all rows.
+
+    Raises ValueError: a row has a key that rows do not have, or lacks one; the error names it.
+    """
     return tuple(_cases())
 
 
 def left_out() -> Mapping[str, str]:
-    """Return why messages that a container can provoke are not, by their ids."""
+    """Return why messages that a container could provoke are left out, by their ids."""
     return dict(tomllib.loads(resources.files("tuneproof.lines").joinpath(_FOLDER, _LEFT_OUT).read_text())["left_out"])
 
 

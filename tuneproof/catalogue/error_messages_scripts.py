@@ -34,21 +34,30 @@ def lines_of(row: str, text: str) -> int:
 
 
 def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
-    """Return the script: provoke a message, and count the lines that say what a row of tuneproof.messages does."""
+    """Return the script: provoke a message, and count the lines that say what a row of tuneproof.messages does.
+
+    The provocation is in a tuple, whose content a claim's registration looks into.
+    """
     does = SCRIPTS[asked[0].does]
 
     def script(rig: Rig) -> Figures:
         (provocation,) = asked
         rig.backend(call(Scripted.fault, provocation.fault.says, provocation.fault.then), name=BACKEND)
-        text, failed = does(rig, provocation, row)
+        text, unanswered = does(rig, provocation, row)
         lines = lines_of(row, text)
-        return {"lines": lines, "appears": float(lines > 0), "ended": float(not lines and not failed)}
+        return {"lines": lines, "appears": float(lines > 0), "ended": float(not lines and not unanswered)}
 
     return script
 
 
-def _failed(flows: Iterable[Iterable[Connection]]) -> int:
-    return sum(answer.status >= _FIRST_ERROR for flow in flows for answer in answers_of(flow))
+def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int:
+    """Return how many requests were not answered by less than 400; who stays need not have been answered."""
+    count = 0
+    for flow, connections in zip(asked, became, strict=True):
+        statuses = [answer.status for answer in answers_of(connections)]
+        answered = sum(0 < status < _FIRST_ERROR for status in statuses)
+        count += (len(statuses) if flow.stays else flow.connections * flow.requests) - answered
+    return count
 
 
 def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
@@ -57,7 +66,7 @@ def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
         if any(flow.stays for flow in provocation.asks):
             rig.rest()
     rig.rest()
-    return rig.error_log(), _failed(became)
+    return rig.error_log(), failed(provocation.asks, became)
 
 
 def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
@@ -65,14 +74,14 @@ def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
     with rig.standing(*provocation.asks) as became:
         rig.wait_until(lambda: not rig.sockets().local.get("ESTAB"), "did not end its connections")
     rig.rest()
-    return rig.error_log(), _failed(became)
+    return rig.error_log(), failed(provocation.asks, became)
 
 
 def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
     """Ask while the worker stands still, so that it meets all requests in one iteration of its event loop."""
     became = rig.flows_behind_stopped_workers(*provocation.asks)
     rig.rest()
-    return rig.error_log(), _failed(became)
+    return rig.error_log(), failed(provocation.asks, became)
 
 
 def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
@@ -97,11 +106,11 @@ def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:
 def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
     """Return what ends the worker by a signal, and asks its successor."""
 
-    def trial(rig: Rig, _provocation: Provocation, _row: str) -> Went:
+    def trial(rig: Rig, provocation: Provocation, _row: str) -> Went:
         rig.kill_workers(signal)
-        became = rig.flow(Flow(close=True))
+        became = rig.flows(*provocation.asks)
         rig.rest()
-        return rig.error_log(), _failed([became])
+        return rig.error_log(), failed(provocation.asks, became)
 
     return trial
 

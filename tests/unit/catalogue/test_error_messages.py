@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.exchanged import answered
 from tuneproof.catalogue import error_messages_rows as module
 from tuneproof.catalogue.error_messages import CLAIMS
 from tuneproof.catalogue.error_messages_rows import cases
-from tuneproof.catalogue.error_messages_scripts import SCRIPTS, lines_of
+from tuneproof.catalogue.error_messages_scripts import SCRIPTS, failed, lines_of
+from tuneproof.lab.protocol.exchanges import Connection, Flow
 from tuneproof.lab.protocol.scripted import Then
 from tuneproof.messages.rows import messages
 from tuneproof.proof.inference.verdicts import Verdict
@@ -24,6 +26,9 @@ BROKEN = (
 AT_START = 'nginx: [warn] conflicting server name "a.test" on 0.0.0.0:8000, ignored\nnginx: configuration file\n'
 
 
+ANSWERS = ((answered(200),), (answered(502),), ())
+
+
 def row(**fields: Any) -> dict[str, Any]:
     return {"id": "upstream_refused", "when": "w", "server": "a;", "remedy": {"is": "b;"}, **fields}
 
@@ -34,6 +39,14 @@ def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
     assert lines_of("upstream_refused", REFUSED.replace("connect()", "recv()") + BROKEN + AT_START) == 0
+
+
+def test_a_request_fails_that_is_not_answered_unless_its_client_stays() -> None:
+    """A connection that never stood has no answers at all."""
+    ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
+    asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, stays=True))
+    assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4
+    assert failed(asked, [(ok, bad, none), (ok, ok), (ok, bad, none)]) == 2 + 2 + 1
 
 
 def test_a_directive_is_put_into_the_server_and_other_parts_take_the_rows_place() -> None:
@@ -61,7 +74,8 @@ def test_every_case_is_of_a_known_message_and_script() -> None:
     """Several cases may be of one message."""
     assert len({case.id for case in cases()}) == len(cases())
     assert {case.row for case in cases()} <= set(messages())
-    assert {case.provocation.does for case in cases()} <= set(SCRIPTS)
+    changes = [change.provocation for case in cases() for change in (case.remedy, case.wrong) if change]
+    assert {each.does for each in (*changes, *(case.provocation for case in cases()))} <= set(SCRIPTS)
 
 
 def test_every_message_of_nginxs_is_provoked_or_says_why_not() -> None:
