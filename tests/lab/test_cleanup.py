@@ -1,5 +1,6 @@
 """Nothing survives a session, however it ends, and nobody else's containers are touched."""
 
+import dataclasses
 import json
 import os
 import random
@@ -71,8 +72,7 @@ def test_a_live_session_is_never_swept(
 
 def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images: BuiltImages) -> None:
     """No process has this start time: the session that left the container is gone."""
-    alive = Owner.current()
-    dead = Session(owner=Owner(machine=alive.machine, boot=alive.boot, pid=alive.pid, start_ticks=1))
+    dead = Session(owner=dataclasses.replace(Owner.current(), start_ticks=1))
     with Lab(dead) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)

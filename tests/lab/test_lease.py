@@ -1,7 +1,6 @@
 """A session's lease: the engine notices by itself that whoever held it is gone."""
 
-import os
-import signal
+import dataclasses
 import subprocess
 import sys
 from typing import Any
@@ -24,7 +23,7 @@ import sys, time
 from tuneproof.lab.engine.labels import Owner, Session
 from tuneproof.lab.engine.lease import lease_of
 from tuneproof.lab.engine.reach import connect
-far = Session(id=sys.argv[1], owner=Owner(machine="another machine", boot="b", pid=1, start_ticks=1))
+far = Session(id=sys.argv[1], owner=Owner.from_label(sys.argv[3]))
 with lease_of(connect(), session=far, image=sys.argv[2]):
     print("held", flush=True)
     time.sleep(600)
@@ -36,18 +35,31 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
     return [item for item in found if LEASE in item["Labels"]]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"machine": "another machine"},
+        {"boot": "00000000-0000-0000-0000-000000000000"},
+        {"pid_namespace": "pid:[1]"},
+        {},
+    ],
+    ids=["another-machine", "another-of-that-name", "another-pid-namespace", "a-copy-of-this-machine"],
+)
 def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
-    engine: docker.DockerClient, images: BuiltImages
+    engine: docker.DockerClient, images: BuiltImages, changes: dict[str, Any]
 ) -> None:
-    """Even one of another machine, whose process cannot be looked at from here."""
+    """Not before, even though no such process is here."""
     session = Session().id
-    words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"]]
+    owner = dataclasses.replace(dataclasses.replace(Owner.current(), **changes), pid=2**22 + 1)
+    words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"], owner.to_label()]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        remove_dead_sessions(engine)
-        assert [item["State"] for item in leases(engine, session)] == ["running"]
-        os.kill(holder.pid, signal.SIGKILL)
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            remove_dead_sessions(engine)
+            assert [item["State"] for item in leases(engine, session)] == ["running"]
+        finally:
+            holder.kill()
     wait_until(lambda: [item["State"] for item in leases(engine, session)] == ["exited"], within_s=10)
     remove_dead_sessions(engine)
     assert leases(engine, session) == []

@@ -1,16 +1,14 @@
-"""The table of what nginx changed agrees with the four binaries: names, parameters, and defaults that show outside."""
+"""What nginx changed agrees with the four binaries: parameters, what is gone or ignored, defaults that show outside."""
 
-import io
 import json
-import tarfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import docker
 import pytest
 
 from fixtures.engine import BuiltImages, EnsureImages
+from tests.lab.asking import answers, container
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
 from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Change, Kind
@@ -20,8 +18,6 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 # Debian has them as modules of their own, which the image does without.
 ABSENT: Final = frozenset({"stream", "mail"})
-# Debian's security updates brought it to older versions; the table is of nginx's own.
-BACKPORTED: Final = frozenset({"max_headers"})
 _UPSTREAM: Final = "upstream u { server 127.0.0.1; %s }"
 # A line that loads where the parameter is known, but for what else it may lack.
 SAMPLES: Final[Mapping[tuple[str, str], str]] = {
@@ -39,18 +35,24 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
     ("server", "drain"): "upstream u { server 127.0.0.1 drain; }",
     ("proxy_http_version", "2"): "proxy_http_version 2;",
     ("keepalive", "local"): _UPSTREAM % "keepalive 8 local;",
+    ("keepalive", "0"): _UPSTREAM % "keepalive 0;",
+    **{(f"{kind}_limit_rate", "$"): f"{kind}_limit_rate $arg_a;" for kind in ("proxy", "fastcgi", "scgi", "uwsgi")},
+    **{
+        (f"{kind}_ssl_certificate{part}", "$"): (
+            f"server {{ location / {{ {kind}_pass {scheme}://127.0.0.1:443; "
+            f"{kind}_ssl_certificate $host.pem; {kind}_ssl_certificate_key $host.key; }} }}"
+        )
+        for kind, scheme in (("proxy", "https"), ("grpc", "grpcs"), ("uwsgi", "suwsgi"))
+        for part in ("", "_key")
+    },
 }
-_TRY: Final = """
-for file in /tried/*.conf; do
-    printf '%s\\t%s\\n' "$(basename "$file" .conf)" "$(nginx -t -c "$file" 2>&1 | tr '\\n' ' ')"
-done
-"""
 _LACKING: Final = (
     "unknown directive",
     "is not allowed here",
     "invalid parameter",
     "invalid number of",
     "invalid value",
+    "cannot load certificate",
     'host not found in resolver "ipv4=off"',
 )
 _NGINX: Final = """
@@ -122,72 +124,46 @@ print(json.dumps({
 """
 
 
-@contextmanager
-def container(
-    engine: docker.DockerClient, image: str, files: Mapping[str, str], session: Session, **more: Any
-) -> Iterator[Any]:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        for path, text in files.items():
-            info = tarfile.TarInfo(path)
-            info.size = len(text.encode())
-            tar.addfile(info, io.BytesIO(text.encode()))
-    made = engine.containers.create(image, ["sleep", "600"], labels=session.labels, **more)
-    try:
-        made.put_archive("/", packed.getvalue())
-        made.start()
-        yield made
-    finally:
-        made.remove(force=True)
-
-
 def lines_to_try() -> dict[str, tuple[Change, str]]:
-    """Return a configuration for each directive or parameter of the table, by a name of its own."""
+    """Return a configuration for each row that shows in one line, by a name of its own.
+
+    New directives are those of the table of directives, which has a test of its own.
+    """
     found = {}
     for number, change in enumerate(CHANGES):
-        if change.kind is Kind.DEFAULT or change.block in ABSENT:
+        if change.block in ABSENT or change.kind in {Kind.DEFAULT, Kind.BEHAVIOUR}:
             continue
         if change.parameter:
-            text = f"events {{ }} http {{ {SAMPLES[change.directive, change.parameter]} }}"
-        elif change.block == "upstream":
-            text = f"events {{ }} http {{ {_UPSTREAM % f'{change.directive};'} }}"
-        else:
+            found[str(number)] = (change, f"events {{ }} http {{ {SAMPLES[change.directive, change.parameter]} }}")
+        elif change.kind is not Kind.NEW:
             # Where it stands does not matter: nginx tells a name that it does not know from one that is misplaced.
-            text = f"events {{ }} http {{ server {{ {change.directive} ; }} }}"
-        found[str(number)] = (change, text)
+            found[str(number)] = (change, f"events {{ }} http {{ server {{ {change.directive} ; }} }}")
     return found
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_names_and_parameters_are_known_since_the_version_of_the_table(
+def test_parameters_are_known_since_the_version_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
     """And not before; what is gone, ignored or deprecated is called so by nginx itself."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()
-    files = {f"tried/{name}.conf": text for name, (_, text) in tried.items()}
-    with container(engine, image.tag, {**files, "tried/try.sh": _TRY}, lab_session, user="0:0") as made:
-        said = made.exec_run(["sh", "/tried/try.sh"]).output.decode()
-    answers = dict(line.split("\t", 1) for line in said.splitlines())
-    assert answers.keys() == tried.keys()
+    said = answers(engine, image.tag, {name: text for name, (_, text) in tried.items()}, lab_session)
     wrong = []
     for name, (change, _) in tried.items():
         has_come = change.numbers <= as_numbers(version)
-        answer = answers[name]
-        misplaced = not change.parameter and not change.block
-        lacking = [words for words in _LACKING[: 1 if misplaced else None] if words in answer]
-        if change.block == "upstream" and not change.parameter:
-            lacking = [words for words in _LACKING[:2] if words in answer]
+        answer = said[name]
+        lacking = [words for words in _LACKING if words in answer]
         is_true = {
             Kind.NEW: not lacking,
-            Kind.REMOVED: bool(lacking),
+            Kind.REMOVED: "unknown directive" in answer,
             Kind.IGNORED: "obsolete" in answer or "is deprecated" in answer,
             Kind.DEPRECATED: "is deprecated" in answer,
         }[change.kind]
         if is_true != has_come and change.kind is not Kind.IGNORED:
             wrong.append((change.directive, change.parameter, change.version, answer))
-    assert [row for row in wrong if row[0] not in BACKPORTED] == []
+    assert wrong == []
 
 
 def default(directive: str, block: str, version: str) -> str:

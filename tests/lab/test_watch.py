@@ -1,15 +1,17 @@
-"""``watch`` on the lab's own stall and beside it: what it names, on which worker, what it costs, what it leaves behind.
+"""``watch`` on stalls and beside them: what it names, on which of many workers, what it leaves behind.
 
 tests/lab/watch_series.py repeats it for the figures of docs/watch.md.
 """
 
 import ctypes
+import math
 import os
 import platform
-import random
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
@@ -40,9 +43,9 @@ from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.watch.diagnosis import diagnosis, table
-from tuneproof.watch.plan import Plan
+from tuneproof.watch.levels import Levels
 from tuneproof.watch.program import ARCHITECTURES, READS
-from tuneproof.watch.tracer import check_host
+from tuneproof.watch.tracer import Tracer, check_host
 from tuneproof.watch.watching import Watching
 from tuneproof.watch.workers import doing, find
 
@@ -51,14 +54,16 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 STALL: Final = StallLoad(bulk_per_worker=(4, 0), settle_s=0.5, measure_s=9, place_timeout_s=10)
 CONFIG: Final = SubjectConfig(upstream="backend:8000", access_log=False)
 LATE_IN_S: Final = 5.0
+FINE: Final = partial(Levels, most_calls_per_s=math.inf)
 _BPF_PROG_GET_NEXT_ID: Final = 11
 _BPF_MAP_GET_NEXT_ID: Final = 12
+_OBJECT: Final = re.compile(r"^(prog|map)_id:\s*(\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
     loops: tuple[WorkerLoop, ...]
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     cost_share: float | None
 
     @property
@@ -73,7 +78,7 @@ class Watched:
     @property
     def text(self) -> str:
         """What a person would have read."""
-        return "\n".join(("", *table(self.loops), *diagnosis(self.loops), *self.told))
+        return "\n".join(("", *table(self.loops), *diagnosis(self.loops), *self.notes))
 
     @property
     def signs(self) -> tuple[LoopSign, ...]:
@@ -81,10 +86,10 @@ class Watched:
 
 
 def watched(
-    of: Stage, lasts_s: float | None, during: Callable[[], object] = lambda: None, *, plan: Plan | None = None
+    of: Stage, lasts_s: float | None, during: Callable[[], object] = lambda: None, *, levels: Levels | None = None
 ) -> Watched:
     """Watch the subject while something is done; it begins when the program runs. None: until it is done."""
-    watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, plan=plan or Plan())
+    watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, levels=levels or Levels())
     seconds: list[LoopSecond] = []
     with ThreadPoolExecutor(1) as pool:
         doing = None
@@ -96,7 +101,7 @@ def watched(
         if doing is not None:
             doing.result()
     loops = summarise(LoopRecording(began="", seconds=tuple(seconds)))
-    return Watched(loops=loops, told=watching.told(), cost_share=watching.cost_share)
+    return Watched(loops=loops, notes=watching.notes, cost_share=watching.cost_share)
 
 
 @contextmanager
@@ -112,13 +117,13 @@ def loaded(of: Stage, plan: StallLoad = STALL) -> Iterator[None]:
 
 def pids(of: Stage) -> tuple[int, ...]:
     """The workers' process ids on the host, in the order of those in the container."""
-    found = find(of.subject.id)
+    return tuple(sorted((each.pid for each in find(of.subject.id)), key=inside))
 
-    def inside(pid: int) -> int:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-        return int(next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1])
 
-    return tuple(sorted((each.pid for each in found), key=inside))
+def inside(pid: int) -> int:
+    """What a process of this host is called in its container."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1])
 
 
 @pytest.fixture(scope="module")
@@ -126,11 +131,29 @@ def stage(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, ngin
     """A subject with two workers and the recorder inside."""
     try:
         check_host()
+        attaches()
     except CannotRunHereError as error:
         pytest.skip(str(error))
     own = Subject(name="subject", config=CONFIG, records_turns=True)
     with started(place_cpus(()), lab_session, images, nginx, own) as (_, stage):
         yield stage
+
+
+SMALLEST: Final = """\
+BEGIN { printf("attached"); }
+tracepoint:syscalls:sys_exit_epoll_wait { @[tid] = count(); }
+tracepoint:raw_syscalls:sys_enter { @[tid] = count(); }
+tracepoint:sched:sched_switch { @[tid] = count(); }
+"""
+
+
+def attaches() -> None:
+    """Check that this host lets any program onto these tracepoints: where it does, ours must load, too."""
+    tracer = Tracer(SMALLEST)
+    try:
+        wait_until(lambda: "attached" in (tracer.line(0.1) or ""), within_s=30)
+    finally:
+        tracer.close()
 
 
 def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
@@ -178,7 +201,7 @@ def test_the_stalled_worker_is_named(stage: Stage) -> None:
             with loaded(stage, replace(STALL, measure_s=3)):
                 pass
 
-    seen = watched(stage, None, load, plan=Plan(most_share=1.0))
+    seen = watched(stage, None, load, levels=FINE())
     by_pid = {loop.worker: loop for loop in seen.loops}
     loop, other = (by_pid[pid] for pid in pids(stage)[:2])
     assert (loop.read_per_iteration_bytes or 0) > 100 * (other.read_per_iteration_bytes or 0), seen.text
@@ -222,7 +245,7 @@ def bytes_agree(of: Stage) -> None:
             pass
         after.update(recorded(of))
 
-    seen = watched(of, None, load, plan=Plan(most_share=1.0))
+    seen = watched(of, None, load, levels=FINE())
     grown = [record.since(old) for record, old in zip(after.values(), before.values(), strict=True)]
     loops = {loop.worker: loop for loop in seen.loops}
     loop, counters = loops[pids(of)[0]], grown[0].counters
@@ -242,7 +265,7 @@ def test_bytes_per_iteration_are_those_of_the_recorder(stage: Stage) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
-def test_a_stopped_worker_is_told_as_not_running(stage: Stage, stopped_ms: int) -> None:
+def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: int) -> None:
     """And as no stall, on the right worker, for as long as it was stopped."""
     pid = pids(stage)[1]
 
@@ -344,35 +367,181 @@ def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
     assert seen.found == {pid: {Reason.STARVED} for pid in own}, seen.text
 
 
-def test_a_killed_watch_leaves_nothing(stage: Stage) -> None:
-    killed(stage, times=3)
+MANY: Final = 128
+MANY_PORT: Final = 8200
+MANY_CONF: Final = f"""\
+worker_processes {MANY};
+pid /var/lib/subject/many.pid;
+error_log stderr;
+events {{ worker_connections 256; }}
+http {{
+    access_log off;
+    client_body_temp_path /var/lib/subject/many; proxy_temp_path /var/lib/subject/many;
+    fastcgi_temp_path /var/lib/subject/many; uwsgi_temp_path /var/lib/subject/many;
+    scgi_temp_path /var/lib/subject/many;
+    add_header X-Worker $pid;
+    output_buffers 1 4m;
+    gzip_comp_level 9;
+    gzip_types *;
+    server {{ listen {MANY_PORT} reuseport; gzip on; location / {{ alias {FILES}/; }} }}
+}}
+"""
+QUIET_CONNECTIONS: Final = 64
+_PAUSE_S: Final = 0.2
+_ASKED_WITHIN_S: Final = 30
 
 
-def killed(of: Stage, *, times: int) -> None:
-    """Kill it at random moments of its first five seconds, and wait for everything to be gone."""
-    random.seed(41)
+@pytest.fixture(scope="module")
+def many(stage: Stage) -> Iterator[Callable[[], set[int]]]:
+    """A second nginx with 128 workers in the subject's container; who they are now."""
+    with many_workers(stage) as now:
+        yield now
+
+
+@contextmanager
+def many_workers(of: Stage) -> Iterator[Callable[[], set[int]]]:
+    """Start 128 workers that serve a small file, and a large one compressed; yield who they are."""
+    others = set(pids(of))
+    words = f"head -c 24M /dev/urandom | base64 -w0 >{FILES}/large.txt; echo small >{FILES}/small.bin"
+    of.subject.run(["sh", "-c", f"mkdir -p {FILES}; {words}; echo '{MANY_CONF}' >/var/lib/subject/many.conf"])
+    of.subject.run(["nginx", "-c", "/var/lib/subject/many.conf"])
+
+    def now() -> set[int]:
+        return {each.pid for each in find(of.subject.id)} - others
+
+    wait_until(lambda: len(now()) == MANY, within_s=30)
+    yield now
+    of.subject.run(["sh", "-c", "kill $(cat /var/lib/subject/many.pid)"])
+    wait_until(lambda: not now(), within_s=30)
+
+
+def asks(of: Stage, name: str, until: threading.Event, *, pause_s: float = 0.0) -> int:
+    """Ask for a file again and again on one connection; return which worker answers there, by its id inside."""
+    worker = 0
+    connection = HTTPConnection(of.address, MANY_PORT, timeout=_ASKED_WITHIN_S)
+    while not until.wait(pause_s):
+        connection.request("GET", f"/{name}", headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        answer.read()
+        worker = int(answer.headers["X-Worker"])
+    connection.close()
+    return worker
+
+
+def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
+    """Watch 128 workers under a light load, one of which compresses a large file if it ``stalls``; return which."""
+    until = threading.Event()
+    with ThreadPoolExecutor(QUIET_CONNECTIONS + 1) as pool:
+        quiet = [pool.submit(asks, of, "small.bin", until, pause_s=_PAUSE_S) for _ in range(QUIET_CONNECTIONS)]
+        stalled = pool.submit(asks, of, "large.txt", until) if stalls else None
+        try:
+            seen = watched(of, LATE_IN_S)
+        finally:
+            until.set()
+        for each in quiet:
+            each.result()
+    if stalled is None:
+        return seen, None
+    return seen, next(pid for pid in (each.worker for each in seen.loops) if inside(pid) == stalled.result())
+
+
+def one_of_many_is_named(of: Stage) -> str:
+    """The stalled one, for what it does, and no other."""
+    seen, stalled = among_many(of, stalls=True)
+    assert len(seen.loops) >= MANY, seen.text
+    found = {(sign.worker, sign.reason) for sign in seen.signs if sign.is_stall}
+    assert found == {(stalled, Reason.COMPUTING)}, seen.text
+    return f"worker {stalled} of {len(seen.loops)}; {seen.notes[-1]}"
+
+
+def none_of_many_is_blamed(of: Stage) -> str:
+    """Nor reported as rare; that this machine is short of CPU may be said."""
+    seen, _ = among_many(of, stalls=False)
+    assert len(seen.loops) >= MANY, seen.text
+    assert sum(loop.iterations for loop in seen.loops) > QUIET_CONNECTIONS, seen.text
+    assert not [sign for sign in seen.signs if sign.is_stall], seen.text
+    starved = sum(sign.reason is Reason.STARVED for sign in seen.signs)
+    return f"{len(seen.loops)} workers, {starved} starved of CPU; {seen.notes[-1]}"
+
+
+def test_one_of_128_workers_is_named(stage: Stage, many: Callable[[], set[int]]) -> None:
+    assert len(many()) == MANY
+    one_of_many_is_named(stage)
+
+
+def test_none_of_128_workers_is_blamed_without_a_stall(stage: Stage, many: Callable[[], set[int]]) -> None:
+    assert len(many()) == MANY
+    none_of_many_is_blamed(stage)
+
+
+def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
+    """They appear while watching, and one of them stalls: the program that runs takes them in."""
+    before = many()
+
+    def reload_and_stall() -> int:
+        stage.subject.run(["nginx", "-c", "/var/lib/subject/many.conf", "-s", "reload"])
+        wait_until(lambda: len(many() - before) == MANY and not many() & before, within_s=30)
+        until = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(asks, stage, "large.txt", until)
+            time.sleep(LATE_IN_S)
+            until.set()
+            return asked.result()
+
+    stalled: list[int] = []
+    seen = watched(stage, None, lambda: stalled.append(reload_and_stall()))
+    found = {sign.worker for sign in seen.signs if sign.is_stall}
+    assert found <= many(), seen.text
+    assert [inside(pid) for pid in found] == stalled, seen.text
+    assert any("128 workers ended" in note for note in seen.notes), seen.notes
+    assert any("128 workers started" in note for note in seen.notes), seen.notes
+
+
+def test_a_load_that_comes_later_changes_the_level(stage: Stage) -> None:
+    """Both programs load, and nothing but the calls is missing then."""
+    load = partial(wrk, stage, connections=4, lasts_s=6)
+    seen = watched(stage, None, load, levels=Levels(most_calls_per_s=500))
+    assert any("from here on one in 16 iterations" in note for note in seen.notes), seen.notes
+    busy = [loop for loop in seen.loops if loop.iterations > 100]
+    assert busy, seen.text
+
+
+@pytest.mark.parametrize("after_s", [0.7, 1.5, 4.0])
+def test_a_killed_watch_leaves_nothing(stage: Stage, after_s: float) -> None:
+    """Before bpftrace runs, while it compiles or attaches its program, and while it watches."""
+    killed(stage, after_s)
+
+
+def killed(of: Stage, after_s: float) -> None:
+    """Kill it so long after its start, and wait until everything of it is gone."""
     pid = find(of.subject.id)[0].pid
-    before = left()
-    for _ in range(times):
-        child = subprocess.Popen(
-            [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
-        )
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(random.uniform(0.1, 5))  # noqa: S311 - moments, not secrets
-        assert child.poll() is None, "it ended by itself"
-        child.kill()
-        child.wait()
-        wait_until(lambda: left() <= before, within_s=10)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
+    )
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(after_s)
+    assert child.poll() is None, "it ended by itself"
+    made = made_by(child.pid)
+    child.kill()
+    child.wait()
+    wait_until(lambda: made.isdisjoint(in_the_kernel()), within_s=10)
 
 
-def left() -> set[tuple[str, int]]:
-    """What of bpftrace is in the kernel: processes, and all programs and maps, by number."""
-    found = {
-        ("process", int(entry.name))
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdecimal() and _read(entry / "comm").strip() == "bpftrace"
-    }
-    for what, command in (("program", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
+def made_by(watch: int) -> set[tuple[str, int]]:
+    """What a watch has in the kernel: its bpftrace, and the programs and maps of that, by number."""
+    made = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and f"\nPPid:\t{watch}\n" in _read(entry / "status"):
+            made.add(("process", int(entry.name)))
+            described = "".join(map(_read, (entry / "fdinfo").iterdir()))
+            made |= {(what, int(number)) for what, number in _OBJECT.findall(described)}
+    return made
+
+
+def in_the_kernel() -> set[tuple[str, int]]:
+    """All processes, BPF programs and maps of this machine, by number."""
+    found = {("process", int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
+    for what, command in (("prog", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
         attributes = (ctypes.c_uint32 * 3)(0)
         here = ARCHITECTURES[platform.machine()]
         while ctypes.CDLL(None).syscall(here.bpf, command, ctypes.byref(attributes), 12) == 0:

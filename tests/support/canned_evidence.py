@@ -7,6 +7,8 @@ from typing import Any, Final
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
 from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary, summarise
+from tuneproof.explain.parse.access_log.standstills import Standstills
+from tuneproof.explain.parse.access_log.upstream_times import PathTimes, ServerConnects
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.held import HeldRequests
 from tuneproof.explain.parse.capture.records import Endpoint, Side
@@ -123,6 +125,29 @@ def log(**values: Any) -> LogSummary:
         "workers": (),
     }
     return replace(summarise((), format_name="main"), **{**healthy, **values})
+
+
+def connects(pid: int, connect_s: Distribution, server: str = str(BACK)) -> ServerConnects:
+    """Return a worker's new connections to an upstream server."""
+    return ServerConnects(worker_pid=pid, server=server, connect_time_s=connect_s)
+
+
+def paths(*own_s: Distribution, server: str = str(BACK)) -> tuple[PathTimes, ...]:
+    """Return what an upstream server takes for each of several paths."""
+    return tuple(PathTimes(server=server, path=f"/{number}", own_time_s=each) for number, each in enumerate(own_s))
+
+
+def stood_still(**values: Any) -> Standstills:
+    """Return a worker that stood still twenty times, and each time delayed two of 200 requests."""
+    still: dict[str, Any] = {
+        "worker_pid": 12,
+        "server": str(BACK),
+        "alone": 20,
+        "moments": 25,
+        "delayed": 40,
+        "longest_s": 0.3,
+    }
+    return Standstills(**{**still, **values})
 
 
 def worker(pid: int, connect_s: Distribution, header_s: Distribution | None = None) -> WorkerSummary:

@@ -12,7 +12,9 @@ from tuneproof.lab.engine.labels import LEASE, Owner, Session
 
 ALIVE = Session(id="alive")
 DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
-ELSEWHERE = Session(id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid=1, start_ticks=1))
+ELSEWHERE = Session(
+    id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid_namespace="pid:[1]", pid=1, start_ticks=1)
+)
 
 
 class FakeApi:
@@ -27,7 +29,8 @@ class FakeApi:
         """Images by container."""
         self.refusals: dict[str, list[Exception]] = {}
         self.overlay = False
-        self.leases_over: list[dict[str, str]] = []
+        self.leases: list[tuple[dict[str, str], str]] = []
+        """Their labels and states."""
 
     @property
     def client(self) -> docker.DockerClient:
@@ -41,9 +44,8 @@ class FakeApi:
 
     def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
         assert all, "stopped containers are leftovers, too"
-        if "status" in filters:
-            assert filters == {"label": LEASE, "status": "exited"}
-            return [{"Labels": labels, "ImageID": ""} for labels in self.leases_over]
+        if filters == {"label": LEASE}:
+            return [{"Labels": labels, "ImageID": "", "State": state} for labels, state in self.leases]
         return [
             {"Id": name, "Labels": labels, "ImageID": self.started_from.get(name, "")}
             for name, labels in self._matching("container", filters)

@@ -24,7 +24,7 @@ PAGES = list(pages())
 MOST_PICTURE_BYTES = 250_000
 MOVED = "2026-11-21"
 # A comment at the beginning of a line makes the whole line HTML, in which Markdown is not read.
-INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|run): ", re.MULTILINE)
+INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|figure|run): ", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +145,8 @@ def test_what_was_counted_on_several_versions_is_told_of_each_where_they_differ(
     [
         "verdicts: missing",
         "effect: stall/missing",
+        "figure: stall/missing",
+        "figure: stall/stalls: 1.30",
         "arms: stall/stalls: missing_ms",
         "counted: stall: missing",
         "shares: stall/stalls: 1.30: a",
@@ -156,6 +158,29 @@ def test_what_the_results_do_not_have_is_an_error(marker: str, results: Results)
     with pytest.raises(BadInputError, match=re.escape(marker)) as error:
         fill(f"<!-- {marker} --><!-- end -->", results, where="page.md")
     assert error.value.where == "page.md"
+
+
+def test_a_figure_is_what_two_arms_measured_or_in_how_many_trials_a_claim_was_true(tmp_path: Path) -> None:
+    """Without a version, all versions must agree: the sentence around it speaks of all of them."""
+    counted = Effect(name="right", unit="share", value=0.0, ci_low=0.0, ci_high=0.5, count=0, of=5)
+    arms = {"default": {"failed": 6.0}, "cured": {"failed": 0.0}}
+    cells = [a_cell(arms=arms, figure="failed", nginx=version) for version in ("1.22", "1.30")]
+    other = a_cell("moved", arms={**arms, "cured": {"failed": 6.0}}, figure="failed", nginx="1.30")
+    older = a_cell("moved", arms=arms, figure="failed", nginx="1.22")
+    results = written(tmp_path / "run", *cells, a_cell("counted", effect=counted), other, older)
+
+    def shown(wanted: str) -> str:
+        return (
+            fill(f"<!-- figure: {wanted} --><!-- end -->", results, where="page")
+            .split("-->")[1]
+            .removesuffix("<!-- end ")
+        )
+
+    assert shown("stall/stalls") == "6 → 0"
+    assert shown("stall/counted") == "0 of 5 trials"
+    assert (shown("stall/moved: 1.22"), shown("stall/moved: 1.30")) == ("6 → 0", "6 → 6")
+    with pytest.raises(BadInputError, match="2 different figures"):
+        shown("stall/moved")
 
 
 def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tools.docs.cells import NOTHING, cells_of, plain, run_line, threshold_notes, verdict
+from tools.docs.cells import NOTHING, cells_of, claim_text, plain, run_line, threshold_notes, verdict
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import head, row
@@ -16,7 +16,7 @@ def version_table(results: Results, wanted: str) -> str:
     KeyError: A scenario has no cell.
     """
     cells = cells_of(results, wanted)
-    return _table("claim", [(plain(of[0].claim), of) for of in _by_claim(cells)], results, threshold_notes(cells))
+    return _table("claim", [(claim_text(of[0]), of) for of in _by_claim(cells)], results, threshold_notes(cells))
 
 
 def line_table(results: Results, _wanted: str = "") -> str:
@@ -28,7 +28,7 @@ def line_table(results: Results, _wanted: str = "") -> str:
     if not claims:
         raise KeyError("no cell is about a line of a copied configuration")
     claims.sort(key=lambda of: of[0].line.lower())
-    return _table("the line", [(f"`{plain(of[0].line)}`: {plain(of[0].claim)}", of) for of in claims], results)
+    return _table("the line", [(f"`{plain(of[0].line)}`: {claim_text(of[0])}", of) for of in claims], results)
 
 
 def counted_table(results: Results, wanted: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
-from tuneproof.report.words import expired_since, limit
+from tuneproof.report.words import expired_since, limit, word_of
 from tuneproof.wording import each_once, one_line
 
 NOTHING: Final = "-"
@@ -29,8 +29,13 @@ def verdict(cell: Cell) -> str:
         marks.append("expired")
     if cell.exploratory:
         marks.append("*exploratory*")
-    shown = f"**{cell.verdict}**"
+    shown = f"**{word_of(cell.verdict)}**"
     return f"{shown} ({', '.join(marks)})" if marks else shown
+
+
+def claim_text(cell: Cell) -> str:
+    """Return a claim's sentence with its name, which is what ``-k`` takes."""
+    return f"{plain(cell.claim)} (`{cell.name}`)" if cell.name else plain(cell.claim)
 
 
 def threshold_notes(cells: Iterable[Cell]) -> list[str]:

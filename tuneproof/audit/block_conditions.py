@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
+from tuneproof.conf.hosts import never_chosen
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
+from tuneproof.conf.unreachable import unreachable_in
 
 _CAPTURE: Final = re.compile(r"\$\d")
 _NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
@@ -83,8 +85,25 @@ def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> boo
     return False
 
 
+def _never_matches(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return what takes all paths of a location, in words; empty where some reach it."""
+    server = block.around("server")
+    found = (one for one in unreachable_in(server) if one.block is at) if server is not None else iter(())
+    return next((f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line}): {one.why}" for one in found), "")
+
+
+def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return the server that gets all requests of another one, in words; empty where some reach it."""
+    if facts.configuration.is_fragment:
+        return ""
+    found = (rival for server, rival in never_chosen(facts.sockets) if server is at)
+    return next((f"the server at {rival.file}:{rival.line}" for rival in found), "")
+
+
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     "outer lines are lost": _lost,
     "captures after arguments": _captures_after_arguments,
     "nested captures": _nested_captures,
+    "never matches": _never_matches,
+    "never chosen": _never_chosen,
 }

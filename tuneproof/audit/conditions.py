@@ -46,7 +46,7 @@ def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
 
 
 def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    limit = whole_number(at.args[0])
+    limit = whole_number("".join(at.args[:1]))
     return limit is not None and facts.worker_connections is not None and limit < 2 * facts.worker_connections
 
 

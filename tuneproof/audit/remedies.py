@@ -38,7 +38,7 @@ def without_listed_5xx(at: Statement | Block, _block: Block, _facts: Facts) -> S
 
 def upstream_zone(at: Statement | Block, _block: Block, facts: Facts) -> Sequence[Edit]:
     """Return a ``zone`` for an upstream block, by a name that no other zone has."""
-    if not isinstance(at, Block):
+    if not isinstance(at, Block) or not at.args:
         return ()
     taken = {
         word.removeprefix("keys_zone=").removeprefix("zone=").removeprefix("shared:").partition(":")[0]

@@ -98,7 +98,7 @@ def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     target = _target_of(at, facts)
-    return _host(at.args[0]) == "localhost" if target is None else _host(target.host).lower() == "localhost"
+    return _host("".join(at.args[:1])) == "localhost" if target is None else _host(target.host).lower() == "localhost"
 
 
 def _mixed_resolvers(at: Statement | Block, _block: Block, _facts: Facts) -> str:
@@ -118,7 +118,10 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
 
 def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell large ``*_buffers`` without a ``*_buffer_size``, which alone holds the response's headers."""
-    return not block.in_effect(at.name.replace("_buffers", "_buffer_size")) and whole_number(at.args[0]) is not None
+    return (
+        not block.in_effect(at.name.replace("_buffers", "_buffer_size"))
+        and whole_number("".join(at.args[:1])) is not None
+    )
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {

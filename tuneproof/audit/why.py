@@ -26,6 +26,11 @@ _NAMED: Final[Mapping[str, str]] = {
 }
 
 
+def is_known(word: str) -> bool:
+    """Tell the name of a directive, of a scenario or of a claim."""
+    return word in known() or any(word in {key, *key.split("/")} for key in every_recorded())
+
+
 def why(word: str) -> str:
     """Return what is known about a directive, a scenario or a claim, for a person.
 

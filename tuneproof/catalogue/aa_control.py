@@ -42,7 +42,7 @@ def aa_control(
         scale=Scale.RATIO,
         threshold=max(decides, 1 / decides) ** 0.5,
         form=Form.SAME,
-        why="the square root of the smallest threshold that this metric decides",
+        why="the square root of the smallest threshold among the claims that use this metric",
         everywhere=True,
         # Five blocks are few for so narrow a margin.
         further_looks=(6,),

@@ -21,7 +21,7 @@ CountedClaim = Claim[CountedObservation]
 COPIED: Final = "the most copied tuning lists"
 HALF: Final = 0.5
 USUALLY: Final = 0.5
-ONE_OR_THE_OTHER: Final = "nginx does it in the same way every time: more often than not tells whether it does"
+ONE_OR_THE_OTHER: Final = "nginx behaves the same way every time, so a majority of trials decides"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 _MORE_OFTEN_THAN_NOT: Final = 0.5
-_ALL_OF_FIVE: Final = "a quick run has time for five trials of each cause, and all of five show no more than one half"
+_ALL_OF_FIVE: Final = "a quick run has time for five trials of each cause, and 5 of 5 prove no more than a majority"
 _NOBODY_LISTENS: Final = 9
 
 REFUSED: Final = arm(
@@ -64,15 +64,15 @@ GONE: Final = arm(
 )
 BACKENDS: Final = (FILES_BACKEND, SLOW_BACKEND, PROMPT_BACKEND)
 _SENTENCES: Final[Mapping[str, str]] = {
-    "healthy": "Healthy traffic among other services' traffic gives no finding",
-    "event-loop-stall": "A stalled event loop can be diagnosed among other services' traffic",
-    "slow-reader": "A slow reader can be diagnosed among other services' traffic",
-    "accept-queue-overflow": "A full accept queue can be diagnosed among other services' traffic",
-    "syn-queue-drop": "A full SYN queue can be diagnosed among other services' traffic",
-    "backend-slow": "A slow backend can be diagnosed among other services' traffic",
-    "path-loss": "Loss on the path can be diagnosed among other services' traffic",
-    "refused": "An upstream that refuses connections can be diagnosed among other services' traffic",
-    "client-gone": "Clients that leave early can be diagnosed among other services' traffic",
+    "healthy": "explain finds nothing wrong in healthy traffic amid other services' traffic",
+    "event-loop-stall": "explain identifies a stalled event loop amid other services' traffic",
+    "slow-reader": "explain identifies a slow reader amid other services' traffic",
+    "accept-queue-overflow": "explain identifies a full accept queue amid other services' traffic",
+    "syn-queue-drop": "explain identifies a full SYN queue amid other services' traffic",
+    "backend-slow": "explain identifies a slow backend amid other services' traffic",
+    "path-loss": "explain identifies packet loss amid other services' traffic",
+    "refused": "explain identifies an upstream that refuses connections amid other services' traffic",
+    "client-gone": "explain identifies clients that disconnect early amid other services' traffic",
 }
 DIAGNOSES_IN_A_STREET: Final[Mapping[str, tuple[Cause, ...]]] = {
     **DIAGNOSES,

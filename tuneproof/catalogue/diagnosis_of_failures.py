@@ -120,18 +120,18 @@ SCENARIO: Final = Scenario(
     claims=(
         _claim(
             NO_PORT,
-            '"Cannot assign requested address" is diagnosed as a want of local ports',
+            'explain diagnoses "Cannot assign requested address" as a lack of local ports',
             "engintron/engintron#938",
         ),
         _claim(
             KEPT_CONNECTION_CLOSED,
-            '"upstream prematurely closed connection" is diagnosed as a kept connection that the backend closed',
+            'explain diagnoses "upstream prematurely closed connection" as a stale keepalive connection',
             "jetty/jetty.project#2306",
         ),
-        _claim(RELOAD, "Requests that a reload resets are diagnosed as lost to it", "nginx/nginx#437"),
+        _claim(RELOAD, "explain attributes requests that a reload resets to the reload", "nginx/nginx#437"),
         _claim(
             NO_LIVE_UPSTREAM,
-            '"no live upstreams" is diagnosed where every server is left out',
+            'explain diagnoses "no live upstreams" when every server is marked down',
             "nginx-proxy/nginx-proxy#1495",
         ),
     ),

@@ -47,12 +47,12 @@ class Demand:
 NINE_IN_TEN: Final = Demand(
     right_share=0.9,
     looks=(33, 60),
-    why="a diagnosis that is wrong once in ten sends an engineer the wrong way too often",
+    why="a diagnosis that is wrong once in ten misleads too often",
 )
 THREE_IN_FOUR: Final = Demand(
     right_share=0.75,
     looks=(13, 26),
-    why="what a quick run has time to show: a diagnosis that is right in three of four is worth looking at first",
+    why="a quick run has time to show no more; a diagnosis that is right three times in four is worth checking first",
 )
 MOST_THRESHOLD: Final = 0.5
 LIE_THRESHOLD: Final = 10.0
@@ -206,7 +206,7 @@ def share_claim(
         effect_name=f"{what}, {arm_name} - healthy",
         scale=Scale.SHARE,
         threshold=MOST_THRESHOLD,
-        why="what half of all connections show is seen by whoever looks at a few of them",
+        why="a sign on half of all connections is visible in any small sample",
     )
 
 
@@ -233,49 +233,51 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
         name="differential_diagnosis",
         arms=(HEALTHY, STALL, SLOW_READER, OVERFLOW, SYN_PRESSURE, SLOW, LOSSY),
         claims=(
-            diagnosis_claim("healthy_is_healthy", HEALTHY.name, "Healthy traffic gives no finding", demand),
             diagnosis_claim(
-                "stall_is_told", STALL.name, "A stalled event loop can be diagnosed from files alone", demand
+                "healthy_is_healthy", HEALTHY.name, "explain finds nothing wrong in healthy traffic", demand
             ),
             diagnosis_claim(
-                "slow_reader_is_told", SLOW_READER.name, "A slow reader can be diagnosed from files alone", demand
+                "stall_is_told", STALL.name, "explain identifies a stalled event loop from files alone", demand
             ),
             diagnosis_claim(
-                "overflow_is_told", OVERFLOW.name, "A full accept queue can be diagnosed from files alone", demand
+                "slow_reader_is_told", SLOW_READER.name, "explain identifies a slow reader from files alone", demand
             ),
             diagnosis_claim(
-                "syn_drop_is_told", SYN_PRESSURE.name, "A full SYN queue can be diagnosed from files alone", demand
+                "overflow_is_told", OVERFLOW.name, "explain identifies a full accept queue from files alone", demand
             ),
             diagnosis_claim(
-                "slow_backend_is_told", SLOW.name, "A slow backend can be diagnosed from files alone", demand
+                "syn_drop_is_told", SYN_PRESSURE.name, "explain identifies a full SYN queue from files alone", demand
             ),
-            diagnosis_claim("loss_is_told", LOSSY.name, "Loss on the path can be diagnosed from files alone", demand),
+            diagnosis_claim(
+                "slow_backend_is_told", SLOW.name, "explain identifies a slow backend from files alone", demand
+            ),
+            diagnosis_claim("loss_is_told", LOSSY.name, "explain identifies packet loss from files alone", demand),
             Claim(
                 name="log_lies_in_stall",
-                sentence="In a stall the log's upstream connect time is the event loop's lag, not the network's time",
+                sentence="In a stall, $upstream_connect_time is at least ten times the connect time on the network",
                 source=f"{STALL_ARTICLE}: the clock is cached per loop iteration",
                 arms=(STALL.name,),
                 effect=lie,
                 effect_name="p90 of connects to the backend, by the log ÷ on the wire",
                 scale=Scale.RATIO,
                 threshold=LIE_THRESHOLD,
-                why="who reads the log blames the network once it tells ten times the network's time",
+                why="at ten times the network's real time, anybody who reads the log blames the network",
             ),
             Claim(
                 name="stalled_nginx_sends_to_nobody",
-                sentence="A stalled nginx goes on sending after the client's FIN, and the client answers with RST",
+                sentence="A stalled nginx keeps sending after the client's FIN, and the client answers with RST",
                 source=f"{STALL_ARTICLE}: data after FIN",
                 arms=(STALL.name, HEALTHY.name),
                 effect=resets,
                 effect_name="pairs of trials with such a connection in the stall and none in healthy traffic",
                 scale=Scale.SHARE,
                 threshold=MOST_THRESHOLD,
-                why="a sign that shows more often than not is worth looking for",
+                why="a sign that appears in most cases is worth looking for",
             ),
             share_claim(
                 "overflow_repeats_syns",
                 OVERFLOW.name,
-                "Behind a full accept queue, SYNs go unanswered and are retransmitted",
+                "When the accept queue is full, most clients have to retransmit their SYN",
                 "syn_repeated_share",
                 "connections with a retransmitted SYN",
                 source="nginx under high concurrency drops SYNs (2020): SYN retransmitted after 1 s",
@@ -283,7 +285,7 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
             share_claim(
                 "syn_pressure_is_unfinished",
                 SYN_PRESSURE.name,
-                "ListenDrops without ListenOverflows means handshakes that never complete",
+                "When ListenDrops rises without ListenOverflows, most handshakes never complete",
                 "unfinished_share",
                 "connections never established",
                 source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",
@@ -291,9 +293,9 @@ def diagnosis_scenario(demand: Demand) -> Scenario[RecordedObservation]:
             share_claim(
                 "slow_reader_closes_window",
                 SLOW_READER.name,
-                "A slow reader shows as closed windows in the capture",
+                "A slow reader's closed receive windows are visible in the capture",
                 "zero_window_share",
-                "connections whose client closed its window",
+                "connections with a closed receive window",
                 source="proxy_buffering can eat all memory (2021): zero windows",
             ),
         ),

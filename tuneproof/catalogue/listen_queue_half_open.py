@@ -53,10 +53,9 @@ def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL)
         effect_name=f"dropped SYNs, {first} - {second[0] if second else 'overflows'}",
         scale=Scale.SHARE,
         threshold=DROP_THRESHOLD,
-        why="beside thousands of half-open connections one drop in ten is already trouble; one in two leaves no "
-        "doubt of the cause",
+        why="with thousands of half-open connections, one drop in two leaves no doubt about the cause",
         condition=lambda block: not any(item.overflowed_share for item in block.values()),
-        condition_name="ListenOverflows stood still",
+        condition_name="ListenOverflows stayed constant",
     )
 
 
@@ -66,18 +65,18 @@ SCENARIO: Final = Scenario(
     claims=(
         claim(
             "half_open_drops_without_overflows",
-            "Half-open connections raise ListenDrops while ListenOverflows stays where it is",
+            "Half-open connections raise ListenDrops but not ListenOverflows",
             (SHORT.name,),
             source="nginx under high concurrency drops SYNs (2020): ListenDrops rises alone",
         ),
         claim(
             "long_syn_backlog_ends_drops",
-            "tcp_max_syn_backlog 4096 has room for the half-open connections that 128 drops",
+            "tcp_max_syn_backlog 4096 holds the half-open connections that overflow a queue of 128",
             (SHORT.name, LONG.name),
         ),
         claim(
             "syncookies_end_drops",
-            "With tcp_syncookies a full SYN queue drops nothing",
+            "With tcp_syncookies, a full SYN queue no longer drops most SYNs",
             (SHORT.name, COOKIES.name),
         ),
     ),

@@ -74,7 +74,7 @@ def faster(name: str, sentence: str, *, arms: tuple[str, str]) -> Claim[HttpObse
         figure="requests_per_s",
         scale=Scale.RATIO,
         threshold=GAIN_THRESHOLD,
-        why="a tenth more requests is one machine in ten that nobody has to buy",
+        why="10 % more requests save one machine in ten",
         expected=None,
         subject_cpus=MANY_CPUS,
     )
@@ -83,7 +83,7 @@ def faster(name: str, sentence: str, *, arms: tuple[str, str]) -> Claim[HttpObse
 CLAIMS: Final = (
     Claim[HttpObservation](
         name="reuseport_spares_contention",
-        sentence="Where many workers accept, a queue for each of them (reuseport) saves CPU time on every connection",
+        sentence="With many workers, reuseport (one accept queue per worker) reduces CPU time per request",
         source='NGINX, "Socket Sharding in NGINX Release 1.9.1" (2015): two to three times the requests on 36 cores',
         arms=("shared-queue", "queue-per-worker"),
         effect=lambda block: (
@@ -93,19 +93,18 @@ CLAIMS: Final = (
         figure="worker_cpu_us_per_request",
         scale=Scale.RATIO,
         threshold=CONTENTION_THRESHOLD,
-        why="the article has two to three times the requests on 36 cores; a fifth less CPU for each connection is "
-        "what eight would have to show of it",
+        why="the article reports two to three times the requests on 36 cores; 20 % is the least for eight CPUs",
         expected=None,
         subject_cpus=MANY_CPUS,
     ),
     faster(
         "a_worker_per_cpu_beats_half_as_many",
-        "One worker for each of many CPUs answers more requests than half as many workers",
+        "On many CPUs, one worker per CPU answers more requests than half as many workers",
         arms=("worker-per-cpu", "half-as-many"),
     ),
     faster(
         "more_workers_than_cpus_answer_more",
-        "Twice as many workers as CPUs answer more requests than one for each",
+        "On many CPUs, two workers per CPU answer more requests than one per CPU",
         arms=("twice-as-many", "worker-per-cpu"),
     ),
 )

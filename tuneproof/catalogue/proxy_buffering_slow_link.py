@@ -39,14 +39,14 @@ SCENARIO: Final = Scenario(
     claims=(
         Claim[MemoryObservation](
             name="slow_link_takes_the_bound",
-            sentence="An eager reader behind a slow link makes nginx hold as much as a slow reader does",
+            sentence="A fast reader on a slow link makes nginx hold as much memory as a slow reader",
             source=f"{ARTICLE}: a malicious slow client costs much for little",
             arms=(LINK.name,),
             effect=lambda block: grown(block[LINK.name]) / bound_bytes(SMALLER_BUFFERS),
             effect_name="growth of the workers' memory ÷ the bound",
             scale=Scale.RATIO,
             threshold=BOUND_MARGIN,
-            why="as for a slow reader: whoever sizes a machine by the directives needs the sum to be right",
+            why="as for a slow reader: the sum must be right to size a machine by the directives",
             form=Form.SAME,
         ),
     ),

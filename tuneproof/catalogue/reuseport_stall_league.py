@@ -105,7 +105,7 @@ class League:
         """Return the claims."""
         control = Claim[StallObservation](
             name="stall_is_there",
-            sentence="a loop iteration of the default arm's loaded worker reads more than small buffers could hold",
+            sentence="with the default tcp_rmem, an iteration of the loaded worker reads more than small buffers hold",
             source=ARTICLE,
             arms=(DEFAULT,),
             # The other worker is no measure here: it serves the small requests.
@@ -113,7 +113,7 @@ class League:
             effect_name="bytes that a loop iteration reads, default ÷ two small buffers of each connection",
             scale=Scale.RATIO,
             threshold=HALVED_THRESHOLD,
-            why="an iteration that reads twice what small buffers could hold has something to be cured of",
+            why="an iteration that reads twice what small buffers could hold needs a cure",
         )
 
         def relief(
@@ -134,7 +134,7 @@ class League:
                 figure="worker1_turn_cpu_p50_ms",
                 scale=Scale.RATIO,
                 threshold=HALVED_THRESHOLD,
-                why="half of the lag is the least for which somebody would change a production nginx",
+                why="nobody changes a production nginx for less than half",
                 expected=expected,
                 # Trials differ fourfold however long they last, and cost little: more of them tell none from half.
                 further_looks=(6,) if expected is Verdict.REFUTED else (),
@@ -143,38 +143,44 @@ class League:
             )
 
         return (
-            relief("small_rmem_halves_lag", SMALL, "tcp_rmem = 40960 halves the loop lag of a loaded worker"),
+            relief(
+                "small_rmem_halves_lag", SMALL, "tcp_rmem = 40960 halves a loaded worker's CPU time per loop iteration"
+            ),
             relief(
                 "no_temp_file_halves_lag",
                 NO_FILE,
-                "proxy_max_temp_file_size 0 halves the lag of a loaded worker",
+                "proxy_max_temp_file_size 0 halves a loaded worker's CPU time per loop iteration",
                 expected=None,
                 moderator=spilled,
             ),
             relief(
                 "aio_threads_halve_lag",
                 "aio-threads",
-                "aio threads with aio_write halve the loop lag of a loaded worker",
+                "aio threads with aio_write halve a loaded worker's CPU time per loop iteration",
                 # The threads write the file; the reading that fills it stays in the loop.
                 expected=Verdict.REFUTED,
             ),
             relief(
                 "buffering_off_halves_lag",
                 "buffering-off",
-                "proxy_buffering off halves the lag of a loaded worker",
+                "proxy_buffering off halves a loaded worker's CPU time per loop iteration",
                 expected=None,
                 moderator=spilled,
             ),
-            relief("limit_rate_halves_lag", "limit-rate", "proxy_limit_rate halves the loop lag of a loaded worker"),
+            relief(
+                "limit_rate_halves_lag",
+                "limit-rate",
+                "proxy_limit_rate halves a loaded worker's CPU time per loop iteration",
+            ),
             relief(
                 "reuseport_off_halves_lag",
                 SHARED,
-                "Switching reuseport off halves the loop lag of a worker that is loaded already",
+                "Switching reuseport off halves a loaded worker's CPU time per loop iteration",
                 expected=Verdict.REFUTED,
             ),
             aa_control(
                 "twins_are_alike",
-                "Loop iterations of two identical subjects take the same CPU time",
+                "Loop iterations take the same CPU time in two identical nginx containers",
                 arms=(DEFAULT, TWIN),
                 value=turn_cpu_ms,
                 what="CPU time of a loop iteration",
@@ -183,7 +189,7 @@ class League:
             ),
             Claim[StallObservation](
                 name="receive_buffer_is_the_larger_factor",
-                sentence="A small receive buffer relieves the event loop more than avoiding the temporary file does",
+                sentence="A small tcp_rmem shortens a loop iteration more than avoiding the temporary file does",
                 source=f"{ARTICLE}, which names the receive buffer only",
                 # The factorial needs four of them; the league is shown as a whole.
                 arms=tuple(arm.name for arm in self.arms() if arm.name != TWIN),
@@ -191,7 +197,7 @@ class League:
                 effect_name="main effect on the CPU time of a loop iteration, tcp_rmem ÷ temporary file",
                 scale=Scale.RATIO,
                 threshold=FACTOR_THRESHOLD,
-                why="the larger of two factors: more than equal",
+                why="the larger of two factors is more than equal",
                 control=control,
                 table=league_lines,
             ),

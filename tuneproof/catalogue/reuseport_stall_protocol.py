@@ -63,22 +63,21 @@ SCENARIO: Final = Scenario(
     claims=(
         Claim[ProtocolObservation](
             name="small_rmem_shortens_slow_requests",
-            sentence="By the article's own protocol tcp_rmem = 40960 shortens the slowest tenth of requests",
+            sentence="In the article's own test, tcp_rmem = 40960 shortens the slowest tenth of small requests",
             source=f"{ARTICLE}: no more stalls of 1 s",
             arms=(REUSEPORT.name, SMALL.name, OFF.name),
             effect=lambda block: block[REUSEPORT.name].slowest_tenth_ms / block[SMALL.name].slowest_tenth_ms,
             effect_name="mean of the slowest tenth of fast requests, default ÷ small tcp_rmem",
             scale=Scale.RATIO,
             threshold=SLOWEST_THRESHOLD,
-            why="the article's 1010 ms become 120; a slowest tenth that is half as long again is what users "
-            "complain of",
+            why="in the article, 1010 ms become 120; users complain when the slowest tenth takes 50 % longer",
             # Where the downloads land differs from block to block.
             further_looks=(4,),
             table=beside_the_article,
         ),
         aa_control(
             "twins_are_as_slow",
-            "By the article's own protocol two identical subjects have equally slow slowest requests",
+            "In the article's own test, the slowest requests of two identical nginx containers take equally long",
             arms=(REUSEPORT.name, TWIN.name),
             value=lambda seen: seen.slowest_tenth_ms,
             what="mean of the slowest tenth of fast requests",

@@ -59,7 +59,7 @@ def steering_claim(
         scale=Scale.RATIO,
         threshold=GAIN_THRESHOLD,
         subject_cpus=subject_cpus,
-        why="less than a tenth is not worth a setting that costs the other CPU",
+        why="less than 10 % is not worth a setting that uses the other CPU",
         expected=None,
         moderator=other_cpu,
     )
@@ -68,7 +68,7 @@ def steering_claim(
 CLAIMS: Final[tuple[Claim[SteeredObservation], ...]] = (
     Claim(
         name="steering_moves_softirqs",
-        sentence="Steering to two CPUs (rps_cpus 3) hands the second one a part of the received packets",
+        sentence="With rps_cpus 3 (two CPUs), the second CPU handles at least a quarter of the received packets",
         source="nginx under high concurrency drops SYNs (2020): overruns when one core takes all interrupts",
         arms=(BOTH, ONE),
         effect=lambda block: block[BOTH].steered_to_others_share - block[ONE].steered_to_others_share,
@@ -76,22 +76,22 @@ CLAIMS: Final[tuple[Claim[SteeredObservation], ...]] = (
         figure="steered_to_others_share",
         scale=Scale.SHARE,
         threshold=MOVED_THRESHOLD,
-        why="half of an even split: less would not relieve the first CPU",
+        why="half of an even split; less would not relieve the first CPU",
     ),
     steering_claim(
         "second_cpu_for_softirqs_helps",
-        "Steering received packets to a second CPU raises the rate of requests",
+        "Steering received packets to a second CPU (rps_cpus) raises requests per second by at least 10 %",
         (ONE, BOTH),
     ),
     steering_claim(
         "many_cpus_for_softirqs_help",
-        "Steering received packets to all of many CPUs, and not to one, raises the rate of requests",
+        "Steering received packets to many CPUs instead of one (rps_cpus) raises requests per second by at least 10 %",
         (MANY_ONE, MANY),
         subject_cpus=MANY_CPUS,
     ),
     aa_control(
         "twins_answer_as_many",
-        "Two identical subjects answer the same number of requests per second",
+        "Two identical nginx containers answer the same number of requests per second",
         arms=(ONE, TWIN),
         value=lambda seen: seen.requests_per_s,
         what="requests per second",

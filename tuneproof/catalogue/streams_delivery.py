@@ -102,7 +102,7 @@ def _alone(of: str, directive: str, source: str) -> CountedClaim:
     """Return the claim that a line of the copied snippet lets events through, without all others."""
     return _arrive(
         f"{of}_lets_events_through",
-        f"{directive} lets small events through a proxy that buffers, over HTTP, TLS or HTTP/2",
+        f"{directive} alone lets small events through over HTTP, TLS or HTTP/2, despite buffering",
         source=source,
         arm="buffered",
         turned_by="unbuffered",
@@ -114,12 +114,12 @@ def _alone(of: str, directive: str, source: str) -> CountedClaim:
 
 
 _SNIPPET: Final = "boostcampwm2025/web28-show-me-the-gujo#77: each line with its reason"
-_SINCE_1_29_7: Final = "HTTP/1.1 to the upstream is the default, and each of its chunks is passed on"
+_SINCE_1_29_7: Final = "HTTP/1.1 to the upstream is the default, and nginx passes on each chunk"
 
 CLAIMS: Final = (
     _arrive(
         "defaults_hold_events",
-        "nginx's defaults hold small events back, over plain HTTP",
+        "By default, nginx holds back most small events over plain HTTP",
         source="nginx/nginx#1505: nginx buffers event streams",
         arm="buffered",
         turned_by="unbuffered",
@@ -131,7 +131,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "defaults_hold_events_within_tls",
-        "nginx's defaults hold small events back, within TLS",
+        "By default, nginx holds back most small events over TLS",
         source="dstackai/dstack#4269: nothing arrives, not even the head, until 16 KB have accumulated",
         arm="buffered",
         turned_by="unbuffered",
@@ -141,7 +141,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "defaults_hold_events_over_http2",
-        "nginx's defaults hold small events back, over HTTP/2",
+        "By default, nginx holds back most small events over HTTP/2",
         source="openchamber/openchamber#1006: nginx buffers the response over HTTP/2",
         arm="buffered",
         turned_by="unbuffered",
@@ -153,7 +153,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "buffering_off_is_enough",
-        "proxy_buffering off alone lets every event through, over plain HTTP, TLS and HTTP/2",
+        "proxy_buffering off alone lets small events through, over plain HTTP, TLS and HTTP/2",
         source="ralscha/sse-eventbus#18: proxy_buffering is the important setting",
         arm="unbuffered",
         turned_by="buffered",
@@ -162,7 +162,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "buffering_off_needs_http_1_1",
-        "proxy_buffering off alone is not enough: with HTTP/1.0 to the upstream events are held all the same",
+        "With HTTP/1.0 to the upstream, nginx holds back most small events despite proxy_buffering off",
         source="confidential-dot-ai/c8s#144: HTTP/1.0 makes nginx read to the end, and buffer regardless",
         arm="unbuffered",
         turned_by="buffered",
@@ -172,7 +172,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "accel_header_is_enough",
-        "X-Accel-Buffering: no from the backend lets every event through, without any change to nginx.conf",
+        "X-Accel-Buffering: no from the backend lets small events through, with no change to nginx.conf",
         source="gin-gonic/gin#1589, ggml-org/llama.cpp#24774 and most frameworks since",
         arm="header",
         turned_by="buffered",
@@ -181,7 +181,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "http_1_1_is_enough_over_plain_http",
-        "proxy_http_version 1.1 alone lets small events through, over plain HTTP",
+        "proxy_http_version 1.1 alone lets small events through over plain HTTP",
         source="confidential-dot-ai/c8s#144: HTTP/1.1 is what makes the response streamable",
         arm="buffered",
         turned_by="gzip",
@@ -191,7 +191,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "http_1_1_is_enough_within_tls",
-        "proxy_http_version 1.1 alone lets small events through, within TLS",
+        "proxy_http_version 1.1 alone lets small events through over TLS",
         source="as over plain HTTP: what was tried there is what users get from an HTTPS site",
         arm="buffered",
         turned_by="unbuffered",
@@ -207,7 +207,7 @@ CLAIMS: Final = (
     _alone("gzip_off", "gzip off;", "nexu-io/open-design#111"),
     _arrive(
         "three_lines_are_enough_within_tls",
-        "Connection '', HTTP/1.1 and chunked_transfer_encoding off are what server-sent events need, within TLS",
+        "HTTP/1.1, Connection '' and chunked_transfer_encoding off are enough for server-sent events over TLS",
         source="saucelabs/forwarder#154, from the answer that most others copy",
         arm="buffered",
         turned_by="unbuffered",
@@ -217,7 +217,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "snippet_without_buffering_off_is_enough_within_tls",
-        "The whole copied snippet lets small events through even without proxy_buffering off, within TLS",
+        "The copied SSE snippet lets small events through over TLS, even without proxy_buffering off",
         source=_SNIPPET,
         arm="buffered",
         turned_by="unbuffered",
@@ -227,7 +227,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "gzip_holds_unbuffered_events",
-        "gzip with text/event-stream among its types holds small events back, even with proxy_buffering off",
+        "gzip with text/event-stream in gzip_types holds back most small events, even with proxy_buffering off",
         source="nexu-io/open-design#111: gzip on can still buffer what is not buffered otherwise",
         arm="gzip-unbuffered",
         turned_by="gzip",
@@ -239,7 +239,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "records_of_4k_let_events_through",
-        "ssl_buffer_size 4k lets small events through TLS, with HTTP/1.1 and without proxy_buffering off",
+        "ssl_buffer_size 4k with HTTP/1.1 lets small events through over TLS, even without proxy_buffering off",
         source="igrigorik/istlsfastyet.com#63: 4k is reasonable, less for interactive traffic",
         arm="records-4k",
         turned_by="unbuffered",
@@ -250,7 +250,7 @@ CLAIMS: Final = (
     ),
     CountedClaim(
         name="smaller_events_are_held_longer",
-        sentence="The smaller the events, the fewer of them arrive at once, within TLS and without proxy_buffering off",
+        sentence="Without proxy_buffering off, smaller events are held back longer over TLS",
         source="dstackai/dstack#4269: nothing arrives before some 65 small chunks have accumulated",
         arms=("buffered",),
         effect=lambda block: Tally.yes(when=_rises([block["buffered"][name] for name in OF_SIZE])),

@@ -38,13 +38,13 @@ def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: floa
     return Claim(
         name=name, sentence=text, source=source, arms=tuple(item.name for item in ARMS), effect=effect,
         effect_name=f"bytes ÷ {is_bytes:.4g}", scale=Scale.RATIO, form=Form.SAME, threshold=1.03,
-        why="sizes of structures are exact; 3 % is what pages and nginx's other memory at start add to them",
-        expired_since=since, expired_reason="ngx_connection_t has grown: QUIC came with it")  # fmt: skip
+        why="structure sizes are exact; memory pages and nginx's other memory at start add up to 3 %",
+        expired_since=since, expired_reason="ngx_connection_t grew with QUIC")  # fmt: skip
 
 
-SLOT = claim("a_connection_costs_424_bytes", "Every connection of worker_connections costs 424 bytes at start",
+SLOT = claim("a_connection_costs_424_bytes", "Each connection in worker_connections costs 424 bytes at start",
              "sizes of ngx_connection_t and two ngx_event_t", of=(0, 1), is_bytes=424, since="1.25.0")  # fmt: skip
-START = claim("a_million_connections_cost_14_gb", "worker_connections 1000000 costs 32 workers 14 GB at start",
+START = claim("a_million_connections_cost_14_gb", "worker_connections 1000000 with 32 workers costs 14 GB at start",
               "Nginx OOM in a stress test (2020)", of=(32, 32_000_000), is_bytes=14e9)  # fmt: skip
 SCENARIO = Scenario(name="worker_connections", arms=ARMS, claims=(SLOT, START), backends=())
 

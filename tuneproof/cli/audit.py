@@ -30,11 +30,11 @@ FOUND: Final = 1
 BROKEN: Final = 2
 _TEXT: Final = "text"
 DESCRIPTION = """\
-Say what advice comes to in a configuration of nginx: in effect, missing, without effect (and why), expired, harmful,
-or cannot tell; with file and line, the recorded verdict, and a patch.
+Check an nginx configuration against measured advice. Each finding has file and line, the measured result, and a
+patch. States: harmful, without effect, missing (shown as "consider"), expired, cannot tell ("depends"), in effect.
 
-CONF is an nginx.conf (its includes are read), a folder such as /etc/nginx, what `nginx -T` printed, a fragment such as
-a site's own file, or - for standard input.
+CONF is an nginx.conf (includes are followed), a folder such as /etc/nginx, the output of `nginx -T`, a fragment such
+as one site's file, or - for standard input.
 """
 EPILOG = """\
 examples:
@@ -43,8 +43,8 @@ examples:
   ./lab audit --patch nginx.patch deploy/nginx
   ./lab audit --fail-on harmful,without-effect --format github deploy/nginx      in CI, see docs/ci.md
 
-exit status: 0 it was read; 1 something is in a state that --fail-on names, and not in the baseline; 2 it cannot be
-read, is a template, or nginx would not start with it.
+exit status: 0 the configuration was read; 1 a finding has a state listed in --fail-on and is not in the baseline;
+2 the configuration is unreadable or a template without values, or nginx would not start with it.
 """
 
 
@@ -65,26 +65,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--nginx",
         metavar="VERSION",
-        help="the version that it is for (default: the oldest of the lab's that knows all its directives)",
+        help="your version of nginx (default: the oldest lab version that knows all directives)",
     )
-    parser.add_argument("--details", action="store_true", help="tell in full what needs no action, too")
+    parser.add_argument("--details", action="store_true", help="show passing checks in full, too")
     parser.add_argument(
-        "--patch", type=Path, metavar="FILE", help="write all changes there, as one patch for `git apply`"
+        "--patch", type=Path, metavar="FILE", help="write all changes to FILE as one patch for `git apply`"
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--format",
         choices=(_TEXT, "json", "sarif", "github"),
         default=_TEXT,
-        help="for people; as in tuneproof/audit/schema.json; for code scanning; annotations (default: %(default)s)",
+        help="output: text; JSON (tuneproof/audit/schema.json); SARIF; GitHub annotations (default: %(default)s)",
     )
-    form.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
+    form.add_argument("--json", action="store_const", dest="format", const="json", help="same as --format json")
     gate = parser.add_argument_group("in CI")
     gate.add_argument(
-        "--fail-on", default="", metavar="STATES", help="exit with 1 if there is any: harmful,without-effect,…"
+        "--fail-on",
+        default="",
+        metavar="STATES",
+        help="exit with 1 if a finding has one of these states: harmful,without-effect,…",
     )
-    gate.add_argument("--baseline", type=Path, metavar="FILE", help="what is in there neither fails nor is told again")
-    gate.add_argument("--write-baseline", type=Path, metavar="FILE", help="write what is found as such a file")
+    gate.add_argument("--baseline", type=Path, metavar="FILE", help="known findings: not reported, never a failure")
+    gate.add_argument("--write-baseline", type=Path, metavar="FILE", help="write the current findings as a baseline")
     return parser
 
 

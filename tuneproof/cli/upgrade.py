@@ -23,12 +23,12 @@ REFUSED = 1
 BROKEN = 2
 _SEEDS: Final = 1 << 31
 DESCRIPTION = """\
-Say what changes for a configuration between two versions of nginx: directives that are gone, ignored or deprecated,
-defaults that moved, advice that expires; with file, line and patch. CONF is what `audit` takes.
+Report what changes for a configuration between two versions of nginx: directives that are removed, ignored or
+deprecated, different defaults, and advice that expires; with file, line and patch. CONF is the same as for `audit`.
 
-With --prove both versions run side by side in the lab on these files, and what they do otherwise is told: whether they
-start, warnings, statuses and headers of every location, connections to the upstream, memory, bytes per loop iteration,
-HTTP/2, TLS, a reload.
+With --prove, both versions run side by side in the lab with these files, and the differences are reported: start-up,
+warnings, status and headers of every location, upstream connections, memory, bytes per loop iteration, HTTP/2, TLS,
+reloads.
 """
 EPILOG = """\
 examples:
@@ -37,8 +37,8 @@ examples:
   ./lab upgrade --from 1.22 --to 1.30 --prove /etc/nginx
   ./lab upgrade --from 1.26 --to-image registry.example/nginx:next --prove /etc/nginx
 
-exit status: 0 the new version starts with it, as far as files tell, or with --prove as was tried; 1 it does not; 2 it
-cannot be read, is a template, or neither version would start with it.
+exit status: 0 the new version starts with the configuration (judged by the files; with --prove, tried); 1 it does
+not; 2 the configuration is unreadable or a template without values, or neither version would start with it.
 """
 
 
@@ -60,20 +60,27 @@ def _parser() -> argparse.ArgumentParser:
     parser = output.parser("upgrade", DESCRIPTION, EPILOG)
     output.add_configuration(parser)
     old = parser.add_mutually_exclusive_group(required=True)
-    old.add_argument("--from", dest="old", metavar="VERSION", default="", help="the version that runs now")
-    old.add_argument("--from-image", dest="old_image", metavar="IMAGE", default="", help="or an image with it")
+    old.add_argument("--from", dest="old", metavar="VERSION", default="", help="current version")
+    old.add_argument(
+        "--from-image", dest="old_image", metavar="IMAGE", default="", help="or the image with the current version"
+    )
     new = parser.add_mutually_exclusive_group(required=True)
-    new.add_argument("--to", dest="new", metavar="VERSION", default="", help="the version that will")
-    new.add_argument("--to-image", dest="new_image", metavar="IMAGE", default="", help="or an image with it")
-    parser.add_argument("--patch", type=Path, metavar="FILE", help="write what the new version wants, for `git apply`")
+    new.add_argument("--to", dest="new", metavar="VERSION", default="", help="new version")
+    new.add_argument(
+        "--to-image", dest="new_image", metavar="IMAGE", default="", help="or the image with the new version"
+    )
+    parser.add_argument(
+        "--patch", type=Path, metavar="FILE", help="write the changes that the new version needs, for `git apply`"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     proof = parser.add_argument_group("in the lab")
-    proof.add_argument("--prove", action="store_true", help="run both side by side (an image needs it, and implies it)")
-    proof.add_argument("--location", default="", metavar="PATH", help="the path to ask for (default: each location's)")
-    proof.add_argument("--host", default="", metavar="NAME", help="the server to ask (default: all)")
-    proof.add_argument("--seed", type=int, default=None, help="of the order of trials (default: a new one, printed)")
+    proof.add_argument("--prove", action="store_true", help="run both versions side by side (implied by an image)")
+    proof.add_argument("--location", default="", metavar="PATH", help="path to request (default: one per location)")
+    proof.add_argument("--host", default="", metavar="NAME", help="server name to request (default: all)")
+    proof.add_argument("--trust", action="store_true", help="run them even where the lab's network has a way out")
+    proof.add_argument("--seed", type=int, default=None, help="seed of the random order (default: a new one, printed)")
     proof.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="where results go (default: results)"
+        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="folder for results (default: results)"
     )
     return parser
 

@@ -80,7 +80,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
         began_s = time.monotonic()
         progress = ProgressLine(sys.stderr, interactive=sys.stderr.isatty())
         packages = {one.version: one.prepared.packages for one in (old, new) if not one.image}
-        with grounds(client, packages=packages, report=say) as here:
+        with grounds(client, packages=packages, report=say, trusts=options.trust) as here:
             writer = ResultsWriter.create(options.results, host=here.host, seed=seed, options=_recorded(options))
             try:
                 found = compare(

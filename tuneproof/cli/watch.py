@@ -1,4 +1,4 @@
-"""``tuneproof watch``: the event loop of a nginx that is running now, from the kernel or from outside."""
+"""``tuneproof watch``: the event loop of a running nginx, from the kernel or from outside."""
 
 import argparse
 import json
@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -23,22 +24,23 @@ from tuneproof.watch.workers import find
 from tuneproof.wording import ascii_only, one_line
 
 DESCRIPTION = """\
-Watch the event loop of a nginx that is running now: which worker stands still, for how long, and on what.
+Find stalls in the event loop of a running nginx: which worker stalls, for how long, and why.
 
-As root on nginx's host it is read from the kernel by bpftrace, without symbols or a restart. WHAT is a process id, a
-container, or nothing where only one nginx runs. With a URL the delays are measured from outside, without privileges.
+Run it as root on nginx's host: it uses bpftrace and needs neither debug symbols nor a restart. WHAT is a PID or a
+container; it can be omitted if only one nginx runs. With a URL, delays are measured from outside, without privileges.
 """
 EPILOG = """\
 examples:
-  tuneproof watch                            # the only nginx of this host, until Ctrl-C
-  tuneproof watch shop-nginx-1 --seconds 10  # that container's
-  tuneproof watch --all --record loops.json  # then anywhere: tuneproof explain loops.json
-  tuneproof watch --nginx-conf /etc/nginx    # a stall is told with its location
+  tuneproof watch                            # the only nginx on this host, until Ctrl-C
+  tuneproof watch shop-nginx-1 --seconds 10  # the nginx in this container
+  tuneproof watch --all --record loops.json  # later, on any machine: tuneproof explain loops.json
+  tuneproof watch --nginx-conf /etc/nginx    # stalls are reported with their location
   tuneproof watch http://10.0.0.7/           # from outside, 30 s
 
-exit status: 0 watched, whatever was found; 2 no such nginx; 3 this host lacks something.
+exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host lacks a requirement.
 """
 URL_SECONDS = 30.0
+WINDOW_S = 60.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -49,35 +51,35 @@ def main(arguments: Sequence[str]) -> int:
     """
     parser = output.parser("watch", DESCRIPTION, EPILOG)
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="a PID, a container, or a URL")
-    parser.add_argument("--all", action="store_true", help="watch every nginx of this host")
-    parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after as long (default: Ctrl-C; a URL: 30)")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write what is seen; `explain` reads it")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with the iterations over time")
-    parser.add_argument("--nginx-conf", metavar="CONF", help="name the locations that a stall concerns")
+    parser.add_argument("--all", action="store_true", help="watch every nginx on this host")
+    parser.add_argument("--seconds", type=_seconds, metavar="N", help="stop after N seconds (default: Ctrl-C; URL: 30)")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="record to FILE, which `explain` reads")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write an HTML page with loop iterations over time")
+    parser.add_argument("--nginx-conf", metavar="CONF", help="report the location of each stall")
     parser.add_argument("--json", action="store_true", help="print JSON lines, as --record writes them")
-    parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics there (address: 127.0.0.1)")
+    parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics (default address: 127.0.0.1)")
     options = parser.parse_args(arguments)
     if options.what.startswith(("http://", "https://")):
         from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - nothing else needs TLS and asyncio
 
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
-            show(line)
+            show(_shown(line))
         return 0
-    # Before anything is watched: a file that cannot be read is told at once.
+    # Before anything is watched: a file that cannot be read is reported at once.
     where = _locations(options.nginx_conf) if options.nginx_conf else lambda _: ""
     watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
     recording = _watch(watching, options)
     loops = summarise(recording)
-    told = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
+    lines = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
     if options.page:
         from tuneproof.watch.page import write_page  # noqa: PLC0415 - brings plotly: a second of every start
 
         with _file_errors(options.page):
-            write_page(recording, told, called_from() / options.page)
+            write_page(recording, lines, called_from() / options.page)
     if options.json:
-        show(json.dumps({"diagnosis": told, "notes": recording.notes}))
+        show(json.dumps({"diagnosis": lines, "notes": recording.notes}))
     else:
-        for line in (*told, *map(_shown, recording.notes)):
+        for line in (*lines, *map(_shown, recording.notes)):
             show(line)
     return 0
 
@@ -106,12 +108,14 @@ def _addresses(host: str) -> frozenset[str]:
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
     """Watch, show and record; Ctrl-C and SIGTERM end it with what was seen so far."""
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    seconds: list[LoopSecond] = []
+    seconds: deque[LoopSecond] = deque()
+    notes: list[str] = []
     with ExitStack() as stack:
         keep = _recorder(options.record, began, stack)
         takers: list[Callable[[tuple[LoopSecond, ...]], None]] = [seconds.extend, _view(stack, json=options.json)]
         if options.listen:
-            takers.append(_served(options.listen, stack))
+            takers += [_served(options.listen, stack), partial(_forget_old, seconds)]
+            notes.append(f"with --listen the table and the diagnosis cover the last {WINDOW_S:g} s")
         # A second Ctrl-C does not wait for bpftrace's last lines.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: _stop(watching))
@@ -120,10 +124,16 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
                 keep(to_line(second))
             for take in takers:
                 take(made)
-        notes = watching.told()
+        notes += watching.notes
         for note in notes:
             keep(note_line(note))
-    return LoopRecording(began=began, seconds=tuple(seconds), notes=notes)
+    return LoopRecording(began=began, seconds=tuple(seconds), notes=tuple(notes))
+
+
+def _forget_old(seconds: deque[LoopSecond], made: tuple[LoopSecond, ...]) -> None:
+    """Leave out what is older than the window: a scraper may keep watch running for months."""
+    while seconds and seconds[0].at_s < made[-1].at_s - WINDOW_S:
+        seconds.popleft()
 
 
 def _stop(watching: Watching) -> None:
@@ -169,6 +179,7 @@ def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]],
         server = serve(metrics, host.strip("[]") or "127.0.0.1", int(port))
     except (OSError, ValueError, OverflowError) as error:
         raise BadInputError(f"--listen {listen}: {error}", remedy="such as 9145, or 127.0.0.1:9145") from error
+    stack.callback(server.server_close)
     stack.callback(server.shutdown)
     say(f"OpenMetrics at http://{server.server_name}:{server.server_port}/metrics")
     return metrics.add

@@ -1,20 +1,27 @@
 """``./lab why``: what is known about a directive, a claim or an error message."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from tuneproof.audit.why import why
+from tuneproof.audit.why import is_known, why
 from tuneproof.cli import output
 from tuneproof.cli.output import show
+from tuneproof.messages.lookup import find
+from tuneproof.messages.render import lines
+from tuneproof.messages.rows import Message
+
+_MOST: Final = 5
 
 DESCRIPTION = """\
-Print what is known about a directive, a scenario or a claim: keep, change or remove it; the verdict on each version of
-nginx that was measured; and the page with the details.
+Look up a directive, a scenario, a claim or an error message: what to do about it, the verdict on each measured version
+of nginx, and the page with details.
 """
 EPILOG = """\
 examples:
   ./lab why multi_accept
   ./lab why keepalive_timeout
   ./lab why small_rmem_restores_loop
+  ./lab why no live upstreams
 """
 
 
@@ -24,6 +31,14 @@ def main(arguments: Sequence[str]) -> int:
     BadInputError: Nothing is known by that name.
     """
     parser = output.parser("why", DESCRIPTION, EPILOG)
-    parser.add_argument("word", nargs="+", metavar="WORD", help="a directive, a scenario, or a claim")
-    show(why(" ".join(parser.parse_args(arguments).word)))
+    parser.add_argument(
+        "word", nargs="+", metavar="WORD", help="a directive, a scenario, a claim, or words of an error message"
+    )
+    text = " ".join(parser.parse_args(arguments).word)
+    rows = () if is_known(text) else find(text)
+    show("\n\n".join(map(_shown, rows[:_MOST])) if rows else why(text))
     return 0
+
+
+def _shown(row: Message) -> str:
+    return "\n".join(f"{f'{name}:':<9}{said}" if name else f"{'':<9}{said}" for name, said in lines(row))

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.conf.effective import Effective, Origin, effective
+from tuneproof.conf.directives import known
+from tuneproof.conf.effective import ANSWERS, Effective, Origin, effective
 from tuneproof.conf.locations import named, taken
 from tuneproof.conf.regexes import as_bytes_read
 from tuneproof.conf.statements import Statement
@@ -32,7 +33,8 @@ class Answer:
     """Who answers a request."""
 
     blocks: tuple[Block, ...]  # the locations that it passes, the first and the last included; a server where none is
-    status: int | None = None  # that nginx itself gives it; None where the last block's content decides
+    status: int | None = None  # that nginx itself gives it; None where what answers in the last block decides
+    is_served: bool = False  # whether something answers there, such as an upstream; not nginx's rewrite or error pages
     doubt: str = ""  # why it may be otherwise; empty where it is certain
 
     @property
@@ -56,6 +58,12 @@ class _DoubtError(Exception):
     pass
 
 
+def _diverts(said: tuple[Statement, Block]) -> bool:
+    """Tell whether a directive of an ``if`` sends a request elsewhere."""
+    name = said[0].name
+    return name in {"rewrite", "return", "error_page"} or name.endswith("_pass")
+
+
 class _Request:
     """One request on its way."""
 
@@ -68,6 +76,7 @@ class _Request:
             None  # of an error, or what an error page makes of it: it counts more than a later one
         )
         self._has_failed = False
+        self._is_served = False
 
     def answer(self) -> Answer:
         """Follow it to its end."""
@@ -76,7 +85,12 @@ class _Request:
             doubt = ""
         except _DoubtError as error:
             doubt = str(error)
-        return Answer(blocks=tuple(self._blocks) or (self._server,), status=self._status, doubt=doubt)
+        return Answer(
+            blocks=tuple(self._blocks) or (self._server,),
+            status=self._status,
+            is_served=self._is_served,
+            doubt=doubt,
+        )
 
     def _follow(self) -> None:
         to = self._path
@@ -124,12 +138,25 @@ class _Request:
             if _VARIABLE.search(last) and self._known("alias").statements:
                 raise _DoubtError("try_files with variables next to alias is not followed")
             return self._filled(last)
-        return ""
+        return self._content(block)
+
+    def _content(self, block: Block) -> str:
+        """Return where a request goes on that finds no file: nowhere if something else than files answers."""
+        self._is_served = any(said.name in ANSWERS or said.name not in known() for said in block.own)
+        if self._is_served:
+            return ""
+        pages = (page for said in self._known("index").statements for page in said.args)
+        if self._path.endswith("/") and any(page.startswith("/") or "$" in page for page in pages):
+            raise _DoubtError("the index page is elsewhere")
+        return self._failed(_NOT_FOUND)
 
     def _refuse_rewrites(self, block: Block) -> None:
+        """Raise _DoubtError if a request's headers may decide where it goes on."""
         for inner in block.blocks:
-            if inner.name == "if" or (inner.name == "limit_except" and "GET" not in map(str.upper, inner.args)):
-                raise _DoubtError(f"{inner.name} is not followed")
+            if inner.name == "limit_except" and "GET" not in map(str.upper, inner.args):
+                raise _DoubtError("limit_except is not followed")
+            if inner.name == "if" and (block.local("try_files") or any(map(_diverts, inner.everything()))):
+                raise _DoubtError("if is not followed")
         if block.local("rewrite"):
             raise _DoubtError("rewrite is not followed")
 
@@ -147,9 +174,10 @@ class _Request:
         """Return where the error page of a status sends the request; the empty string where none does."""
         self._status = status
         pages = self._known("error_page").statements
-        if not pages or (self._has_failed and self._known("recursive_error_pages").value != "on"):
+        if not pages or self._has_failed:
             return ""
-        self._has_failed = True
+        # That of the block with the first error: later ones are not asked.
+        self._has_failed = self._known("recursive_error_pages").value != "on"
         said = next((one for one in pages if str(status) in one.args[:-1]), None)
         if said is None:
             return ""

@@ -10,15 +10,15 @@ from enum import StrEnum
 from typing import Final
 
 from tuneproof.conf.directives import Directive, Inheritance, directive
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import Statement, context_name
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import KINDS
 
 _PASSES: Final = frozenset(f"{kind}_pass" for kind in KINDS)
-# One of them answers in a location, and in its ``if`` blocks as well: they keep the request's content_handler.
-_ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "stub_status"}
+ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "perl", "stub_status"}
+"""One of them answers in a location, and in its ``if`` blocks as well: they keep the request's content_handler."""
 # Merged together: ngx_http_access_merge_loc_conf, ngx_http_core_merge_loc_conf.
-_TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), _ANSWERS)
+_TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), ANSWERS)
 # ngx_http_headers_merge_conf
 _MERGED_BY: Final = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
 # Of http{} where an upstream has none: ngx_http_upstream_init_round_robin.
@@ -52,13 +52,14 @@ class Effective:
 def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     """Return what is in effect of a directive in a block, for a version of nginx."""
     levels = list(_levels(block, name))
-    row = next((found for level in levels if (found := directive(name, version, context=context_of(level)))), None)
+    contexts = (*(context_name(level.path) for level in levels), "")
+    row = next((found for context in contexts if (found := directive(name, version, context=context))), None)
     if len(levels) > 1 and levels[0].name == "upstream" and row is not None and "upstream" in row.contexts:
         row = replace(row, inheritance=Inheritance.INHERITED)
     inheritance = row.inheritance if row is not None else Inheritance.UNKNOWN
     default = row.default if row is not None else None
     if inheritance is Inheritance.NEVER:
-        levels = list(_with_its_location(block, name)) if name in _ANSWERS else levels[:1]
+        levels = list(_with_its_location(block, name)) if name in ANSWERS else levels[:1]
     together = next((names for names in _TOGETHER if name in names), frozenset({name}))
     decides = next((level for level in levels if _said(level, together)), None)
     passed = levels if decides is None else levels[: levels.index(decides)]
@@ -70,19 +71,10 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
     if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
         origin = Origin.UNKNOWN
-    elif not statements:
-        origin = Origin.DEFAULT
     else:
         origin = Origin.HERE if decides is block else Origin.OUTER
-    return Effective(statements=statements, origin=origin, block=decides if statements else None, default=default)
-
-
-def context_of(block: Block) -> str:
-    """Return a block's name in the table's contexts, such as "if in location"; its own for one that is none of them."""
-    if block.name == "if":
-        return "if in location" if block.around("location") is not None else "if in server"
-    outer = block.path[0] if len(block.path) > 1 else ""
-    return f"{outer} {block.name}" if outer in {"stream", "mail"} else block.name
+    # Without a statement, what decides here has put it out of effect: "allow" a "deny" further out, "alias" a "root".
+    return Effective(statements=statements, origin=origin, block=decides, default=default if statements else None)
 
 
 def _levels(block: Block, name: str) -> Iterator[Block]:

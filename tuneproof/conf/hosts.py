@@ -111,7 +111,9 @@ def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
             if server is socket.default or any(counts) or server.unseen or _has_machines_name(socket):
                 reached.add(id(server))
             else:
-                rivals[id(server)] = server_for(socket, _sample(names_of(server)[0])).server
+                first = names_of(server)[0]
+                its = names.regexes[first[1:]] if first.startswith("~") else server_for(socket, _sample(first)).server
+                rivals[id(server)] = its
     yield from ((servers[key], rivals[key]) for key in servers if key not in reached)
 
 

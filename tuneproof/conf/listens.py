@@ -61,19 +61,25 @@ class Listen:
     """A ``listen`` directive, or the port 80 of a server that has none."""
 
     statement: Statement | None
+    addresses: tuple[Address, ...] = (Address(host="0.0.0.0", port=_DEFAULT_PORT),)  # noqa: S104 - nothing is bound here
+    """Where it listens; nowhere for a host name, which only a resolver knows."""
     protocols: frozenset[str] = frozenset()
     is_default: bool = False
     has_options: bool = False  # whether it sets what only one listen of a socket may set
 
     @classmethod
     def of(cls, statement: Statement | None, version: tuple[int, ...]) -> "Listen":
-        """Read the parameters of a ``listen``.
+        """Read a ``listen``: its address first, as nginx does.
 
-        Raises ListenError: nginx of that version refuses them.
+        Raises ListenError: nginx of that version refuses it.
         """
         if statement is None:
             return cls(statement=None)
-        _, *parameters = statement.args
+        written, *parameters = statement.args
+        try:
+            host, ports = _parsed(written) or ("", ())
+        except _UrlError as error:
+            raise ListenError(f'{error} in "{written}" of the "listen" directive') from None
         names = {parameter.partition("=")[0] for parameter in parameters}
         for parameter in parameters:
             if refusal := _refusal(parameter, version):
@@ -82,28 +88,11 @@ class Listen:
             raise ListenError(f'"listen" directive "{wrong}" parameter is incompatible with "quic"')
         return cls(
             statement=statement,
+            addresses=tuple(Address(host=host, port=port, is_udp="quic" in names) for port in ports),
             protocols=_PROTOCOLS & names,
             is_default=bool({"default_server", "default"} & names),
             has_options=not names <= {*_NO_OPTIONS, "accept_filter"},
         )
-
-
-def addresses(listen: Listen) -> tuple[Address, ...]:
-    """Return the addresses of a ``listen``; none for a host name, which only a resolver knows.
-
-    Raises ListenError: nginx refuses them.
-    """
-    if listen.statement is None:
-        return (Address(host="0.0.0.0", port=_DEFAULT_PORT),)  # noqa: S104 - of nginx, nothing is bound here
-    written = listen.statement.value
-    try:
-        found = _parsed(written)
-    except _UrlError as error:
-        raise ListenError(f'{error} in "{written}" of the "listen" directive') from None
-    if found is None:
-        return ()
-    host, ports = found
-    return tuple(Address(host=host, port=port, is_udp="quic" in listen.protocols) for port in ports)
 
 
 class _UrlError(Exception):

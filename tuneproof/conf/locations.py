@@ -3,7 +3,7 @@
 https://nginx.org/en/docs/http/ngx_http_core_module.html#location
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -102,21 +102,34 @@ def _take(path: str, level: Block) -> Taken | None:
     prefixes = [one for one in found if one.kind in _PREFIXES and path.startswith(one.name)]
     prefix = max(prefixes, key=lambda one: len(one.name), default=None)
     if prefix is None or prefix.name != path:
-        static = (one for one in found if one.kind in _PREFIXES or one.kind is Kind.EXACT)
-        if redirect := next((one for one in static if one.name == f"{path}/" and one.redirects), None):
-            return Taken(block=redirect.block, redirects=True, doubt=doubt)
+        # A prefix and an exact location of one name share a node of the tree, and whether it redirects.
+        named_so = [one for one in found if one.name == f"{path}/" and one.kind in {*_PREFIXES, Kind.EXACT}]
+        if any(one.redirects for one in named_so):
+            its = max(named_so, key=lambda one: one.kind is Kind.EXACT)
+            return Taken(block=its.block, redirects=True, doubt=doubt)
     inner = _take(path, prefix.block) if prefix is not None else None
     if prefix is not None and inner is not None and (inner.redirects or _is_final(inner, prefix.block)):
         return replace(inner, doubt=doubt or inner.doubt)
     if prefix is None or prefix.kind is not Kind.PREFIX_ONLY:
-        for one in found:
-            if one.kind in REGEXES and one.matches(path):
-                # ngx_http_core_find_location returns NGX_OK here, which forgets a redirect of what it contains.
-                nested = _take(path, one.block) or Taken(block=one.block)
-                return replace(nested, redirects=False, doubt=doubt or nested.doubt)
+        by_regex = _take_by_regex(path, found)
+        if by_regex is not None:
+            return replace(by_regex, doubt=doubt or by_regex.doubt)
     if prefix is None:
         return Taken(block=level, doubt=doubt) if doubt else None
     inner = inner or Taken(block=prefix.block)
+    return replace(inner, doubt=doubt or inner.doubt)
+
+
+def _take_by_regex(path: str, found: Iterable[Location]) -> Taken | None:
+    """Return the first location of a level that matches; None if none does.
+
+    ngx_http_init_static_location_trees forgets those without regular expressions inside: no path gets to them.
+    """
+    one = next((one for one in found if one.kind in REGEXES and one.matches(path)), None)
+    if one is None:
+        return None
+    doubt = f"{one.block.unseen[0]} is not here, and may have locations" if one.block.unseen else ""
+    inner = _take_by_regex(path, locations_in(one.block)) or Taken(block=one.block)
     return replace(inner, doubt=doubt or inner.doubt)
 
 

@@ -12,7 +12,7 @@ from typing import Final
 _FOREIGN: Final = (
     (r"\(\*", "a verb such as (*UTF8)"),
     (r"\(\?[|R&+0-9C]|\(\?\(|\(\?P>", "recursion, a condition, a branch reset or a callout"),
-    (r"(?<!^)\(\?[a-zA-Z^-]+\)|\(\?[^)]*[nxXUJ^-][a-zA-Z]*[:)]", "inline options"),
+    (r"(?<!^)\(\?[a-zA-Z^-]+\)|\(\?(?![ims]+[:)])[a-zA-Z^-]+[:)]", "inline options"),
     (r"\\[^\WABDSWZbdfnrstvwxz_]", "an escape that Python lacks"),
     (r"\\Z", "an escape that Python reads otherwise"),
     (r"\\x(?![0-9a-fA-F]{2})", "a character by its number"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuneproof.conf.listens import Address, Listen, ListenError, addresses
+from tuneproof.conf.listens import Address, Listen, ListenError
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 
@@ -39,6 +39,23 @@ class Socket:
         """Whether each worker has a queue of its own."""
         return "reuseport" in self.parameters
 
+    @property
+    def takes_ipv4(self) -> bool:
+        """Whether it is of all IPv6 addresses, and takes IPv4 connections as well."""
+        is_ipv6 = self.address.is_wildcard and self.address.family == "inet6"
+        return is_ipv6 and "ipv6only=off" in self.parameters
+
+    def excludes(self, other: "Socket") -> bool:
+        """Tell whether the kernel refuses it next to another one that is bound."""
+        mine, theirs = self.address, other.address
+        if "unix" in {mine.family, theirs.family}:
+            return mine.host == theirs.host
+        if mine.port != theirs.port or mine.is_udp or theirs.is_udp or (self.reuseport and other.reuseport):
+            return False
+        if mine.family == theirs.family:
+            return mine.is_wildcard or theirs.is_wildcard
+        return self.takes_ipv4 or other.takes_ipv4
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sockets:
@@ -58,13 +75,8 @@ class Sockets:
         family = Address(host=host, port=port).family
         exact = (socket for socket in here if socket.address.host == host)
         wildcard = (socket for socket in here if socket.address.is_wildcard and socket.address.family == family)
-        both = (socket for socket in here if socket.address.family == "inet6" and takes_ipv4(socket))
+        both = (socket for socket in here if socket.takes_ipv4)
         return next(exact, None) or next(wildcard, None) or (next(both, None) if family == "inet" else None)
-
-
-def takes_ipv4(socket: Socket) -> bool:
-    """Tell whether a socket of all IPv6 addresses takes IPv4 connections as well."""
-    return socket.address.is_wildcard and socket.address.family == "inet6" and "ipv6only=off" in socket.parameters
 
 
 @dataclass(eq=False, kw_only=True)
@@ -124,13 +136,12 @@ def sockets_of(main: Block, version: Sequence[int]) -> Sockets:
     for server, statement in _listens(main):
         try:
             listen = Listen.of(statement, tuple(version))
-            found = addresses(listen)
         except ListenError as error:
             problems.append(_problem(statement, server, str(error)))
             continue
-        if not found and statement is not None:
+        if not listen.addresses and statement is not None:
             unknown.append(statement)
-        for address in found:
+        for address in listen.addresses:
             port = ports.setdefault((address.family, address.is_udp, address.port), _Port())
             try:
                 _add(port, address, server, listen)
@@ -178,22 +189,12 @@ def _problem(statement: Statement | None, server: Block, message: str) -> Proble
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
     """Yield what the kernel refuses: a socket of all addresses next to one of a single address that nginx binds too.
 
-    Both must have SO_REUSEPORT for that, as nginx has each listen before it binds the next one.
+    Both must have SO_REUSEPORT for that, as nginx has each listen before it binds the next one; UDP does without.
     """
     earlier: list[Socket] = []
     for socket in sockets:
-        if not socket.is_bound or socket.address.is_udp or socket.address.family == "unix":
-            continue
-        if any(_overlap(socket, other) and not (socket.reuseport and other.reuseport) for other in earlier):
-            place = socket.listens[0] if socket.listens else socket.servers[0]
-            yield Problem(file=place.file, line=place.line, message=_IN_USE.format(socket.address.name))
-        earlier.append(socket)
-
-
-def _overlap(one: Socket, other: Socket) -> bool:
-    """Tell whether two sockets of one port have an address in common."""
-    if one.address.port != other.address.port:
-        return False
-    if one.address.family == other.address.family:
-        return one.address.is_wildcard or other.address.is_wildcard
-    return takes_ipv4(one) or takes_ipv4(other)
+        if socket.is_bound:
+            if any(map(socket.excludes, earlier)):
+                place = socket.listens[0] if socket.listens else socket.servers[0]
+                yield Problem(file=place.file, line=place.line, message=_IN_USE.format(socket.address.name))
+            earlier.append(socket)

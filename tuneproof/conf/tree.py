@@ -41,7 +41,7 @@ class Block:
     file: str = ""
     line: int = 0
     span: Span | None = None  # None around a fragment, where nothing of it is written
-    parent: "Block | None" = None
+    parent: "Block | None" = field(default=None, repr=False)
     own: list[Statement] = field(default_factory=list)  # its directives without blocks, in their order
     blocks: list["Block"] = field(default_factory=list)
     filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments

@@ -11,6 +11,8 @@ _TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _ARMS: Final = 2
 _EXPIRED_VERDICT: Final = "refuted"
 _UNSHAPED: Final = "bare"
+# What people read; results.json keeps its own word.
+_WORDS: Final = {"unsupported": "not testable"}
 
 
 def format_effect(value: float, unit: str, interval: tuple[float, float] | None = None) -> str:
@@ -76,9 +78,14 @@ def limit(cell: Cell, *, nothing: str = "") -> str:
     return f"above {share(threshold) if effect.of is not None else format_effect(threshold, effect.unit)}"
 
 
+def word_of(name: str) -> str:
+    """Return a verdict as people read it: ``unsupported`` is "not testable", the others are their own word."""
+    return _WORDS.get(name, name)
+
+
 def verdict(cell: Cell) -> str:
-    """Return a cell's verdict, with what was expected where that is something else."""
-    return f"{cell.verdict}, expected: {cell.expected}" if cell.contradicts else cell.verdict
+    """Return a cell's verdict in words, with the expected one if that differs."""
+    return f"{word_of(cell.verdict)}, expected: {cell.expected}" if cell.contradicts else word_of(cell.verdict)
 
 
 def place_of(cell: Cell) -> str:
@@ -97,26 +104,26 @@ def to_do(cell: Cell) -> str:
     """Return what somebody can do with a verdict: act on it, leave it, or measure again."""
     again = f"./lab run -k {cell.name or cell.scenario}"
     if cell.verdict == "unsupported":
-        return f"Nothing follows from this host. ./lab doctor says what it lacks; on another one: {again}"
+        return f"This machine cannot test the claim; ./lab doctor shows what is missing. On another machine: {again}"
     if cell.verdict == "inconclusive":
-        return f"Change nothing for it yet. More blocks may decide it: {again} --depth full"
+        return f"Change nothing yet. More rounds may decide it: {again} --depth full"
     if cell.contradicts:
-        return f"Do not act on it before you have seen it twice: {again} --depth full"
+        return f"The result is unexpected. Repeat the test before you act on it: {again} --depth full"
     if cell.remedy:
-        change = "Make the change below" if cell.verdict == "holds" else "Leave it: the change gains nothing here"
+        change = "Make the change below" if cell.verdict == "holds" else "Change nothing: the patch gains nothing here"
         gained = ": ".join(filter(None, (change, before_and_after(cell))))
-        return f"{gained}. What it costs beside that, try before you deploy it."
-    audited = "./lab audit CONF says whether it concerns your files; ./lab run --nginx-conf CONF measures it on them."
-    return f"{_reckoning(cell)}. {audited}"
+        return f"{gained}. Check what else it costs before you deploy it."
+    audited = "Check your files: ./lab audit CONF. Measure the effect on them: ./lab run --nginx-conf CONF."
+    return f"{_expectation(cell)}. {audited}"
 
 
-def _reckoning(cell: Cell) -> str:
+def _expectation(cell: Cell) -> str:
     if expired_since(cell):
         return f"Drop the advice from {expired_since(cell)} on"
     if cell.verdict == "refuted":
-        return f"Do not count on it on nginx {cell.nginx}"
-    where = f"Where you have `{cell.line}`, reckon" if cell.line else "Reckon"
-    return f"{where} with it on nginx {cell.nginx}"
+        return f"Do not rely on it with nginx {cell.nginx}"
+    where = f' if your configuration has "{cell.line}"' if cell.line else ""
+    return f"Expect this on nginx {cell.nginx}{where}"
 
 
 def unit_of(name: str) -> str:

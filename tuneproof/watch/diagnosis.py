@@ -1,13 +1,18 @@
 """What a recording comes to, in explain's words: found, rare, ruled out; and what to do."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tuneproof.explain.diagnosis.findings import CauseVerdict
-from tuneproof.explain.diagnosis.signs.event_loops import NEXT, RULED_OUT, signs
-from tuneproof.explain.parse.event_loop_summary import WorkerLoop, longest, told_of
-from tuneproof.wording import format_number, seconds, share, size
+from tuneproof.explain.diagnosis.signs.event_loops import NEXT, RULED_OUT, LoopSign, signs
+from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, longest, told_of
+from tuneproof.wording import count, format_number, seconds, share, size
 
+WORKERS_SHOWN: Final = 16
+"""Of many workers; those with the longest iterations."""
+_WORKERS_EXPLAINED: Final = 3
+_PIDS_SHOWN: Final = 8
 _PLACES_SHOWN: Final = 3
 _WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 
@@ -17,29 +22,49 @@ def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda 
 
     where: Says what of a configuration a target of calls fits; empty for nothing.
     """
-    said = sorted(signs(loops), key=lambda sign: sign.verdict is not CauseVerdict.FOUND)
     if not any(loop.iterations or loop.long for loop in loops):
         yield "No iteration of an event loop was seen: nginx had nothing to do."
         return
-    if not said:
+    by_kind: dict[tuple[CauseVerdict, Reason], list[LoopSign]] = defaultdict(list)
+    for sign in signs(loops):
+        by_kind[sign.verdict, sign.reason].append(sign)
+    if not by_kind:
         yield "No problem found in the event loops."
-    for sign in said:
-        yield f"{_WORDS[sign.verdict]}: {sign.text}"
-        for loop in loops:
-            if loop.worker == sign.worker:
-                yield from (f"  at {seconds(each.at_s)}: {told_of(each)}" for each in longest(loop.of(sign.reason)))
-                if sign.is_stall:
-                    fits = dict.fromkeys(found for call in loop.calls if (found := where(call.on)))
-                    yield from (f"  Where: {each}" for each in [*fits][:_PLACES_SHOWN])
-        yield f"  Next: {NEXT[sign.reason]}"
-    if out := [text for reason, text in RULED_OUT.items() if all(sign.reason is not reason for sign in said)]:
+    of = {loop.worker: loop for loop in loops}
+    for (verdict, reason), found in sorted(by_kind.items(), key=lambda item: item[0][0] is not CauseVerdict.FOUND):
+        for sign in found[:_WORKERS_EXPLAINED]:
+            yield f"{_WORDS[verdict]}: {sign.text}"
+            yield from _details(of[sign.worker], sign, where)
+        if more := [sign.worker for sign in found[_WORKERS_EXPLAINED:]]:
+            yield f"  The same: {count(len(more), 'more worker')}: {some(more)}"
+        yield f"  Next: {NEXT[reason]}"
+    if out := [text for reason, text in RULED_OUT.items() if all(reason is not each for _, each in by_kind)]:
         yield f"Ruled out: {', '.join(out)}."
 
 
+def _details(loop: WorkerLoop, sign: LoopSign, where: Callable[[str], str]) -> Iterator[str]:
+    yield from (f"  at {seconds(each.at_s)}: {told_of(each)}" for each in longest(loop.of(sign.reason)))
+    if sign.is_stall:
+        fits = dict.fromkeys(found for call in loop.calls if (found := where(call.on)))
+        yield from (f"  Where: {each}" for each in [*fits][:_PLACES_SHOWN])
+
+
+def some(pids: Sequence[int]) -> str:
+    """Return process ids in words, of many the first ones."""
+    shown = ", ".join(map(str, pids[:_PIDS_SHOWN]))
+    return f"{shown}, ..." if len(pids) > _PIDS_SHOWN else shown
+
+
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield a line of figures for each worker."""
-    for loop in loops:
+    """Yield a line of figures for each of the workers that kept new events waiting longest, and one for the others."""
+    busy = [loop for loop in loops if loop.iterations or loop.long]
+    shown = sorted(busy, key=lambda loop: -loop.longest_s)[:WORKERS_SHOWN]
+    for loop in sorted(shown, key=loops.index):
         yield f"worker {loop.worker} ({loop.name}): {figures_of(loop)}"
+    if less := len(busy) - len(shown):
+        yield f"{count(less, 'more worker')}: no iteration longer than {seconds(min(each.longest_s for each in shown))}"
+    if idle := len(loops) - len(busy):
+        yield f"{count(idle, 'worker')} idle"
 
 
 def figures_of(loop: WorkerLoop) -> str:

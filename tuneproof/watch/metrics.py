@@ -1,4 +1,4 @@
-"""The figures of running event loops in the format of OpenMetrics, for who collects such (https://openmetrics.io)."""
+"""The figures of running event loops in the format of OpenMetrics (https://openmetrics.io)."""
 
 import threading
 from collections import Counter, defaultdict
@@ -11,11 +11,15 @@ from tuneproof.explain.parse.event_loop_summary import Reason, parts
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _BUCKETS_EXPONENTS: Final = range(14, 31, 2)  # 16 us to 1 s
 _NS_PER_S: Final = 1e9
+_GONE_AFTER_S: Final = 300.0
 _Key = tuple[str, int]
 
 
 class Metrics:
-    """Sums since watching began; read by the server's thread while seconds come in."""
+    """Sums since watching began; read by the server's thread while seconds come in.
+
+    A worker that ended is left out after five minutes: each reload brings new ones.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,12 +27,14 @@ class Metrics:
         self._busy_s: dict[_Key, float] = defaultdict(float)
         self._bytes: Counter[tuple[_Key, str]] = Counter()
         self._long_s: dict[tuple[_Key, Reason], float] = defaultdict(float)
+        self._seen_at_s: dict[_Key, float] = {}
 
     def add(self, made: tuple[LoopSecond, ...]) -> None:
         """Take in a second of all workers."""
         with self._lock:
             for second in made:
                 key = second.name, second.worker
+                self._seen_at_s[key] = second.at_s
                 self._histograms[key].update(second.histogram)
                 self._busy_s[key] += second.busy_s
                 self._bytes[key, "read"] += second.read_bytes or 0
@@ -36,6 +42,17 @@ class Metrics:
                 for each in second.long:
                     for reason, part_s in parts(each).items():
                         self._long_s[key, reason] += part_s
+            now_s = max(self._seen_at_s.values(), default=0.0)
+            for key in [each for each, at_s in self._seen_at_s.items() if at_s < now_s - _GONE_AFTER_S]:
+                self._forget(key)
+
+    def _forget(self, key: _Key) -> None:
+        for known in (self._histograms, self._busy_s, self._seen_at_s):
+            known.pop(key, None)
+        for pair in [each for each in self._bytes if each[0] == key]:
+            del self._bytes[pair]
+        for part in [each for each in self._long_s if each[0] == key]:
+            del self._long_s[part]
 
     def text(self) -> str:
         """Return the exposition."""

@@ -1,8 +1,8 @@
-"""From outside, without privileges: how late a server answers small requests on connections that are kept.
+"""From outside, without privileges: how late a server answers small requests on keepalive connections.
 
-A worker serves a connection from its first byte to its last. Of connections that are asked at the same time, those of a
-worker whose event loop stalls are late, and the others are not; what all of them share (the path, a busy machine) is no
-worker's own. So only connections of the same few seconds are compared.
+A worker serves a connection from its first byte to its last. When one worker's event loop stalls, its connections are
+late and the others are not; what all of them share (the path, a busy machine) is no single worker's fault. So only
+connections of the same few seconds are compared. Behind a balancer it may also be one machine that is late.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ import socket
 import ssl
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from statistics import mean
 from typing import Final
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from tuneproof.errors import BadInputError
 from tuneproof.explain.parse.figures import distribution
-from tuneproof.wording import count, seconds
+from tuneproof.wording import count, one_line, seconds
 
 CONNECTIONS: Final = 12
 """With reuseport and two workers, one round in 2,048 meets only one of them; with four, one in eight misses one."""
@@ -30,19 +30,33 @@ ROUND_S: Final = 4.5
 """So long a connection lives, for 90 requests at most: nginx closes it after keepalive_requests, 100 before 1.19.10."""
 LATE_S: Final = 0.005
 """Beyond the usual round trip: as long as an iteration that `watch` lists from inside."""
+MOST_S: Final = 300.0
+"""The longest it may last: it sends 240 requests a second."""
 _TIMEOUT_S: Final = 5.0
+# limit_req and limit_conn answer so, and a server without capacity: at once, whatever its workers do. Both want to be
+# asked less.
+_REFUSED: Final = frozenset({429, 503})
 # The largest step between the mean times of connections, in ascending order and each with LATE_S added, as a ratio. The
 # gaps of the machine and of the path meet all of them: on two CPUs with fifteen programs that wanted one, the means of
 # healthy workers' connections were 1.09 apart at most. A worker that adds LATE_S to each answer makes 2 of it.
 _STEP: Final = 1.5
 _LEAST_ANSWERS: Final = 2 * CONNECTIONS
-"""In a round: of a server that keeps no connections there is one on each, and chance parts them."""
+"""In a round: a server without keepalive gives one on each, and chance alone separates them."""
 # Every connection alike: no healthy server answers half of all small requests late, on a noisy machine neither.
 _ALL_LATE: Final = 0.5
 _ROUNDS_SHARE: Final = 0.5
 
 Round = Sequence[Sequence[float]]
 """Times of answers in seconds, of each connection that lived at the same time."""
+
+
+@dataclass(kw_only=True)
+class Measured:
+    """What was measured."""
+
+    rounds: list[Round] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)  # of connections
+    refused: int = 0  # the status that ended it; 0 for none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +69,21 @@ class Split:
 
 
 def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
-    """Measure for a while, then yield the report. BadInputError: The URL cannot be used, or nothing answers there."""
+    """Measure for a while, at most :data:`MOST_S`, then yield the report.
+
+    BadInputError: The URL cannot be used, nothing answers there, or it would take too long.
+    """
+    if lasts_s > MOST_S:
+        raise BadInputError(
+            f"--seconds {lasts_s:g}: a URL is watched for at most {MOST_S:g} s.",
+            remedy="on the server, as root, without a URL: as long as you like",
+        )
     target = _Target.of(url)
-    rounds, failures = asyncio.run(_measure(target, lasts_s))
-    if not any(answers for each in rounds for answers in each):
-        raise BadInputError(f"Nothing answers: {'; '.join(sorted(failures))}", where=f"{target.address}:{target.port}")
-    yield from report(rounds, failures)
+    found = asyncio.run(_measure(target, lasts_s))
+    if not found.refused and not any(answers for each in found.rounds for answers in each):
+        failures = "; ".join(sorted(found.failures))
+        raise BadInputError(f"Nothing answers: {one_line(failures)}", where=f"{target.address}:{target.port}")
+    yield from report(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,18 +120,17 @@ class _Target:
         )
 
 
-async def _measure(target: _Target, lasts_s: float) -> tuple[list[Round], Counter[str]]:
+async def _measure(target: _Target, lasts_s: float) -> Measured:
     ends_s = time.monotonic() + lasts_s
-    rounds: list[Round] = []
-    failures: Counter[str] = Counter()
-    while time.monotonic() < ends_s:
+    found = Measured()
+    while time.monotonic() < ends_s and not found.refused:
         until_s = min(ends_s, time.monotonic() + ROUND_S)
-        lives = [_keep(target, until_s, failures) for _ in range(CONNECTIONS)]
-        rounds.append(await asyncio.gather(*lives))
-    return rounds, failures
+        lives = [_keep(target, until_s, found) for _ in range(CONNECTIONS)]
+        found.rounds.append(await asyncio.gather(*lives))
+    return found
 
 
-async def _keep(target: _Target, ends_s: float, failures: Counter[str]) -> list[float]:
+async def _keep(target: _Target, ends_s: float, found: Measured) -> list[float]:
     """Ask on one connection until its round is over; return how long the answers took."""
     took: list[float] = []
     writer = None
@@ -121,9 +143,9 @@ async def _keep(target: _Target, ends_s: float, failures: Counter[str]) -> list[
                 ssl=target.tls,
                 server_hostname=target.host if target.tls else None,
             )
-        await _ask(reader, writer, target.request, took, ends_s)
+        await _ask(reader, writer, target.request, took, ends_s, found)
     except (OSError, EOFError, asyncio.LimitOverrunError, TimeoutError) as error:
-        failures[str(error) or "timed out"] += 1
+        found.failures[str(error) or "timed out"] += 1
         # Who refuses at once is asked no more often than who answers.
         await asyncio.sleep(1 / RATE_HZ)
     finally:
@@ -133,7 +155,12 @@ async def _keep(target: _Target, ends_s: float, failures: Counter[str]) -> list[
 
 
 async def _ask(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, took: list[float], ends_s: float
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    request: bytes,
+    took: list[float],
+    ends_s: float,
+    found: Measured,
 ) -> None:
     """Ask at the rate; an answer that is later than that delays the next question to the next tick.
 
@@ -145,15 +172,24 @@ async def _ask(
         due_s = tick_s + random.random() / RATE_HZ  # noqa: S311 - a moment, no secret
         await asyncio.sleep(max(0.0, due_s - time.monotonic()))
         asked_s = time.monotonic()
-        if asked_s >= ends_s:
+        if asked_s >= ends_s or found.refused:
             return
         writer.write(request)
         async with asyncio.timeout(_TIMEOUT_S):
             head = await reader.readuntil(b"\r\n\r\n")
+        if (status := _status(head)) in _REFUSED:
+            found.refused = status
+            return
         took.append(time.monotonic() - asked_s)
         if b"connection: close" in head.lower():
             return
         tick_s += (int((time.monotonic() - tick_s) * RATE_HZ) + 1) / RATE_HZ
+
+
+def _status(head: bytes) -> int:
+    """Return an answer's status; 0 where it has none."""
+    words = head.split(maxsplit=2)
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
 
 def usual_s(rounds: Iterable[Round]) -> float:
@@ -178,15 +214,23 @@ def split(of: Round) -> Split:
     )
 
 
-def report(rounds: Sequence[Round], failures: Mapping[str, int]) -> Iterator[str]:
+def report(found: Measured) -> Iterator[str]:
     """Yield what the rounds show, as lines of plain text; those that are indented belong to the one before."""
-    usual = usual_s(rounds)
+    rounds = found.rounds
     everything = [took for each in rounds for answers in each for took in answers]
+    if found.refused:
+        yield (
+            f"Stopped after {count(len(everything), 'answer')}: the server answered {found.refused}. It limits "
+            "requests (limit_req, limit_conn) or is overloaded; such answers show nothing of its workers."
+        )
+        yield "  Next: a URL that is not limited; or on the server, as root: tuneproof watch."
+        return
+    usual = usual_s(rounds)
     yield (
         f"{count(len(everything), 'answer')} on {CONNECTIONS} connections at a time, renewed every {ROUND_S:g} s; "
         f"usual round trip {seconds(usual)}."
     )
-    for failure, number in failures.items():
+    for failure, number in found.failures.items():
         yield f"{count(number, 'connection')} failed: {failure}."
     splits = [split(each) for each in rounds if sum(map(len, each)) >= _LEAST_ANSWERS]
     parted = [each for each in splits if each.late_connections]
@@ -196,24 +240,24 @@ def report(rounds: Sequence[Round], failures: Mapping[str, int]) -> Iterator[str
         late = [took for each in parted for took in each.late]
         prompt = [took for each in parted for took in each.prompt]
         yield (
-            f"Found: the event loop of one worker, or of some, stalls: in {len(parted)} of {len(splits)} rounds "
+            f"Found: a worker or a machine stalls, or some of them: in {len(parted)} of {len(splits)} rounds "
             f"{count(sum(each.late_connections for each in parted), 'connection')} were late while others were not."
         )
-        yield f"  late:   {_told(late)}"
-        yield f"  prompt: {_told(prompt)}"
-        yield "  Next: on the server, as root: tuneproof watch; it names the worker and what it does."
+        yield f"  late:   {_times(late)}"
+        yield f"  prompt: {_times(prompt)}"
+        yield "  Next: on each machine behind this address, as root: tuneproof watch; it names the worker and why."
     elif sum(took >= usual + LATE_S for took in everything) >= _ALL_LATE * len(everything):
-        yield "Possible: all workers stall, or the machine or the path is slow: every connection is late alike."
-        yield f"  all:    {_told(everything)}"
+        yield "Possible: all workers stall, or the machine or the path is slow: all connections are equally late."
+        yield f"  all:    {_times(everything)}"
     else:
-        yield f"No problem found: connections are answered alike. {_told(everything)}"
+        yield f"No problem found: no connection is later than the others. {_times(everything)}"
     yield (
-        "Not seen from outside: which worker it is, what it does, a worker that took none of these connections, stalls "
-        f"shorter than {seconds(LATE_S)}."
+        "Cannot be seen from outside: which worker it is, what it does, a worker without any of these connections, "
+        f"stalls shorter than {seconds(LATE_S)}."
     )
 
 
-def _told(times: Sequence[float]) -> str:
+def _times(times: Sequence[float]) -> str:
     found = distribution(times)
     if found is None:
         return "no answer"

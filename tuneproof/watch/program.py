@@ -1,13 +1,17 @@
-"""The program that bpftrace runs, and what its lines say.
+"""The program that bpftrace runs, and what its lines mean.
 
 Between the return of ``epoll_wait`` and the next call to it a worker serves nobody else: that is one iteration of its
-event loop. The program adds up iterations in the kernel and prints once a second; an iteration of 5 ms or longer is
-printed by itself, so that one worker causes 200 such lines a second at most. It needs system-call tracepoints and
+event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms or
+longer by itself, so one worker causes at most 200 such lines a second. It needs system-call tracepoints and
 sched_switch, no symbols, and the thread ids of the kernel's own PID namespace.
+
+Which threads it watches is not in its text: they are the keys of the map ``@watched``, which the caller fills and
+changes while the program runs. So the program's size is the same for 1 worker and for 128.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from string import Template
 from types import MappingProxyType
 from typing import Final
@@ -84,33 +88,53 @@ _OTHERS_ON_FILES: Final = frozenset(
 )
 _FIRST_IS_PATH: Final = frozenset({"open", "stat", "unlink", "rename", "mkdir"})
 _SECOND_IS_PATH: Final = frozenset({"openat", "newfstatat", "unlinkat", "renameat", "renameat2", "mkdirat", "statx"})
+WATCHED: Final = "watched"
+"""The map of the threads that are watched; without bpftrace's @."""
+STARTS: Final = "start"
+"""The map of the moments at which their iterations began: a thread that is no longer watched must leave it."""
+
+
+class Level(Enum):
+    """How closely workers are watched."""
+
+    CALLS = "every iteration is counted and every system call in it is timed"
+    ITERATIONS = "one in 16 iterations under 5 ms is counted and no system call is timed"
+
+    @property
+    def every(self) -> int:
+        """Of how many short iterations one is counted; a power of two."""
+        return 1 if self is Level.CALLS else 16
+
+
 _HEAD: Final = Template("""\
 BEGIN {
+    @watched[(uint64)0] = (uint64)0;
     // Without these a program that times no calls would have maps of no type.
     @paused[0] = (uint64)0;
     @enter[0] = ((uint64)0, (uint64)0, (uint64)0, (uint64)0);
     @which[0] = (int64)0;
     @on[0] = (uint64)0;
-    @made[0] = count();
     @read[0] = sum((uint64)0);
     @written[0] = sum((uint64)0);
     @sockaddr[0, (uint64)0] = (uint64)0;
+    @full[0] = (uint64)0;
     @of[0] = (uint64)0;
     @calls_ns[0, (int64)0, (uint64)0, (uint64)0] = sum((uint64)0);
     @calls_bytes[0, (int64)0, (uint64)0, (uint64)0] = sum((uint64)0);
-    printf("began %d %llu", pid, nsecs);
+    printf("began %d", pid);
 }
 
-tracepoint:syscalls:sys_exit_epoll_wait, tracepoint:syscalls:sys_exit_epoll_pwait / $watched / {
+tracepoint:syscalls:sys_exit_epoll_wait, tracepoint:syscalls:sys_exit_epoll_pwait / @watched[tid] / {
     @start[tid] = (nsecs, (uint64)args->ret);
 }
 
-tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pwait / $watched / {
+tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pwait {
+    // Threads that are not watched have no entry.
     $$began = @start[tid];
-    // Zero in epoll_wait: what happens there is no iteration's.
-    @start[tid] = ((uint64)0, (uint64)0);
     $$start = $$began.0;
     if ($$start == 0) { return; }
+    // Zero in epoll_wait: what happens there belongs to no iteration.
+    @start[tid] = ((uint64)0, (uint64)0);
     $$took = nsecs - $$start;
     if ((($$start >> 4) & $mask) == 0) {
         @took[tid] = hist($$took);
@@ -131,14 +155,13 @@ tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pw
     }
 }
 
-tracepoint:sched:sched_switch / $leaves || $comes / {
-    if (($leaves) && @start[args->prev_pid].0) {
-        @off[args->prev_pid] = (nsecs, (uint64)args->prev_state);
+tracepoint:sched:sched_switch {
+    if (@start[(uint64)args->prev_pid].0) {
+        @off[(uint64)args->prev_pid] = (nsecs, (uint64)args->prev_state);
     }
-    if ($comes) {
-        $$it = args->next_pid;
-        $$start = @start[$$it].0;
-        if ($$start == 0) { return; }
+    $$it = (uint64)args->next_pid;
+    $$start = @start[$$it].0;
+    if ($$start) {
         $$left = @off[$$it];
         @off[$$it] = ((uint64)0, (uint64)0);
         $$gap = nsecs - $$left.0;
@@ -172,7 +195,7 @@ interval:s:1 {
     print(@called);
     print(@took);
     print(@busy);
-    print(@made);
+    print(@full);
     print(@read);
     print(@written);
     print(@calls_ns);
@@ -184,7 +207,7 @@ interval:s:1 {
 """)
 _CALLS: Final = Template("""
 // Before the other one, since probes are taken away in their order: without that one an exit is an earlier call's.
-tracepoint:raw_syscalls:sys_exit / $detailed / {
+tracepoint:raw_syscalls:sys_exit / @watched[tid] / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
@@ -193,15 +216,21 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
         // From here on the descriptor is another one: a client, an upstream, or none.
         $$by = @enter[tid];
         if ($$by.0 == 0) { return; }
+        $$of = (uint64)$closed;
+        $$on = $$by.2;
         if ($accepts) {
-            if ($$ret >= 0) { @sockaddr[tid, (uint64)$$ret] = *(uint64 *)uptr($$by.3) | $accepted; }
+            $$of = *(uint64 *)uptr($$by.3) | $accepted;
+            $$on = (uint64)$$ret;
         } else if ($connects) {
-            @sockaddr[tid, $$by.2] = *(uint64 *)uptr($$by.3);
-        } else {
-            @sockaddr[tid, $$by.2] = (uint64)$closed;
+            $$of = *(uint64 *)uptr($$by.3);
+        }
+        if ($$ret >= 0 || !($accepts)) {
+            @sockaddr[tid, $$on] = $$of;
+            // A full map takes no new descriptor: without this the collector would report the one before it.
+            if (@sockaddr[tid, $$on] != $$of) { @full[tid] = (uint64)1; }
         }
     }
-    if ($$start == 0 || (($$start >> 4) & $untimed)) { return; }
+    if ($$start == 0) { return; }
     $$moved = (uint64)0;
     $$reads = $reads;
     $$writes = $writes;
@@ -239,13 +268,12 @@ tracepoint:raw_syscalls:sys_exit / $detailed / {
     }
 }
 
-tracepoint:raw_syscalls:sys_enter / $detailed / {
+tracepoint:raw_syscalls:sys_enter / @watched[tid] / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
     // What a descriptor becomes is noted in an iteration that began before this program, too.
-    if (($$start == 0 || (($$start >> 4) & $untimed)) && !($replaces)) { return; }
-    @made[tid] = count();
+    if ($$start == 0 && !($replaces)) { return; }
     @enter[tid] = (nsecs, (uint64)@paused[tid], (uint64)args->args[0], (uint64)args->args[1]);
 }
 """)
@@ -254,58 +282,28 @@ ACCEPTED: Final = 0x8000
 """Beside the family, in the first eight bytes of a socket's address: it is a client's."""
 CLOSED: Final = 0xFFFF
 """In place of an address: the descriptor was closed, and has no address since."""
-PROGRAMS_OF_ITERATIONS: Final = 4
-"""How many of the programs, the first ones, run at everybody's epoll_wait; an iteration runs two."""
-PROGRAM_OF_SWITCHES: Final = 4
-"""Which of the programs runs at every context switch of every process."""
-PROGRAMS_OF_CALLS: Final = 2
-"""How many of the programs, the last ones, run at every system call of every process."""
 
 
-def program(
-    here: Architecture, *, watched: Collection[int], detailed: Collection[int], every: int = 1, timed: int = 1
-) -> str:
-    """Return the program for some workers.
-
-    Args:
-        here: The architecture that it runs on.
-        watched: Thread ids of workers in the kernel's own PID namespace; at least one.
-        detailed: Those among them whose calls are timed.
-        every: A power of two: of as many iterations shorter than :data:`LONG_NS` about one is counted.
-        timed: A power of two: in one of as many iterations calls are timed.
-    """
-    text = _HEAD.substitute(
-        watched=_any("tid", watched),
-        leaves=_any("args->prev_pid", watched),
-        comes=_any("args->next_pid", watched),
-        mask=every - 1,
-        young=_YOUNG_NS,
-        long=LONG_NS,
-        least_gap=_GAP_NS,
-    )
-    if not detailed:
+def program(here: Architecture, level: Level) -> str:
+    """Return the program's text for an architecture and a level of detail."""
+    text = _HEAD.substitute(mask=level.every - 1, young=_YOUNG_NS, long=LONG_NS, least_gap=_GAP_NS)
+    if level is Level.ITERATIONS:
         return text
 
-    def one_of(names: Collection[str]) -> str:
-        return _any("$id", here.numbers(names))
+    def one_of(numbers: Collection[int]) -> str:
+        return " || ".join(f"$id == {each}" for each in sorted(numbers))
 
     return text + _CALLS.substitute(
-        detailed=_any("tid", detailed),
-        waits=_any("$id", here.waits),
-        reads=one_of(READS),
-        writes=one_of(WRITES),
-        second=one_of(_SECOND_IS_PATH | {"sendfile"}),
-        paths=one_of(_FIRST_IS_PATH | _SECOND_IS_PATH),
-        replaces=one_of({"accept4", "connect", "close"}),
-        accepts=one_of({"accept4"}),
-        connects=one_of({"connect"}),
+        waits=one_of(here.waits),
+        reads=one_of(here.numbers(READS)),
+        writes=one_of(here.numbers(WRITES)),
+        second=one_of(here.numbers(_SECOND_IS_PATH | {"sendfile"})),
+        paths=one_of(here.path_calls),
+        replaces=one_of(here.numbers({"accept4", "connect", "close"})),
+        accepts=one_of(here.numbers({"accept4"})),
+        connects=one_of(here.numbers({"connect"})),
         accepted=ACCEPTED,
         closed=CLOSED,
-        untimed=timed - 1,
         young=_YOUNG_NS,
         late_path=_LATE_PATH_NS,
     )
-
-
-def _any(what: str, ids: Collection[int]) -> str:
-    return " || ".join(f"{what} == {each}" for each in sorted(ids)) or "0"

@@ -1,4 +1,4 @@
-"""Runs bpftrace, says in one sentence why it cannot, and reads the kernel's own account of what it costs.
+"""Runs bpftrace, and says in one sentence why it cannot.
 
 Nothing is pinned: programs and maps live as long as bpftrace does, and bpftrace as long as we do, after SIGKILL too.
 """
@@ -8,6 +8,7 @@ import os
 import platform
 import queue
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from typing import Final
 
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.watch.program import ARCHITECTURES, Architecture
-from tuneproof.watch.workers import PROC, listed
+from tuneproof.wording import size
 
 _LEAST_VERSION: Final = (0, 17)
 _PACKAGE: Final = "apt-get install bpftrace (Debian, Ubuntu), dnf install bpftrace (Fedora, RHEL), or zypper or apk"
@@ -31,12 +32,22 @@ _MOUNTED: Final = ["unshare", "--mount", "--propagation", "private", "--", "sh",
 _VERSION_WITHIN_S: Final = 10.0
 _ENDS_WITHIN_S: Final = 5.0
 _PR_SET_PDEATHSIG: Final = 1
-_BPF_ENABLE_STATS: Final = 32
-_FIELD: Final = re.compile(r"^(prog_id|run_time_ns|run_cnt):\s*(\d+)$", re.MULTILINE)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 # Keys of a map: of long iterations, one for each pair of call and descriptor in a second.
 _ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
 _TAIL_LINES: Final = 5
+# bpftrace says this wherever it may not raise the limit itself, also where all goes well after it.
+_MEMLOCK: Final = "RLIMIT_MEMLOCK"
+_NO_MAPS: Final = ("failed to create map", "required BPF maps has failed")
+_LOADING: Final = re.compile(r"\bbpf\b|Error loading program", re.IGNORECASE)
+_NOT_PERMITTED: Final = "Operation not permitted"
+# Since Linux 5.11 the cgroup's memory limit counts for maps instead.
+_NO_MEMLOCK_SINCE: Final = (5, 11)
+_CAP_SYS_ADMIN: Final = 21
+# 33 MiB on two CPUs, by the kernel's memlock of each map, of which 2 belong to the CPUs.
+_MAPS_BYTES: Final = 32 << 20
+_MAPS_PER_CPU_BYTES: Final = 1 << 20
+_NO_MEMORY: Final = "Cannot allocate memory"
 
 
 def architecture() -> Architecture:
@@ -92,6 +103,7 @@ class Tracer:
         self.pid = self._process.pid
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._errors: list[str] = []
+        self._memlock = ""
         self._readers = [
             threading.Thread(target=self._read, daemon=True),
             threading.Thread(target=self._read_errors, daemon=True),
@@ -117,18 +129,6 @@ class Tracer:
         while not self._lines.empty():
             yield self._lines.get()
 
-    def runs(self) -> tuple[tuple[int, int], ...]:
-        """Return how long each program ran so far, and how often, while the kernel kept account; in program order."""
-        found = []
-        for name in listed(PROC / str(self.pid) / "fdinfo"):
-            try:
-                fields = dict(_FIELD.findall(name.read_text(encoding="ascii")))
-            except OSError:
-                continue
-            if "run_cnt" in fields:
-                found.append((int(fields["prog_id"]), int(fields["run_time_ns"]), int(fields["run_cnt"])))
-        return tuple((ran_ns, number) for _, ran_ns, number in sorted(set(found)))
-
     def close(self) -> None:
         """End bpftrace, and with it what it loaded."""
         self._process.kill()
@@ -145,7 +145,10 @@ class Tracer:
 
     def _read_errors(self) -> None:
         for line in self._process.stderr or ():
-            self._errors = [*self._errors, line][-_TAIL_LINES:]
+            if _MEMLOCK in line:
+                self._memlock = line
+            else:
+                self._errors = [*self._errors, line][-_TAIL_LINES:]
 
     def _ended(self) -> CannotRunHereError:
         self._readers[1].join(_ENDS_WITHIN_S)
@@ -157,32 +160,47 @@ class Tracer:
                 remedy=f"a kernel with CONFIG_FTRACE_SYSCALLS, and tracefs: mount -t tracefs tracefs {_TRACING}",
                 tail=tail,
             )
-        if "Operation not permitted" in tail or "bpf" in tail.lower():
-            return CannotRunHereError(
-                "The kernel refuses BPF programs.",
-                remedy="on the host as root, or in a container with CAP_BPF and CAP_PERFMON (CAP_SYS_ADMIN before 5.8)",
-                tail=tail,
-            )
+        if any(words in tail for words in _NO_MAPS):
+            return _no_maps(tail, self._memlock)
+        if _NOT_PERMITTED in tail or _LOADING.search(tail):
+            return _refused(tail)
         return CannotRunHereError(f"bpftrace ended with status {self._process.returncode}.", tail=tail)
 
 
-class Accounting:
-    """The kernel's account of BPF programs' run time (bpf_stats), kept as long as this is open; since Linux 5.8."""
+def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
+    """Say why the kernel gives bpftrace no memory for its maps."""
+    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if memlock and _NOT_PERMITTED in tail and _kernel() < _NO_MEMLOCK_SINCE and _is_administrator():
+        return CannotRunHereError(
+            f"The limit of locked memory is too low for BPF maps: {size(limit_bytes)} (RLIMIT_MEMLOCK), and bpftrace "
+            "may not raise it.",
+            remedy="ulimit -l unlimited; systemd: LimitMEMLOCK=infinity; a container: --ulimit memlock=-1",
+            tail=memlock + tail,
+        )
+    if _NO_MEMORY in tail:
+        needed = size(_MAPS_BYTES + (os.cpu_count() or 1) * _MAPS_PER_CPU_BYTES)
+        return CannotRunHereError(
+            "There is no memory for BPF maps.", remedy=f"{needed} more in memory.max of this cgroup", tail=tail
+        )
+    return _refused(tail)
 
-    def __init__(self, here: Architecture) -> None:
-        attributes = (ctypes.c_uint32 * 1)(0)
-        self._descriptor: int = _LIBC.syscall(here.bpf, _BPF_ENABLE_STATS, ctypes.byref(attributes), 4)
 
-    @property
-    def works(self) -> bool:
-        """Whether the kernel keeps it."""
-        return self._descriptor >= 0
+def _refused(tail: str) -> CannotRunHereError:
+    return CannotRunHereError(
+        "The kernel refuses BPF programs.",
+        remedy="on the host as root, or in a container with CAP_SYS_ADMIN",
+        tail=tail,
+    )
 
-    def close(self) -> None:
-        """End it."""
-        if self.works:
-            os.close(self._descriptor)
-            self._descriptor = -1
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+
+
+def _is_administrator() -> bool:
+    fields = Path("/proc/self/status").read_text(encoding="ascii")
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", fields, re.MULTILINE)
+    return bool(found and int(found[1], 16) >> _CAP_SYS_ADMIN & 1)
 
 
 def check_namespace(tracer: Tracer, seen_as: int) -> None:

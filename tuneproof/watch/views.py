@@ -6,11 +6,12 @@ from typing import Final, Protocol
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond, to_line
 from tuneproof.explain.parse.event_loop_summary import longest, summarise, told_of
-from tuneproof.watch.diagnosis import figures_of
-from tuneproof.wording import format_number, seconds, share
+from tuneproof.watch.diagnosis import WORKERS_SHOWN, figures_of
+from tuneproof.wording import count, format_number, one_line, seconds, share
 
 _BARS: Final = " ▁▂▃▄▅▆▇█"
 _FIRST_EXPONENT: Final = 12  # 4 us
@@ -32,12 +33,16 @@ class Lines:
 
     def __init__(self, write: Callable[[str], None], *, json: bool) -> None:
         self._write = write
+        self._is_json = json
         self._line = to_line if json else plain_line
 
     def show(self, made: tuple[LoopSecond, ...]) -> None:
-        """Show one second of all workers."""
-        for second in made:
+        """Show one second of all workers; in words, of many workers, those with the longest iterations."""
+        shown = made if self._is_json else _worst(made)
+        for second in shown:
             self._write(self._line(second))
+        if (less := len(made) - len(shown)) and made:
+            self._write(f"{made[0].at_s:.0f} s, {_others(less)}")
 
     def close(self) -> None:
         """Do nothing: every line was written at once."""
@@ -66,6 +71,20 @@ def plain_line(second: LoopSecond) -> str:
     return f"{second.at_s:.0f} s, worker {second.worker}: {figures_of(loop)}{told}"
 
 
+def _worst(made: tuple[LoopSecond, ...]) -> list[LoopSecond]:
+    """Return the workers to show, in their order: of many those with the longest iterations, and none that is idle."""
+    if len(made) <= WORKERS_SHOWN:
+        return [*made]
+    longest_s = {loop.worker: loop.longest_s for loop in summarise(LoopRecording(began="", seconds=made))}
+    busy = [second for second in made if longest_s[second.worker]]
+    worst = sorted(busy, key=lambda second: -longest_s[second.worker])[:WORKERS_SHOWN]
+    return sorted(worst, key=made.index)
+
+
+def _others(number: int) -> str:
+    return f"{count(number, 'more worker')}, none with a longer iteration"
+
+
 def live_table(made: tuple[LoopSecond, ...]) -> Table:
     """Return the table of one second."""
     table = Table(box=None, pad_edge=False, expand=True)
@@ -74,21 +93,28 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
     table.add_column("4 us ... 1 s", no_wrap=True, min_width=_LAST_EXPONENT - _FIRST_EXPONENT + 1)
     # What does not fit of it is left out: the figures come first.
     table.add_column("longest one", no_wrap=True, overflow="ellipsis", ratio=1)
-    for second in made:
+    for second in _worst(made):
         loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
         worst = longest(second.long)
         table.add_row(
             str(second.worker),
-            second.name,
+            _plain(second.name),
             format_number(second.iterations / second.lasted_s) if second.lasted_s else "",
             share(round(loop.busy_share, 2)),
             "" if loop.p50_s is None else seconds(loop.p50_s),
             "" if loop.p99_s is None else seconds(loop.p99_s),
             seconds(loop.longest_s),
             bars(second.histogram),
-            told_of(worst[0]) if worst else "",
+            _plain(told_of(worst[0])) if worst else "",
         )
+    if less := len(made) - table.row_count:
+        table.caption = _others(less)
     return table
+
+
+def _plain(text: str) -> Text:
+    """Return a foreign name as nothing but text: rich would take ``[/x]`` for markup, a terminal escape sequences."""
+    return Text(one_line(text))
 
 
 def bars(histogram: Mapping[int, int]) -> str:

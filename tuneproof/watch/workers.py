@@ -6,7 +6,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final
 
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.watch.program import ACCEPTED, CLOSED
+from tuneproof.wording import one_line
 
 PROC: Final = Path("/proc")
 # nginx names its processes itself (ngx_setproctitle), after its build: openresty and tengine keep "nginx", angie has
@@ -47,8 +49,8 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
     """
     masters = {pid for pid in _pids() if _MASTER.match(_title(pid))}
     if wanted and not wanted.isdecimal():
-        namespace = _namespace(_container(wanted))
-        masters = {pid for pid in masters if _namespace(pid) == namespace}
+        namespace = _namespace(_container(wanted), "pid")
+        masters = {pid for pid in masters if _namespace(pid, "pid") == namespace}
         name = wanted[:_SHORT_ID] if _CONTAINER.fullmatch(wanted) else wanted
         return _named(_workers_of(masters), name) or _none(f"The container {wanted} runs no nginx.")
     if wanted:
@@ -56,12 +58,19 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
         if not (PROC / wanted).is_dir():
             _none(f"There is no process {pid}.")
         if pid in masters:
-            return _named(_workers_of({pid})) or _none(f"The master process {pid} has no workers.")
+            found = _workers_of(_with_upgrades({pid}, masters))
+            return _named(found) or _none(f"The master process {pid} has no workers.")
         return _named([pid])
-    if len(masters) > 1 and not every:
-        listed = ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(masters))
+    first = {pid for pid in masters if _parent(pid) not in masters}
+    if len(first) > 1 and not every:
+        listed = ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(first))
         raise BadInputError(f"Several nginx run here: {listed}.", remedy="name a PID or a container, or use --all")
     return _named(_workers_of(masters)) or _none("No nginx was found.")
+
+
+def _with_upgrades(chosen: set[int], masters: set[int]) -> set[int]:
+    """Add the masters that an upgrade of the binary starts (SIGUSR2): children of the one before."""
+    return chosen | {pid for pid in masters if _parent(pid) in chosen}
 
 
 def _none(what: str) -> tuple[Worker, ...]:
@@ -92,20 +101,20 @@ def _parent(pid: int) -> int:
     return int(fields[1]) if len(fields) > 1 else 0
 
 
-def _namespace(pid: int) -> str:
+def _namespace(pid: int, kind: str) -> str:
     try:
-        return str((PROC / str(pid) / "ns/pid").readlink())
+        return str((PROC / str(pid) / "ns" / kind).readlink())
     except OSError:
         return ""
 
 
 def _name(pid: int) -> str:
     found = _CONTAINER.search(_read(pid, "cgroup"))
-    return found[0][:_SHORT_ID] if found else _read(pid, "comm").strip()
+    # A process chooses its own name: a terminal would obey what it holds.
+    return found[0][:_SHORT_ID] if found else one_line(_read(pid, "comm"))
 
 
-def listed(folder: Path) -> list[Path]:
-    """Return what is in a folder of /proc; nothing where its process has ended."""
+def _listed(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError:
@@ -128,13 +137,16 @@ def _container(name: str) -> int:
             remedy="name the process id of its nginx's master instead",
         )
     for engine in engines:
-        asked = subprocess.run(
-            [engine, "inspect", "--format", "{{.State.Pid}}", "--", name],
-            capture_output=True,
-            text=True,
-            timeout=_ASKING_S,
-            check=False,
-        )
+        try:
+            asked = subprocess.run(
+                [engine, "inspect", "--format", "{{.State.Pid}}", "--", name],
+                capture_output=True,
+                text=True,
+                timeout=_ASKING_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise CannotRunHereError(f"{engine} does not answer within {_ASKING_S:g} s.") from None
         if asked.returncode == 0 and asked.stdout.strip() not in {"", "0"}:
             return int(asked.stdout)
     raise BadInputError(f"There is no running container {name}.", where=", ".join(engines))
@@ -160,6 +172,11 @@ def doing(pid: int) -> Doing:
     )
 
 
+def is_there(worker: Worker) -> bool:
+    """Report whether a worker's process exists."""
+    return (PROC / str(worker.pid)).is_dir()
+
+
 def moved(pid: int) -> tuple[int, int]:
     """Return how often a process has read and written so far, and how many bytes (proc_pid_io(5)); not by recv(2)."""
     fields = {name: int(value) for name, value in (line.split(": ") for line in _read(pid, "io").splitlines())}
@@ -172,24 +189,42 @@ _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 _LISTENS: Final = "0A"
 
 
-def targets(pid: int, descriptors: set[int] | None) -> dict[int, str]:
-    """Return what descriptors of a process are, or all of them; those that are closed by now are left out.
+Descriptors = Mapping[int, dict[int, str]]
+"""What descriptors are, by process id and number."""
+
+
+def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
+    """Return what descriptors of processes are; those that are closed by now are left out.
 
     A socket whose local port is one that the process's network namespace listens on is a client's, any other one an
-    upstream's.
+    upstream's. A namespace's sockets are read once for all of its processes: workers share them, and there are many.
+
+    Args:
+        wanted: Descriptors by process id; None: all of them.
     """
-    folder = PROC / str(pid) / "fd"
+    links = {pid: _links(PROC / str(pid) / "fd", descriptors) for pid, descriptors in wanted.items()}
+    spaces: dict[str, list[int]] = defaultdict(list)
+    for pid in wanted:
+        spaces[_namespace(pid, "net")].append(pid)
+    found: dict[int, dict[int, str]] = {}
+    for pids in spaces.values():
+        inodes = {each[1] for pid in pids for link in links[pid].values() if (each := _SOCKET.fullmatch(link))}
+        peers = _peers(PROC / str(pids[0]) / "net", inodes) if inodes else {}
+        for pid in pids:
+            found[pid] = {number: peers.get(link, link) for number, link in links[pid].items()}
+    return found
+
+
+def _links(folder: Path, descriptors: set[int] | None) -> dict[int, str]:
     links: dict[int, str] = {}
-    for number in [int(each.name) for each in listed(folder)] if descriptors is None else descriptors:
+    for number in [int(each.name) for each in _listed(folder)] if descriptors is None else descriptors:
         with suppress(OSError):
             links[number] = str((folder / str(number)).readlink())
-    inodes = {number: found[1] for number, link in links.items() if (found := _SOCKET.fullmatch(link))}
-    peers = _peers(PROC / str(pid) / "net", set(inodes.values())) if inodes else {}
-    return {number: peers.get(inodes.get(number, ""), link) for number, link in links.items()}
+    return links
 
 
 def _peers(net: Path, inodes: set[str]) -> dict[str, str]:
-    """Return the peers of sockets by inode: /proc/net/tcp has addresses in the machine's byte order, in hexadecimal."""
+    """Return the peers of sockets by their links: /proc/net/tcp has addresses in the machine's byte order, in hex."""
     ports: set[str] = set()
     found: dict[str, tuple[str, str]] = {}
     for table in ("tcp", "tcp6"):
@@ -205,7 +240,7 @@ def _peers(net: Path, inodes: set[str]) -> dict[str, str]:
             elif inode in inodes:
                 found[inode] = (local.rpartition(":")[2], remote)
     return {
-        inode: f"{'client' if port in ports else 'upstream'} {address(remote)}"
+        f"socket:[{inode}]": f"{'client' if port in ports else 'upstream'} {address(remote)}"
         for inode, (port, remote) in found.items()
     }
 

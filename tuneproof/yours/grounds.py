@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import docker
@@ -31,15 +31,21 @@ class Grounds:
     subjects: Mapping[str, str]  # images with nginx, by version
     placement: CpuPlacement
     host: Mapping[str, Any]  # as in results.json
+    trusts: bool = False  # whether the files may run where the lab's network has a way out
 
 
 @contextmanager
 def grounds(
-    client: docker.DockerClient, *, packages: Mapping[str, Sequence[str]], report: Callable[[str], None]
+    client: docker.DockerClient,
+    *,
+    packages: Mapping[str, Sequence[str]],
+    report: Callable[[str], None],
+    trusts: bool = False,
 ) -> Iterator[Grounds]:
     """Have an engine to oneself inside the context, with images of some versions of nginx.
 
     packages: those of modules that each version's nginx gets besides.
+    trusts: whether the files may run where the lab's network has a way out.
 
     Raises TuneproofError: The engine refused, or went away.
     """
@@ -55,7 +61,8 @@ def grounds(
                 lease_of(client, session=session, image=image) as lease,
                 locked(client, name=Engine().label, session=session, image=image, report=report),
             ):
-                yield _measured(client, session, lease, {name: spec.tag for name, spec in roles.items()}, subjects)
+                tags = {name: spec.tag for name, spec in roles.items()}
+                yield replace(_measured(client, session, lease, tags, subjects), trusts=trusts)
         finally:
             with engine_errors("removing what the session left"):
                 remove_session(client, session.id)

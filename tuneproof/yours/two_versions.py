@@ -119,7 +119,13 @@ def _bench(lab: Lab, side: Side, looks: Sequence[Look], subjects: Sequence[Subje
         many_clients=True,
     )
     return Bench(
-        lab, scenario=scenario, arms=arms, nginx=side.version, images=grounds.images, placement=grounds.placement
+        lab,
+        scenario=scenario,
+        arms=arms,
+        nginx=side.version,
+        images=grounds.images,
+        placement=grounds.placement,
+        trusts=grounds.trusts,
     )
 
 

@@ -4,15 +4,17 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.conf.answers import answer
 from tuneproof.conf.facts import Facts, Proxied
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.locations import REGEXES, Kind, Location, taken
 from tuneproof.conf.tree import Block
+from tuneproof.conf.uris import normalised
 from tuneproof.conf.variables import possible_values
 from tuneproof.errors import BadInputError
-from tuneproof.yours.peers import is_ipv4, port_of
+from tuneproof.yours.peers import port_of
 
 _LAST: Final = "tuneproof"
 _ANY_HOST: Final = "lab"
@@ -29,7 +31,6 @@ _GUESSES: Final = (
     "/v1/tuneproof",
     "/graphql",
 )
-_REGEX: Final = ("~", "~*")
 # Parts of regular expressions, each with what it matches; names of groups go first, and escapes last.
 _SAMPLES: Final = (
     (r"\(\?(?:P?<\w+>|:)", "("),
@@ -39,6 +40,8 @@ _SAMPLES: Final = (
 )
 _GROUP: Final = re.compile(r"\(([^()|]*)(?:\|[^()]*)?\)[?*+]?")
 _FIRST_ENTRY_PORT: Final = 28080
+_HTTP_PORT: Final = 80
+_LOCALHOST: Final = "localhost"
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
 _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's protocol"}
@@ -91,7 +94,7 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
     Raises BadInputError: Nothing passes requests on at the location, or there is no server of that name.
     """
     found: list[Way | NoWay] = []
-    sockets, entries = _sockets(facts), entries_of(facts)
+    doors = _doors(facts)
     for proxied in facts.proxied:
         server = proxied.target.block.around("server")
         if server is None:
@@ -100,8 +103,7 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
         names = [name for said in server.local("server_name") for name in said.args]
         if host and host not in names:
             continue
-        listens = [replace(one, options=sockets[one.place]) for one in _listens(server)]
-        found.append(_way(proxied, server, names, listens, entries, location=location, host=host))
+        found.append(_way(facts, proxied, server, host or _host(names), doors, location=location))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
         raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
@@ -115,8 +117,7 @@ def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | N
 def _why_nothing(location: str, host: str, facts: Facts) -> str:
     """Return why no request for a path is passed on."""
     servers = [server.block for server in facts.servers if not host or host in server.names]
-    taken = [block for server in servers if (block := _chosen(location, server)) is not None]
-    for block in taken:
+    for block in filter(None, (_taken(location, server) for server in servers)):
         kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block.around("location") is block]
         place = f"location {' '.join(block.args)} ({block.file}:{block.line}) takes it"
         if not kinds:
@@ -132,36 +133,29 @@ def _unreached(kind: str) -> str:
 
 
 def _way(
-    proxied: Proxied,
-    server: Block,
-    names: Sequence[str],
-    listens: Sequence["_Listen"],
-    entries: Mapping[tuple[str, int], int],
-    *,
-    location: str,
-    host: str,
+    facts: Facts, proxied: Proxied, server: Block, host: str, doors: Sequence["_Door"], *, location: str
 ) -> Way | NoWay:
-    if proxied.target.kind in _UNSPOKEN or not listens:
+    its = [door for door in doors if server in door.servers]
+    if proxied.target.kind in _UNSPOKEN or not its:
         return NoWay(proxied=proxied, why=_unreached(proxied.target.kind))
     # HTTP/2 without TLS is all that such a port speaks before nginx 1.25.1.
-    listen = min(listens, key=lambda one: ("ssl" in one.options, "http2" in one.options, bool(one.address)))
+    door = min(its, key=lambda one: (one.tls, "http2" in one.protocols, bool(one.address)))
     block = proxied.target.block.around("location")
-    path = location or (_path_to(block, server) if block is not None else f"/{_LAST}")
-    if not path or (location and block is not None and _chosen(path, server) is not block):
+    path = location or (_path_to(block, server, facts) if block is not None else f"/{_LAST}")
+    if not path or (location and block is not None and _taken(path, server) is not block):
         return NoWay(proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location")
-    return Way(proxied=proxied, **vars(_probe(server, listen, entries, host=host or _host(names), path=path)))
+    return Way(proxied=proxied, **vars(_probe(server, door, host=host, path=path)))
 
 
-def _probe(server: Block, listen: "_Listen", entries: Mapping[tuple[str, int], int], *, host: str, path: str) -> Probe:
-    tls = "ssl" in listen.options
+def _probe(server: Block, door: "_Door", *, host: str, path: str) -> Probe:
     return Probe(
-        port=entries[listen.place] if listen.address else listen.port,
-        listens_on=listen.port,
-        tls=tls,
+        port=door.entry,
+        listens_on=door.port,
+        tls=door.tls,
         host=host,
         path=path,
-        http2=tls and ("http2" in listen.options or server.is_on("http2")),
-        proxy_protocol="proxy_protocol" in listen.options,
+        http2=door.tls and ("http2" in door.protocols or server.is_on("http2")),
+        proxy_protocol="proxy_protocol" in door.protocols,
     )
 
 
@@ -172,17 +166,16 @@ def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe
 
     Raises BadInputError: No server has that name, or none a location for that path.
     """
-    sockets, entries = _sockets(facts), entries_of(facts)
+    doors = _doors(facts)
     found = []
     for server in facts.servers:
-        if (host and host not in server.names) or (location and _chosen(location, server.block) is None):
+        if (host and host not in server.names) or (location and _taken(location, server.block) is None):
             continue
-        known = (_path_to(block, server.block) for block in server.block.all("location"))
+        known = (_path_to(block, server.block, facts) for block in server.block.all("location"))
         paths = [location] if location else ["/", *filter(None, known)]
-        listens = [replace(one, options=sockets[one.place]) for one in reversed(_listens(server.block))]
-        first = {"ssl" in one.options: one for one in listens}
+        first = {door.tls: door for door in reversed(doors) if server.block in door.servers}
         found += [
-            _probe(server.block, first[tls], entries, host=host or _host(server.names), path=path)
+            _probe(server.block, first[tls], host=host or _host(server.names), path=path)
             for tls in sorted(first)
             for path in paths
         ]
@@ -195,59 +188,52 @@ def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Listen:
-    """A ``listen``: its IPv4 address, empty for all of them, and so on."""
+class _Door:
+    """A TCP socket that the lab's client can connect to: the lab's network has no IPv6."""
 
-    address: str
+    address: str  # of IPv4; empty for all of them
     port: int
-    options: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, said: Statement) -> "_Listen | None":
-        """Return a ``listen`` that the lab's client can connect to; None for any other."""
-        port, options = port_of(said.value), frozenset(said.args)
-        if port is None or "quic" in options:
-            return None
-        if said.value.startswith("[::]") and "ipv6only=off" in options:
-            return cls(address="", port=port, options=options)
-        host = "" if said.value.isdecimal() else said.value.partition(":")[0]
-        if host in {"", "*", "0.0.0.0"}:  # noqa: S104 - compared, not bound
-            return cls(address="", port=port, options=options)
-        # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: [::] is IPv6 only, unless told otherwise.
-        address = "127.0.0.1" if host == "localhost" else host
-        return cls(address=address, port=port, options=options) if is_ipv4(address) else None
+    protocols: frozenset[str]
+    servers: Sequence[Block]
+    entry: int  # the port that the client connects to: a single address is led to
 
     @property
-    def place(self) -> tuple[str, int]:
-        """Its address and port."""
-        return self.address, self.port
+    def tls(self) -> bool:
+        """Whether it speaks TLS."""
+        return "ssl" in self.protocols
 
 
-def _listens(server: Block) -> list[_Listen]:
-    said = server.local("listen")
-    return [one for one in map(_Listen.of, said) if one is not None] if said else [_Listen(address="", port=80)]
-
-
-def _sockets(facts: Facts) -> dict[tuple[str, int], frozenset[str]]:
-    """Return the options of each address and port, of all servers there: nginx joins them (ngx_http_add_addresses)."""
-    found: dict[tuple[str, int], frozenset[str]] = {}
+def _doors(facts: Facts) -> list[_Door]:
+    found = [
+        ("" if socket.address.is_wildcard else socket.address.host, socket.address.port, socket)
+        for socket in facts.sockets.found
+        if not socket.address.is_udp and (socket.address.family == "inet" or socket.takes_ipv4)
+    ]
+    doors = [(address, port, socket.protocols, socket.servers) for address, port, socket in found]
     for server in facts.servers:
-        for one in _listens(server.block):
-            found[one.place] = found.get(one.place, frozenset()) | one.options
-    return found
+        for said in server.block.local("listen"):
+            if said in facts.sockets.unknown and said.value.partition(":")[0] == _LOCALHOST:
+                doors.append(("127.0.0.1", port_of(said.value) or 0, frozenset(said.args[1:]), (server.block,)))
+        if not server.block.local("listen") and not list(facts.sockets.of(server.block)):
+            doors.append(("", _HTTP_PORT, frozenset(), (server.block,)))
+    entries = itertools.count(_FIRST_ENTRY_PORT)
+    return [
+        _Door(
+            address=address, port=port, protocols=protocols, servers=servers, entry=next(entries) if address else port
+        )
+        for address, port, protocols, servers in doors
+    ]
 
 
 def ports_of(facts: Facts) -> list[tuple[int, int]]:
     """Return each port that nginx listens on, behind the one that the client connects to for it; plain text first."""
-    entries = entries_of(facts)
-    places = sorted(_sockets(facts).items(), key=lambda one: ("ssl" in one[1], bool(one[0][0])))
-    return [(entries[place] if place[0] else place[1], place[1]) for place, _ in places]
+    doors = sorted(_doors(facts), key=lambda one: (one.tls, bool(one.address)))
+    return [(door.entry, door.port) for door in doors]
 
 
 def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
     """Return a port of its own for each single address and port that nginx listens on: clients connect to that."""
-    single = [place for place in _sockets(facts) if place[0]]
-    return {place: _FIRST_ENTRY_PORT + number for number, place in enumerate(single)}
+    return {(door.address, door.port): door.entry for door in _doors(facts) if door.address}
 
 
 def _host(names: Sequence[str]) -> str:
@@ -259,29 +245,39 @@ def _host(names: Sequence[str]) -> str:
     return _ANY_HOST
 
 
-def _path_to(location: Block, server: Block) -> str:
+def _taken(target: str, server: Block) -> Block | None:
+    """Return the location that takes a request; None where none is known to."""
+    path = normalised(target)
+    found = taken(path, server) if path is not None else None
+    return found.block if found is not None and not found.doubt and found.block is not server else None
+
+
+def _path_to(location: Block, server: Block, facts: Facts) -> str:
     """Return a path for which nginx takes a location; the empty string if none is found."""
-    direct = (path for path in _candidates(location) if _chosen(path, server) is location)
-    return next(itertools.chain(direct, _fallbacks(location, server)), "")
+    direct = (path for path in _candidates(location) if _taken(path, server) is location)
+    if (path := next(direct, "")) or not location.args:
+        return path
+    # By way of another one: try_files and error pages.
+    others = (*itertools.chain.from_iterable(map(_candidates, server.all("location"))), f"/{_LAST}")
+    through = (answer(path, server, facts.version_numbers) for path in others)
+    return next((path for path, found in zip(others, through, strict=True) if location in found.blocks), "")
 
 
 def _candidates(location: Block) -> Iterator[str]:
-    *modifier, written = location.args or ("/",)
-    if modifier and modifier[0] in _REGEX:
+    known = Location.of(location)
+    written = known.name
+    if known.kind in REGEXES:
         plain = _sample(written)
         yield from (*_GUESSES, f"/{plain.lstrip('/')}")
         yield from (f"/{_LAST}{match}" for match in re.findall(r"\.\w+", plain))
-        return
-    if modifier == ["="]:
+    elif known.kind is Kind.EXACT:
         yield written
-        return
-    if not written.startswith("/"):
-        return
-    if written.endswith("/") and written != "/":
+    elif written.startswith("/"):
+        if written.endswith("/") and written != "/":
+            yield written
+        yield f"{written.rstrip('/')}/{_LAST}"
+        yield f"{written.rstrip('/')}/{_LAST}/"
         yield written
-    yield f"{written.rstrip('/')}/{_LAST}"
-    yield f"{written.rstrip('/')}/{_LAST}/"
-    yield written
 
 
 def _sample(regex: str) -> str:
@@ -291,53 +287,6 @@ def _sample(regex: str) -> str:
     while (shorter := _GROUP.sub(r"\1", regex)) != regex:
         regex = shorter
     return regex.strip("^$")
-
-
-def _fallbacks(location: Block, server: Block) -> Iterator[str]:
-    """Yield paths that lead to a named location by way of another one."""
-    name = location.args[-1] if location.args else ""
-    if not name.startswith("@"):
-        return
-    for block in server.all("location"):
-        said = [one for one in (*block.local("try_files"), *block.local("error_page")) if one.args[-1:] == (name,)]
-        if said and (path := next(_candidates(block), "")) and _chosen(path, server) is block:
-            yield path
-    if any(one.args[-1:] == (name,) for one in server.local("try_files")):
-        yield f"/{_LAST}"
-
-
-def _chosen(path: str, block: Block) -> Block | None:
-    """Return the location that nginx takes for a path: https://nginx.org/en/docs/http/ngx_http_core_module.html#location."""
-    prefix: Block | None = None
-    for inner in block.blocks:
-        if inner.name != "location" or not inner.args:
-            continue
-        *modifier, written = inner.args
-        if modifier == ["="] and written == path:
-            return inner
-        is_prefix = not modifier or modifier == ["^~"]
-        if is_prefix and path.startswith(written) and (prefix is None or len(written) > len(prefix.args[-1])):
-            prefix = inner
-    if prefix is not None:
-        nested = _chosen(path, prefix)
-        if nested is not None:
-            return nested
-        if prefix.args[0] == "^~":
-            return prefix
-    for inner in block.blocks:
-        if inner.name == "location" and inner.args[:1] and inner.args[0] in _REGEX and _matches(inner, path):
-            return inner
-    return prefix
-
-
-def _matches(location: Block, path: str) -> bool:
-    flags = re.IGNORECASE if location.args[0] == "~*" else 0
-    try:
-        # Python writes the names of groups otherwise.
-        return re.search(re.sub(r"\(\?<(?=\w)", "(?P<", location.args[-1]), path, flags) is not None
-    except re.error:
-        # Of PCRE, and none of ours.
-        return False
 
 
 def files_wanted(ways: Sequence[Way]) -> Iterator[str]:

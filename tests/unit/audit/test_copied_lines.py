@@ -100,6 +100,14 @@ def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Li
     )
 
 
+def test_a_directive_without_arguments_ends_no_audit() -> None:
+    """Nginx refuses it; what the rest of the file says counts all the same."""
+    names = sorted({concern.directive for _, concern in CONCERNS if concern.directive})
+    text = "".join(f"{name}; " for name in names)
+    http = f"{text} upstream {{ server; }} upstream u {{ server; {text} }} server {{ {text} location / {{ {text} }} }}"
+    assert of(http, main=text, events=text).facts.configuration.is_broken
+
+
 def test_a_hint_is_given_once() -> None:
     """However many locations pass requests on to one name; what can be patched is told at each place."""
     locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")

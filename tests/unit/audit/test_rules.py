@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.places import CHECKOUT
-from tools.docs.__main__ import RESULTS, documents
+from tools.docs.__main__ import AUDITED, RESULTS, documents
 from tools.docs.example import with_example
 from tools.docs.recorded import recorded as kept_of
 from tuneproof.audit.advice import State
@@ -150,8 +150,8 @@ def test_what_was_recorded_is_what_docs_show() -> None:
 
 
 def test_the_example_of_docs_is_what_an_audit_says() -> None:
-    for name in ("audit.md", "copied-nginx-conf.md"):
-        page = (CHECKOUT / "docs" / name).read_text(encoding="utf-8")
+    for path in AUDITED:
+        page = path.read_text(encoding="utf-8")
         assert with_example(page) == page
     assert "+    ''      '';" in (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
 

@@ -66,9 +66,9 @@ def test_a_fact_at_the_bound_is_judged_as_documented(check: Check, expected: Ver
     ("present", "built", "registry_error", "bootstrap_error", "expected"),
     [
         ([], False, None, "no apt", ("ok", "a registry answers")),
-        ([], False, "refused", None, ("ok", "no registry answers; mmdebstrap makes them here")),
+        ([], False, "refused", None, ("ok", "no registry answers; mmdebstrap builds them here")),
         (["debian:bookworm-slim"], False, "refused", "no apt", ("warn", "only debian:bookworm-slim")),
-        ([], True, "refused", "no apt", ("warn", "none needed: the lab's images are built")),
+        ([], True, "refused", "no apt", ("warn", "not needed: the lab's images exist already")),
         ([], False, "refused", "no apt", ("missing", "none")),
     ],
 )

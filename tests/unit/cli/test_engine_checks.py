@@ -86,7 +86,7 @@ def test_an_engine_without_a_swarm_can_do_all_but_place(lab: Lab) -> None:
     [
         ("typo", "missing engine typo: --engine typo: there is no such Docker context - one of boss, gen1"),
         ("old", "missing engine old: Engine old is Docker 19.03. - Docker 20.10 or later is needed"),
-        ("arm", "missing architecture x86_64, aarch64 - neither a run nor a lab is shared by engines so unlike"),
+        ("arm", "missing architecture x86_64, aarch64 - engines of different architectures cannot share a run or lab"),
     ],
 )
 def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line: str) -> None:

@@ -32,7 +32,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["--help"])
     words = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
     assert " ".join(word for word in words if word in cli.COMMANDS) == (
-        "run test doctor report compare matrix explain watch audit upgrade clean"
+        "run test doctor report compare matrix explain watch audit why upgrade clean"
     )
 
 

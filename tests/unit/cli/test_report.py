@@ -64,7 +64,7 @@ def test_output_is_a_folder_with_everything(lab: Lab, both: list[Path], tmp_path
     assert (status, pages) == (0, [tmp_path / "all"])
     assert [cell.name for cell in load(tmp_path / "all").cells] == ["one", "two"]
     assert (tmp_path / "all/evidence/two/x").is_file()
-    assert f"lab: 1 files of evidence are missing beside the results, and in {tmp_path}/all" in err
+    assert f"lab: 1 files of evidence are missing, also in {tmp_path}/all" in err
 
 
 def test_json_is_one_document_that_keeps_to_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:
@@ -80,7 +80,7 @@ def test_markdown_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path
     """As a run would append it."""
     told = lab("report", "--markdown", write(tmp_path, a_cell()))
     assert (told.status, pages) == (0, [])
-    assert told.out.startswith("## nginx tuning claims: what this run found\n")
+    assert told.out.startswith("## nginx tuning advice: results of this run\n")
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]], ids=["table", "json", "markdown"])
@@ -91,10 +91,10 @@ def test_what_is_incomplete_is_shown_and_called_so(lab: Lab, tmp_path: Path, for
     assert "lab: Interrupted, or still running: 1 cells were decided so far." in cut.err
     empty = lab("report", write(tmp_path / "empty", host={}), *form)
     assert empty.status == 0
-    assert ('"cells": []' if form == ["--json"] else "No cell was decided.") in empty.out
+    assert ('"cells": []' if form == ["--json"] else "No results.") in empty.out
     without = lab("report", write(tmp_path / "unsupported", unsupported()), *form)
     assert without.status == 0
-    assert "unsupported" in without.out
+    assert ("unsupported" if form == ["--json"] else "not testable") in without.out
     assert "one CPU" in without.out
 
 

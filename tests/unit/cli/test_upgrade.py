@@ -60,8 +60,9 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
     results: list[Compared] = []
 
     @contextmanager
-    def grounds(_client: object, *, packages: dict[str, Any], report: object) -> Iterator[Grounds]:
+    def grounds(_client: object, *, packages: dict[str, Any], report: object, trusts: bool) -> Iterator[Grounds]:
         assert report is not None
+        assert not trusts
         yield Grounds(
             session=Session(),
             images=BenchImages(subject="", backend="b", client="c", netadmin="n"),

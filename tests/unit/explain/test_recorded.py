@@ -1,6 +1,7 @@
-"""What is said of captures that the lab recorded, one cause each; see tests/captures/README.md."""
+"""What is said of captures and access logs that were recorded, one cause each; see tests/captures/README.md."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -43,3 +44,20 @@ def test_the_cause_that_was_built_is_found_or_possible_and_no_other_is_found(nam
     else:
         assert verdicts[BUILT[name]] in {CauseVerdict.FOUND, CauseVerdict.POSSIBLE}
         assert found == [BUILT[name]] if name in TOLD_ALONE else set(found) <= {BUILT[name]}
+
+
+LOGS: Final = sorted((CAPTURES / "logs").glob("*.log.gz"))
+STALLED_LOG: Final = "event-loop-stall.log.gz"
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_a_recorded_access_log_shows_a_stall_only_where_there_was_one(path: Path) -> None:
+    explanation = explain(sources([str(path)]))
+    (log,) = explanation.evidence.access_logs
+    assert (log.content.format_name, log.content.unmatched_lines) == ("explain", 0)
+    found = [each.cause for each in explanation.diagnosis.found]
+    assert found == ([Cause.EVENT_LOOP_STALL] if path.name == STALLED_LOG else [])
+
+
+def test_every_recorded_access_log_is_looked_at() -> None:
+    assert len(LOGS) == 8

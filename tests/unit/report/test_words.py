@@ -144,15 +144,21 @@ def test_a_verdict_says_what_was_expected_where_that_is_something_else() -> None
 @pytest.mark.parametrize(
     ("changes", "begins"),
     [
-        ({}, "Reckon with it on nginx 1.22. ./lab audit CONF"),
-        ({"line": "sendfile on;"}, "Where you have `sendfile on;`, reckon with it on nginx 1.22."),
-        ({"verdict": "refuted", "expected": "refuted"}, "Do not count on it on nginx 1.22."),
+        ({}, "Expect this on nginx 1.22. Check your files: ./lab audit CONF"),
+        ({"line": "sendfile on;"}, 'Expect this on nginx 1.22 if your configuration has "sendfile on;".'),
+        ({"verdict": "refuted", "expected": "refuted"}, "Do not rely on it with nginx 1.22."),
         ({"verdict": "refuted", "expected": None, "expired_since": "1.11"}, "Drop the advice from nginx 1.11 on."),
-        ({"verdict": "refuted"}, "Do not act on it before you have seen it twice: ./lab run -k claim --depth full"),
-        ({"verdict": "inconclusive"}, "Change nothing for it yet."),
-        ({"verdict": "unsupported", "effect": None}, "Nothing follows from this host."),
+        (
+            {"verdict": "refuted"},
+            "The result is unexpected. Repeat the test before you act on it: ./lab run -k claim --depth full",
+        ),
+        ({"verdict": "inconclusive"}, "Change nothing yet."),
+        ({"verdict": "unsupported", "effect": None}, "This machine cannot test the claim;"),
         ({"remedy": Remedy(what="w", patch="p"), "figure": "n"}, "Make the change below: 32 → 4."),
-        ({"remedy": Remedy(what="w", patch="p"), "verdict": "refuted", "expected": None}, "Leave it: the change gains"),
+        (
+            {"remedy": Remedy(what="w", patch="p"), "verdict": "refuted", "expected": None},
+            "Change nothing: the patch gains",
+        ),
     ],
 )
 def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> None:

@@ -2,11 +2,13 @@
 
 import json
 
+import pytest
+
 from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.explain.parse.event_loop_summary import Reason, parts
 from tuneproof.watch.collector import Collector
-from tuneproof.watch.program import X86_64
-from tuneproof.watch.workers import Doing
+from tuneproof.watch.program import X86_64, Level
+from tuneproof.watch.workers import Doing, Worker
 
 WORKER = 4711
 START_NS = 5_000_000_000
@@ -16,18 +18,16 @@ READV, OPENAT = 19, 257
 WAITS = Doing(state="S", call=232, on=8)
 
 
-def collector(
-    *, timed: int = 1, every: int = 1, detailed: frozenset[int] = frozenset({WORKER}), now: Doing = WAITS
-) -> Collector:
+def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
     """A collector of one worker that runs half of the time; the recording began a second before it was started."""
     clock = iter(range(100))
     return Collector(
-        names={WORKER: "nginx"},
-        detailed=detailed,
-        every=every,
-        timed=timed,
+        level=level,
         here=X86_64,
-        targets=lambda _, numbers: {number: f"file {number}" for number in numbers or () if number < 100},
+        targets=lambda wanted: {
+            pid: {number: f"file {number}" for number in numbers or () if number < 100}
+            for pid, numbers in wanted.items()
+        },
         run_times=lambda _: (0.5 * (tick := next(clock)), 0.1 * tick),
         doing=lambda _: now,
         origin_ns=START_NS - 1_000_000_000,
@@ -58,8 +58,10 @@ def histogram(**counts: int) -> str:
 
 def begun(**options: object) -> Collector:
     made = collector(**options)  # type: ignore[arg-type]  # passed on as they are
-    assert made.feed(printed(f"began 99 {START_NS}")) == ()
+    assert made.feed(printed("began 99")) == ()
     assert made.began_as == 99
+    made.begin(START_NS)
+    made.add(Worker(pid=WORKER, name="nginx"))
     return made
 
 
@@ -102,7 +104,7 @@ def test_a_long_iteration_has_its_parts_and_its_file() -> None:
     assert (after.long, after.calls) == ((), ())
 
 
-def test_a_path_is_told_by_its_own_line() -> None:
+def test_a_path_comes_in_a_line_of_its_own() -> None:
     """The program passes a pointer, and prints the slowest paths; a name with blanks stays whole."""
     of = begun()
     path = printed(f"path {WORKER} {OPENAT} 20000000 /mnt/slow disk/a b")
@@ -111,34 +113,47 @@ def test_a_path_is_told_by_its_own_line() -> None:
     assert one.long[0].longest_on == "/mnt/slow disk/a b"
 
 
-def test_a_descriptor_is_told_as_what_it_was_when_it_was_used() -> None:
+def test_a_descriptor_is_named_as_what_it_was_when_it_was_used() -> None:
     """By the end of the second it is a client's: before, an upstream's, since the start or by connect, or a file's."""
-    of = begun()
+    of = collector()
+    of.begin(START_NS)
     opened = {7: "upstream 10.0.0.3:8000"}
-    of.targets = lambda _, numbers: opened if numbers is None else dict.fromkeys(numbers, "client 10.0.0.2:54321")
+    of.targets = lambda wanted: {
+        pid: opened if numbers is None else dict.fromkeys(numbers, "client 10.0.0.2:54321")
+        for pid, numbers in wanted.items()
+    }
+    of.feed(printed("began 99"))
+    of.add(Worker(pid=WORKER, name="nginx"))
     of.feed(long())
     opened = {}
     (one,) = second(of, 1, long(of=0x0300000A401F0002), mapped("calls_ns", _4711_19_7_65535=1, _4711_19_8_0=2))
     assert [each.longest_on for each in one.long] == ["upstream 10.0.0.3:8000"] * 2
     assert [call.on for call in one.calls] == ["", ""]
+    # A full map has lost what the descriptor became: what it was at first may be wrong by now.
+    (two,) = second(of, 2, long(start=START_NS + 1_000_000_000), mapped("full", _4711=1))
+    assert two.long[0].longest_on == ""
 
 
-def test_calls_that_were_not_timed_are_not_told_as_none() -> None:
-    """Neither of a worker whose calls are not timed, nor of an iteration that was left out."""
-    (one,) = second(begun(detailed=frozenset()), 1, long(called=0))
+def test_calls_that_were_not_timed_are_not_reported_as_none() -> None:
+    (one,) = second(begun(level=Level.ITERATIONS), 1, long(called=0))
     assert one.long[0].called_s is None
     assert one.read_bytes is None
-    of = begun(timed=4)
-    (two,) = second(of, 1, long(start=START_NS & ~0x3F), long(start=START_NS & ~0x3F | 0x10), mapped("read", _4711=10))
-    assert [each.called_s for each in two.long] == [0.03, None]
-    assert two.read_bytes == 40
 
 
 def test_short_iterations_of_which_one_in_many_was_counted_stand_for_all() -> None:
-    of = begun(every=16)
-    (one,) = second(of, 1, histogram(e14=10), mapped("busy", _4711=1_000_000))
-    assert of.iterations == 160
+    (one,) = second(begun(level=Level.ITERATIONS), 1, histogram(e14=10), mapped("busy", _4711=1_000_000))
     assert (one.iterations, one.busy_s) == (160, 0.016)
+
+
+def test_workers_come_and_go_with_a_reload() -> None:
+    """A new one counts from its own start; of one that ended nothing more is reported."""
+    of = begun()
+    second(of, 1)
+    of.add(Worker(pid=4712, name="nginx"))
+    both = second(of, 2, mapped("busy", _4711=4_000_000, _4712=3_000_000))
+    assert [(each.worker, each.busy_s) for each in both] == [(WORKER, 0.004), (4712, 0.003)]
+    of.drop(Worker(pid=WORKER, name="nginx"))
+    assert [each.worker for each in second(of, 3, long())] == [4712]
 
 
 def test_lost_events_are_counted_and_other_lines_are_none() -> None:
@@ -164,7 +179,7 @@ def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_no_stall() -> None:
     assert parts(one.long[0]) == {Reason.STOPPED: 1.0}
 
 
-def test_an_iteration_that_has_not_ended_is_told_with_the_call_that_it_sleeps_in() -> None:
+def test_an_iteration_that_has_not_ended_is_reported_with_the_call_that_it_sleeps_in() -> None:
     """A worker that is away for good would look idle otherwise; once it has ended only its own line counts."""
     of = begun(now=Doing(state="D", call=OPENAT, on=0))
     off = mapped("off", _4711=[START_NS + 100_000_000, 2])
@@ -178,7 +193,16 @@ def test_an_iteration_that_has_not_ended_is_told_with_the_call_that_it_sleeps_in
     assert two.unfinished is None
 
 
-def test_a_worker_that_never_comes_back_is_told_though_no_program_saw_its_iteration_begin() -> None:
+@pytest.mark.parametrize("state", ["Z", "X", ""])
+def test_the_iteration_in_which_a_worker_exits_is_no_stall(state: str) -> None:
+    """A reload ends all workers: they are zombies, or gone by the end of the second."""
+    of = begun(now=Doing(state=state, call=None, on=0))
+    left = mapped("off", _4711=[START_NS + 100_000_000, 0x20])
+    (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), left)
+    assert one.unfinished is None
+
+
+def test_a_worker_that_never_comes_back_is_reported_though_no_program_saw_its_iteration_begin() -> None:
     """By what it does at two ends of seconds: at one it may be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)
@@ -189,22 +213,7 @@ def test_a_worker_that_never_comes_back_is_told_though_no_program_saw_its_iterat
     assert [made.unfinished for number in (1, 2) for made in second(idle, number)] == [None, None]
 
 
-def test_what_two_programs_saw_is_told_once() -> None:
-    """One takes over from the other while both run; each sees the start of an iteration at its own moment."""
-    before, after = begun(), begun()
-    (told,) = second(before, 1, long(), mapped("start", _4711=[START_NS, 3]))
-    second(after, 1)
-    assert not after.knows(before)
-    second(after, 2, mapped("start", _4711=[0, 0]))
-    assert after.knows(before)
-    after.feed(long(start=START_NS + 700))
-    after.take_over(before)
-    (again,) = second(after, 3, long(start=START_NS - 700), long(start=START_NS + 90_000_000))
-    assert len(told.long) == 1
-    assert [each.at_s for each in again.long] == [1.09]
-
-
-def test_the_last_part_of_a_second_is_told_where_it_has_something_to_tell() -> None:
+def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
     """An iteration that ended in it would be lost; a few milliseconds without one are none."""
     of = begun()
     second(of, 1)
@@ -212,6 +221,18 @@ def test_the_last_part_of_a_second_is_told_where_it_has_something_to_tell() -> N
     (last,) = of.end(START_NS + 1_050_000_000)
     assert len(last.long) == 1
     assert of.end(START_NS + 1_060_000_000) == ()
+    # It ends a moment after bpftrace printed one more second.
+    of.feed(long(start=START_NS + 1_020_000_000))
+    (late,) = of.end(START_NS + 900_000_000)
+    assert late.lasted_s == 0
+
+
+def test_an_iteration_that_has_not_ended_is_not_reported_twice_at_the_end() -> None:
+    """The last second of the program has it, and no time has passed since."""
+    of = begun()
+    (one,) = second(of, 2, mapped("start", _4711=[START_NS, 3]))
+    assert one.unfinished is not None
+    assert of.end(START_NS + 1_900_000_000) == ()
 
 
 def test_what_an_ending_program_adds_after_the_end_is_no_more_than_the_iteration() -> None:

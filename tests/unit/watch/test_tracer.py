@@ -1,6 +1,8 @@
 """Why bpftrace cannot run here, each in one sentence with what to do; tried with stand-ins for bpftrace."""
 
 import os
+import platform
+import resource
 from pathlib import Path
 
 import pytest
@@ -68,14 +70,44 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
     [
         ("echo 'ERROR: tracepoint not found: syscalls:sys_enter_epoll_wait' >&2; exit 1", "no system-call tracepoints"),
         ("echo 'ERROR: bpf: Operation not permitted' >&2; exit 1", "refuses BPF programs"),
-        ("echo odd >&2; exit 7", "ended with status 7"),
+        ("echo 'ERROR: Error loading program: tracepoint:sched:sched_switch' >&2; exit 1", "refuses BPF programs"),
+        ('echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; echo odd >&2; exit 7', "ended with status 7"),
     ],
 )
-def test_why_it_ended_is_told_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
+def test_why_it_ended_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
     """The kernel's fault, or another."""
     error = why(commands, bpftrace)
     assert said in error.what
     assert error.tail
+
+
+WARNED = 'echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; '
+MORE = "".join(f"echo 'map {number}' >&2; " for number in range(8))
+REFUSED = "echo \"ERROR: failed to create map: '@start': Operation not permitted\" >&2; exit 1"
+NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memory\" >&2; exit 1"
+
+
+@pytest.mark.parametrize(
+    ("commands", "kernel", "said"),
+    [
+        (WARNED + MORE + REFUSED, "5.10.0-28-amd64", "limit of locked memory is too low for BPF maps: 64 KiB"),
+        (REFUSED, "5.10.0-28-amd64", "refuses BPF programs"),
+        (WARNED + REFUSED, "5.11.0", "refuses BPF programs"),
+        (WARNED + NO_MEMORY, "6.1.0", "no memory for BPF maps"),
+    ],
+    ids=["limit", "limit-is-fine", "kernel-without-that-limit", "cgroup"],
+)
+def test_no_room_for_maps_is_explained(
+    bpftrace: Path, monkeypatch: pytest.MonkeyPatch, commands: str, kernel: str, said: str
+) -> None:
+    """Only an old kernel limits them by RLIMIT_MEMLOCK; bpftrace warns of it on any, where it may not raise it."""
+    monkeypatch.setattr(platform, "release", lambda: kernel)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (65536, 65536))
+    monkeypatch.setattr(tracer, "_is_administrator", lambda: True)
+    error = why(commands, bpftrace)
+    assert said in error.what
+    if "locked" in said:
+        assert "ulimit -l unlimited" in error.remedy
 
 
 def test_lines_come_and_closing_ends_the_program(bpftrace: Path) -> None:
@@ -88,7 +120,7 @@ def test_lines_come_and_closing_ends_the_program(bpftrace: Path) -> None:
     assert not Path(f"/proc/{running.pid}").exists()
 
 
-def test_another_pid_namespace_is_told(bpftrace: Path) -> None:
+def test_another_pid_namespace_is_reported(bpftrace: Path) -> None:
     """The kernel sees another process id than we do."""
     becomes(bpftrace, "exec sleep 1000")
     running = Tracer("BEGIN {}")

@@ -35,11 +35,41 @@ def test_the_table_has_a_row_for_each_worker() -> None:
     assert bars(SECOND.histogram) in text
 
 
+def test_foreign_names_are_plain_text_in_the_table() -> None:
+    """Rich would take them for markup and fail, a terminal would obey them."""
+    evil = "[/x]\x1b]0;owned\x07"
+    second = replace(SECOND, name=evil, long=(replace(SECOND.long[0], longest_on=evil),))
+    console = Console(width=400)
+    with console.capture() as captured:
+        console.print(live_table((second,)))
+    assert captured.get().count(r"[/x]\x1b]0;owned\x07") == 2
+
+
+def test_of_many_workers_those_with_the_longest_iterations_are_shown() -> None:
+    many = tuple(replace(IDLE, worker=number) for number in range(127))
+    lines: list[str] = []
+    Lines(lines.append, json=False).show((*many, SECOND))
+    assert len(lines) == 17
+    assert "worker 4711" in lines[-2]
+    assert lines[-1] == "1 s, 112 more workers, none with a longer iteration"
+    assert live_table((*many, SECOND)).row_count == 16
+
+
 def test_bars_show_what_is_rare_and_keep_what_is_beyond() -> None:
     """One iteration among thousands can be seen; those beyond the ends stand at the ends."""
     drawn = bars({5: 10_000, 20: 1, 40: 5})
     assert (drawn[0], drawn[8], drawn[-1]) == ("█", "▁", "▁")
     assert len(drawn) == 19
+
+
+def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
+    """Five minutes later; else each reload would add some for ever."""
+    metrics = Metrics()
+    metrics.add((SECOND,))
+    metrics.add((replace(IDLE, at_s=SECOND.at_s + 299),))
+    assert 'worker="4711"' in metrics.text()
+    metrics.add((replace(IDLE, at_s=SECOND.at_s + 301),))
+    assert 'worker="4711"' not in metrics.text()
 
 
 def test_metrics_are_served_as_openmetrics() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tuneproof.errors import BadInputError
+from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.watch import workers
 from tuneproof.watch.program import CLOSED
 from tuneproof.watch.workers import Worker, find
@@ -62,6 +62,19 @@ def test_of_several_one_is_named_or_all_are_meant(proc: Proc) -> None:
     assert find("20") == (Worker(pid=21, name="3f3f3f3f3f3f"),)
 
 
+def test_an_upgrade_of_the_binary_is_still_one_nginx(proc: Proc) -> None:
+    """SIGUSR2 starts a second master, a child of the first; both have workers until the first one quits."""
+    proc.add(40, "nginx: master process nginx -g daemon off;", parent=10)
+    proc.add(41, "nginx: worker process", parent=40)
+    assert [each.pid for each in find()] == [each.pid for each in find("10")] == [11, 12, 41]
+    assert [each.pid for each in find("40")] == [41]
+
+
+def test_a_name_that_a_process_has_chosen_is_plain_text(proc: Proc) -> None:
+    proc.add(50, "\x1b[2Jnginx")
+    assert find("50") == (Worker(pid=50, name=r"\x1b[2Jnginx"),)
+
+
 def test_a_worker_or_any_other_process_may_be_named_itself(proc: Proc) -> None:
     """Such as a master_process off."""
     proc.add(30, "nginx")
@@ -83,6 +96,16 @@ def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.M
         find("blog")
 
 
+def test_an_engine_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    engine = tmp_path / "docker"
+    engine.write_text("#!/bin/sh\nexec sleep 60\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(workers, "_ASKING_S", 0.2)
+    with pytest.raises(CannotRunHereError, match="docker does not answer"):
+        find("shop")
+
+
 @pytest.mark.parametrize(("wanted", "said"), [("99", "no process 99"), ("13", "")])
 def test_what_is_not_there(proc: Proc, wanted: str, said: str) -> None:
     """A process that has ended; one without children is watched as it is."""
@@ -102,15 +125,23 @@ def test_without_any_nginx_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
-    """A socket on a port that is listened on is a client's; a closed descriptor is left out."""
+    """A socket on a port that is listened on is a client's; a closed descriptor is left out.
+
+    Workers of one network namespace share its table of sockets, which is read once.
+    """
     folder = proc.root / "11"
     for number, link in {3: "/var/cache/nginx/1", 4: "socket:[400]", 5: "socket:[500]", 6: "socket:[600]"}.items():
         (folder / "fd" / str(number)).symlink_to(link)
+    other = proc.root / "12"
+    (other / "fd" / "4").symlink_to("socket:[700]")
+    for each in (folder, other):
+        (each / "ns" / "net").symlink_to("net:[1]")
     (folder / "net" / "tcp").write_text(
         "  sl  local_address rem_address   st\n"
         "   0: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 300 1\n"
         "   1: 0100007F:0050 0200000A:D431 01 00000000:00000000 00:00000000 00000000     0        0 400 1\n"
         "   2: 0100007F:9C40 0300000A:1F40 01 00000000:00000000 00:00000000 00000000     0        0 500 1\n"
+        "   3: 0100007F:0050 0200000A:D432 01 00000000:00000000 00:00000000 00000000     0        0 700 1\n"
     )
     everything = {
         3: "/var/cache/nginx/1",
@@ -118,8 +149,8 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
         5: "upstream 10.0.0.3:8000",
         6: "socket:[600]",
     }
-    assert workers.targets(11, None) == everything
-    assert workers.targets(11, {5, 7}) == {5: everything[5]}
+    assert workers.targets({11: None, 12: {4}}) == {11: everything, 12: {4: "client 10.0.0.2:54322"}}
+    assert workers.targets({11: {5, 7}}) == {11: {5: everything[5]}}
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def _is_written(said: Statement, concern: Concern) -> bool:
         return False
     if not concern.value:
         return True
-    if concern.place >= len(said.args):
+    if not -len(said.args) <= concern.place < len(said.args):
         return False
     bounds = [bound.split() for bound in concern.value.split(",")]
     texts = [said.args[concern.place], *(limit for _, limit in bounds)]

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
 BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both legs; PID is nginx's)"
 """What tells several causes apart, and the command that gets it; so the next."""
-LOG_TIMES: Final = (
-    "the access log with the worker and the times: log_format with $pid $connection rt=$request_time "
-    'uct="$upstream_connect_time" uht="$upstream_header_time" urt="$upstream_response_time"'
-)
+LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{RECOMMENDED}';"
 
 
 class CauseText(NamedTuple):

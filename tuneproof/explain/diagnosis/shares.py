@@ -28,20 +28,14 @@ def lower_limit(count: int, of: int) -> float:
     low, high = 0.0, count / of
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if _at_least(count, of, middle) < _TAIL:
+        if at_least(count, of, middle) < _TAIL:
             low = middle
         else:
             high = middle
     return low
 
 
-def part_from(times: Distribution, limit: float) -> float:
-    """Return which share of values is at least that large for certain, as far as percentiles tell."""
-    percentiles = ((times.median, 0.5), (times.p90, 0.1), (times.p99, 0.01))
-    return next((part for value, part in percentiles if value >= limit), 0.0)
-
-
-def _at_least(count: int, of: int, share: float) -> float:
+def at_least(count: int, of: int, share: float) -> float:
     """Return how likely so many or more of all are, if each is with this probability."""
     if share <= 0.0:
         return 0.0
@@ -52,6 +46,12 @@ def _at_least(count: int, of: int, share: float) -> float:
         for k in range(count)
     )
     return max(0.0, 1.0 - below)
+
+
+def part_from(times: Distribution, limit: float) -> float:
+    """Return which share of values is at least that large for certain, as far as percentiles tell."""
+    percentiles = ((times.median, 0.5), (times.p90, 0.1), (times.p99, 0.01))
+    return next((part for value, part in percentiles if value >= limit), 0.0)
 
 
 def _wilson(count: int, of: int) -> float:

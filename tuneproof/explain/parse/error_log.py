@@ -60,7 +60,6 @@ EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
         "upstream_body_timeout",
         "upstream_send_timeout",
         "upstream_handshake_timeout",
-        "upstream_upgraded_timeout",
     ),
     Event.HUNG_UP: ("upstream_closed_early", "upstream_closed_in_body", "upstream_reset"),
     Event.NONE_LEFT: ("no_live_upstreams",),

@@ -98,7 +98,11 @@ class WorkerLoop:
         )
         waited_s = max(self.ready_s * (self.cpu_wait_share or 0.0), sum(each.waited_s for each in self.long))
         taken_s = waited_s + sum(each.stopped_s for each in self.long)
-        given_s = self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else self.watched_s - taken_s
+        # A wait that began before counts in full at its end, so that waits may come to all of the time; but it ran.
+        ran_s = self.ready_s * (1 - (self.cpu_wait_share or 0.0))
+        given_s = (
+            self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else max(ran_s, self.watched_s - taken_s)
+        )
         return min(1.0, late_s / given_s) if given_s > 0 else 0.0
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:

@@ -14,14 +14,14 @@ _MONTHS: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _PREFIX: Final = re.compile(
     # kubectl logs --prefix; docker compose; docker service logs
     r"\s*(?:\[pod/[^\]\s]{1,300}\] |[\w.@-]{1,100} +\| "
-    # kubectl logs --timestamps and docker logs -t; CRI's files
-    rf"|{_ISO} (?:std(?:out|err) [FP] )?"
     # syslog and journald: RFC 3164, with or without priority and year, and RFC 5424
     rf"|(?:<\d{{1,3}}>)?(?:{_MONTHS} [ \d]\d (?:\d{{4}} )?\d\d:\d\d:\d\d(?:\.\d+)?|{_ISO})"
     r" [\w.:-]{1,255} [\w./@-]{1,100}(?:\[\d+\])?: "
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
+    # kubectl logs --timestamps and docker logs -t; CRI's files
+    rf"|{_ISO} (?:std(?:out|err) [FP] )?"
     # grep
-    r"|[\w./-]{1,200}\.log(?:\.\d+)?(?:[:-]\d+)?[:-](?=\d{4}/)"
+    r"|[\w./-]{1,200}\.log(?:\.\d+)?(?:[:-]\d+)?[:-](?=\d{4}/|nginx: )"
     r")"
 )
 _BEGINS_JSON: Final = '{"'

@@ -11,7 +11,7 @@ Being in a new network namespace with every CPU of the host, it first prints wha
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 import docker
 from docker.errors import NotFound
@@ -22,9 +22,13 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.pace import patience_of
 from tuneproof.lab.engine.reach import hang_up
+from tuneproof.lab.engine.repeat import once_more
 
 _PAUSE_S: Final = 0.03
 _PRINTS_WITHIN_S: Final = 60.0
+_NOBODY: Final = "65534:65534"
+_MEMORY_BYTES: Final = 128 << 20
+_PROCESSES: Final = 16
 _READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
 
 
@@ -39,6 +43,14 @@ class Lease:
         self._client = client
         self._container_id = container_id
         self.patience = patience
+
+    def is_held(self) -> bool:
+        """Tell whether it is: it is not where the engine was restarted, or does not answer."""
+        try:
+            with engine_errors("looking at the session's lease"):
+                return bool(self._client.api.inspect_container(self._container_id)["State"]["Running"])
+        except TuneproofError:
+            return False
 
     def printed(self) -> str:
         """Return what its container prints first (TuneproofError: the engine refused, or nothing came in time)."""
@@ -60,17 +72,31 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     image: of netadmin.
     """
     api = client.api
-    with engine_errors("taking a lease on the engine"):
+
+    def take() -> tuple[str, Any]:
         # Its input is closed with the first connection to it (StdinOnce), which docker-py asks for with stdin_open.
         container_id = api.create_container(
             image,
             entrypoint=list(_READS_UNTIL_THE_END),
             stdin_open=True,
             network_disabled=True,
-            host_config=api.create_host_config(log_config=LogConfig(type=LogConfig.types.JSON)),
+            user=_NOBODY,
+            host_config=api.create_host_config(
+                log_config=LogConfig(type=LogConfig.types.JSON),
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges"],
+                read_only=True,
+                mem_limit=_MEMORY_BYTES,
+                memswap_limit=_MEMORY_BYTES,
+                pids_limit=_PROCESSES,
+            ),
             labels={**session.labels, LEASE: "held"},
         )["Id"]
-        connection = api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
+        return container_id, api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
+
+    with engine_errors("taking a lease on the engine"):
+        # A first one whose response was lost never starts, and goes with the session.
+        container_id, connection = once_more(take)
         began_s = time.monotonic()
         api.start(container_id)
         patience = patience_of(time.monotonic() - began_s)

@@ -20,6 +20,7 @@ from docker.errors import APIError, NotFound
 from tuneproof.errors import EngineUnavailableError, TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import SESSION, Session
+from tuneproof.lab.engine.repeat import once_more
 from tuneproof.lab.engine.sweep import is_dead, remove_session
 
 NAME: Final = "tuneproof-turn"
@@ -76,7 +77,8 @@ def _take(
     while True:
         with engine_errors(f"locking engine {name}"):
             try:
-                return str(client.api.create_container(image, name=NAME, labels=_labels(session))["Id"])
+                made = once_more(lambda: client.api.create_container(image, name=NAME, labels=_labels(session)))
+                return str(made["Id"])
             except APIError as error:
                 if error.status_code != _CONFLICT:
                     raise
@@ -85,6 +87,9 @@ def _take(
             except NotFound:
                 continue
         labels = held["Config"]["Labels"] or {}
+        if labels.get(SESSION) == session.id:
+            # Ours: the engine's response was lost.
+            return str(held["Id"])
         if is_dead(client, labels):
             # All of it: what still runs of that session would disturb this one.
             with engine_errors(f"removing what a dead session left on engine {name}"):

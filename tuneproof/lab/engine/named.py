@@ -5,7 +5,6 @@ forwarded to one of this machine's (ssh(1), -L), so that keys, agents and jump h
 """
 
 import contextlib
-import json
 import os
 import subprocess
 import tempfile
@@ -18,13 +17,12 @@ from urllib.parse import urlsplit
 
 from tuneproof.errors import BadInputError, EngineUnavailableError
 from tuneproof.lab.engine.commands import end_with_parent
+from tuneproof.lab.engine.contexts import DEFAULT, at_context, without_engine
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.swarm import Node
 
 _SCHEMES: Final = ("unix", "tcp", "http", "https", "ssh")
-_CERTIFICATES: Final = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
-_NAMES_ENGINE: Final = ("DOCKER_HOST", "DOCKER_CONTEXT", *_CERTIFICATES)
 _REMOTE_SOCKET: Final = "/var/run/docker.sock"
 _FORWARDED_WITHIN_S: Final = 20.0
 _POLL_S: Final = 0.05
@@ -52,20 +50,19 @@ def environment_of(
     Raises BadInputError: there is no such context, and it is no address.
     Raises EngineUnavailableError: ssh does not get there.
     """
-    others = {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
     if "://" not in name:
-        found = _of_context(name, environment, option=option)
+        found = at_context(name, environment, option=option)
     elif urlsplit(name).scheme in _SCHEMES:
         # Certificates for addresses are named as usual.
-        found = {key: environment[key] for key in _CERTIFICATES if key in environment} | {"DOCKER_HOST": name}
+        found = at_context(DEFAULT, {**environment, "DOCKER_HOST": name})
     else:
         raise BadInputError(f"{option} {name}: no address", remedy=f"one that begins with {'://, '.join(_SCHEMES)}://")
-    address = found.get("DOCKER_HOST", "")
+    address = found["DOCKER_HOST"]
     if not address.startswith("ssh://"):
-        yield {**others, **found}
+        yield found
         return
     with _forwarded(address) as socket_path:
-        yield {**others, "DOCKER_HOST": f"unix://{socket_path}"}
+        yield {**without_engine(found), "DOCKER_HOST": f"unix://{socket_path}"}
 
 
 def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
@@ -95,35 +92,6 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
         version=str(told["ServerVersion"]),
         node=Node.from_info(told),
     )
-
-
-def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> dict[str, str]:
-    """Return what names the engine of a context, as every client of Docker's understands it.
-
-    Read from Docker's own store, since its library looks for that beside a config.json, which need not be there:
-    https://docs.docker.com/engine/manage-resources/contexts/
-    """
-    store = Path(environment.get("DOCKER_CONFIG") or Path.home() / ".docker") / "contexts"
-    known = {}
-    for path in sorted(store.glob("meta/*/meta.json")):
-        try:
-            meta = json.loads(path.read_text(encoding="utf-8"))
-            known[meta["Name"]] = meta["Endpoints"]["docker"], store / "tls" / path.parent.name / "docker"
-        except (OSError, ValueError, KeyError) as error:
-            raise BadInputError(f"{option} {name}: Docker's contexts cannot be read", where=str(path)) from error
-    if name == "default":
-        return {}
-    if name not in known:
-        raise BadInputError(
-            f"{option} {name}: there is no such Docker context",
-            remedy=f"one of {', '.join(['default', *known])}, or an address such as tcp://HOST:2376 or ssh://USER@HOST",
-        )
-    endpoint, certificates = known[name]
-    found = {"DOCKER_HOST": str(endpoint["Host"])}
-    if certificates.is_dir():
-        found["DOCKER_CERT_PATH"] = str(certificates)
-        found["DOCKER_TLS_VERIFY"] = "" if endpoint.get("SkipTLSVerify") else "1"
-    return found
 
 
 @contextlib.contextmanager

@@ -12,6 +12,8 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import Session
 
 _ASK: Final = "for name in nginx angie openresty; do command -v $name >/dev/null && exec $name -V 2>&1; done; exit 127"
+_MEMORY_BYTES: Final = 256 << 20
+_PROCESSES: Final = 64
 _NUMBERS: Final = r"(\d+\.\d+\.\d+)"
 # Those that grew from nginx say their own version first, and OpenResty adds a number to nginx's.
 _VERSIONS: Final = (re.compile(rf"\bnginx/{_NUMBERS}"), re.compile(rf"\w+/{_NUMBERS}"))
@@ -50,6 +52,11 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
                 labels=Session().labels,
                 user="0:0",
                 cap_drop=["ALL"],
+                security_opt=["no-new-privileges"],
+                read_only=True,
+                mem_limit=_MEMORY_BYTES,
+                memswap_limit=_MEMORY_BYTES,
+                pids_limit=_PROCESSES,
             )
         except (ContainerError, APIError) as error:
             raise BadInputError(

@@ -5,9 +5,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE", "NET_BIND_SERVICE")
+CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE")
 """What an nginx keeps that starts as root, as it does at home: to own its folders, to become its workers' user, and to
-read and to listen where only root may."""
+read and write where only these may. Any port is everybody's in the lab (net.ipv4.ip_unprivileged_port_start)."""
+MEMORY_BYTES: Final = 1 << 30
+PROCESSES: Final = 512
+"""What the containers that run somebody's files, or are joined to them, may have each: ten times what a configuration
+for a large machine takes here, and so much that a host survives it."""
+DISK_BYTES: Final = 2 << 30
+"""How much free space the engine's disk may lose while they run."""
 SOCKETS: Final = "/var/lib/tuneproof"
 """Folder of unix sockets that nginx shares with a stand-in."""
 

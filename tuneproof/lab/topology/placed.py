@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from docker.context import ContextAPI
-
 from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine.contexts import chosen_context, resolved
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.named import EngineFacts, environment_of, look
 from tuneproof.lab.engine.reach import connect
@@ -27,6 +26,9 @@ SWARM_STEPS: Final = (
     "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
     "docs/engines.md has the steps"
 )
+WITHOUT_ADDRESS: Final = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+"""Lets Docker's bridge have no address on the host: containers reach every service of the host by that, whatever
+"internal" says. https://docs.docker.com/engine/network/drivers/bridge/#options"""
 _ANSWERS_WITHIN_S: Final = 300
 """How long an engine may take for one call: docker-py's 60 s pass on emulated CPUs where five labs start at once."""
 DEFAULT: Final = ""
@@ -57,8 +59,8 @@ class Engine:
     @property
     def client_options(self) -> dict[str, Any]:
         """What ``docker.from_env`` is told to reach it."""
-        environment = {} if self.environment is None else {"environment": dict(self.environment)}
-        return {"timeout": _ANSWERS_WITHIN_S, **environment}
+        environment = os.environ if self.environment is None else self.environment
+        return {"timeout": _ANSWERS_WITHIN_S, "environment": resolved(environment)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,11 @@ class Engines:
     def network_options(self) -> dict[str, Any]:
         """How the lab's network differs from a usual one."""
         return {"driver": "overlay", "attachable": True} if self.are_several else {}
+
+    @property
+    def bridge_options(self) -> dict[str, Any]:
+        """What the lab's network is also asked for where it is on one engine."""
+        return {} if self.are_several else {"options": WITHOUT_ADDRESS}
 
     def alone(self, role: Role) -> "Engines":
         """Return the engine of a role for labs that are there altogether."""
@@ -192,11 +199,6 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
 @contextmanager
 def _environment(name: str) -> Iterator[dict[str, str]]:
     """Return what leads to an engine; to the default one as every other command is led to it."""
-    if name == DEFAULT and os.environ.get("DOCKER_HOST"):
-        yield dict(os.environ)
-        return
-    if name == DEFAULT:
-        context = ContextAPI.get_context(os.environ.get("DOCKER_CONTEXT"))
-        name = context.Name if context is not None else "default"
+    name = name or chosen_context(os.environ)[0]
     with environment_of(name, option=OPTION) as environment:
         yield environment

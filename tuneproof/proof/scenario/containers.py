@@ -6,18 +6,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tuneproof.errors import LabError
+from tuneproof.lab.load.cgroup import CgroupMemory
 from tuneproof.lab.load.stage import CLIENT, PROBER
 from tuneproof.lab.network.shaped_links import companion_spec, owner_name, owner_specs
 from tuneproof.lab.subject import supervisor
 from tuneproof.lab.subject.config import CONFIG_PATH, RECORDER_PATH
-from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES, SOCKETS, OwnNginx
 from tuneproof.lab.topology.container import LabContainer
+from tuneproof.lab.topology.disk_guard import DiskGuard
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import local_standin
 from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.proof.scenario.preconditions import WORKER_TITLE
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.wording import size
 
 # A generator that opens a connection per request runs out of ports after some 28,000 of them: the rate would be that of
 # the search for one. Ports in TIME_WAIT are free again after a second
@@ -74,7 +77,12 @@ def container_specs(
         for item in subjects
         if item.own is not None and item.own.needs_local_standin
     ]
-    return [*first, *served, *companions, *local]
+    own = {item.name for item in subjects if item.own is not None}
+    return [*first, *served, *(_limited(spec) if spec.joins in own else spec for spec in (*companions, *local))]
+
+
+def _limited(spec: RoleSpec) -> RoleSpec:
+    return replace(spec, memory_bytes=MEMORY_BYTES, processes=PROCESSES)
 
 
 def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, after: tuple[str, ...]) -> RoleSpec:
@@ -99,6 +107,8 @@ def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, afte
 
 _STARTS_WITHIN_S: Final = 30.0
 _POLL_S: Final = 0.05
+_MANY_WORKERS: Final = 32
+_MOST_WORKERS: Final = PROCESSES // 2
 
 
 class OwnNginxError(LabError):
@@ -111,17 +121,60 @@ def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
     LabError: It did not start, with its own words.
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
-    before = 0
+    before = same = 0
     while True:
         if not container.is_running():
-            raise own_nginx_failed(own, container.log_tail())
+            raise passed_limit(container) or own_nginx_failed(own, container.log_tail())
         now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
-        if now and now == before:
+        if now > _MOST_WORKERS:
+            # Before the kernel refuses more, which can take minutes.
+            raise OwnNginxError(
+                f"your nginx starts more than {_MOST_WORKERS} workers, and the lab takes no more",
+                remedy="test a copy with fewer worker_processes",
+            )
+        same = same + 1 if now and now == before else 0
+        # Many are started less evenly: on a busy CPU a pause is not the end of it.
+        if same > now // _MANY_WORKERS:
+            if (passed := passed_limit(container)) is not None:
+                raise passed
             return now
         if time.monotonic() > deadline_s:
-            raise LabError("your nginx has started no workers in the lab", tail=container.log_tail())
+            raise passed_limit(container) or LabError(
+                f"your nginx has not started its workers within {_STARTS_WITHIN_S:g} s", tail=container.log_tail()
+            )
         before = now
         time.sleep(_POLL_S)
+
+
+def passed_limit(container: LabContainer, disk: DiskGuard | None = None) -> OwnNginxError | None:
+    """Return the error of an nginx that wants more than the lab gives it, or None."""
+    if disk is not None and disk.lost_bytes:
+        return OwnNginxError(
+            f"the engine's disk lost {size(disk.lost_bytes)} while your nginx ran, so the lab ended it",
+            remedy="test a copy with smaller limits for temporary files (proxy_max_temp_file_size), caches and logs",
+        )
+    if _was_out_of_memory(container):
+        return OwnNginxError(
+            f"your nginx takes more than {size(MEMORY_BYTES)} of memory, which is what the lab gives it",
+            remedy="test a copy with fewer worker_processes and worker_connections, or smaller buffers",
+        )
+    if container.is_running() and container.has_all_processes():
+        return OwnNginxError(
+            f"your nginx wants more than {PROCESSES} processes and threads, which is what the lab gives it",
+            remedy="test a copy with smaller thread pools, or fewer worker_processes",
+        )
+    return None
+
+
+def _was_out_of_memory(container: LabContainer) -> bool:
+    state = container.inspect()["State"]
+    if not state["Running"]:
+        return bool(state.get("OOMKilled"))
+    try:
+        return CgroupMemory.of(container).oom_kills > 0
+    except (LabError, ValueError):
+        # No cgroup file system or no `cat` in its image, or no process left for either.
+        return False
 
 
 def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
@@ -141,7 +194,8 @@ def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacemen
         image=own.image or image,
         cpuset=placement.of(subject.cpus),
         sysctls=subject.sysctls,
-        memory_bytes=subject.memory_bytes,
+        memory_bytes=subject.memory_bytes or MEMORY_BYTES,
+        processes=PROCESSES,
         capabilities=CAPABILITIES,
         user="0:0",
         files=own.files,

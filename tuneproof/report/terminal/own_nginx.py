@@ -52,10 +52,12 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
     gains = gains_of(cells)
     changes = [gain for gain in gains if not gain.remedy.reaches_others]
     sections = {
-        "CHANGE": chain.from_iterable(map(_gain, changes)) if changes else ["  nothing that was measured here"],
+        "CHANGE": chain.from_iterable(map(_gain, changes))
+        if changes
+        else ["  nothing: no measured change gains anything here"],
         "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if gain.remedy.reaches_others),
         "ALREADY FINE": _fine(cells),
-        "MIND": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
+        "NOTE": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
         "NOT DECIDED": _undecided(cells),
         "NOT TESTED": (f"  {one_line(line)}" for line in left_out),
     }
@@ -123,7 +125,7 @@ def _undecided(cells: Sequence[Cell]) -> Iterator[str]:
         what = one_line(alike[0].claim) if len(alike) == 1 else count(len(alike), "check")
         yield f"  {what}{f': {one_line(reason)}' if reason else ''}"
     if again := [cell.name for cell in undecided if cell.verdict == "inconclusive"]:
-        yield f"  Rerun with --depth full -k '{' or '.join(again)}'"
+        yield f"  rerun the inconclusive ones: --depth full -k '{' or '.join(again)}'"
 
 
 def _reasons(cells: Sequence[Cell], *, decided: bool) -> list[str]:

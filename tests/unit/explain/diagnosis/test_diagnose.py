@@ -57,9 +57,17 @@ def test_nothing_given_is_not_healthy() -> None:
     assert headline(diagnosis) == "These files show too little to say whether all is well."
 
 
+def test_what_explains_most_comes_first() -> None:
+    """One lost segment in fifty delays fewer requests than a backend that is slow for all; one in twelve does not."""
+    for lost, in_order in (
+        (0.02, [Cause.BACKEND_SLOW, Cause.PATH_LOSS]),
+        (0.08, [Cause.PATH_LOSS, Cause.BACKEND_SLOW]),
+    ):
+        assert causes(diagnose(both_legs(front=lossy(lost), backend_s=spread(0.3)))) == in_order
+
+
 def test_causes_come_in_the_order_of_their_origin() -> None:
     """An overflow during a stall follows from it, as does a full SYN queue behind a full accept queue."""
-    assert causes(diagnose(both_legs(front=lossy(), backend_s=spread(0.3)))) == [Cause.PATH_LOSS, Cause.BACKEND_SLOW]
     diagnosis = diagnose(
         seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     )

@@ -11,6 +11,7 @@ from tests.support.canned_evidence import (
     BACK,
     FRONT,
     capture,
+    connects,
     established,
     grown,
     half_open,
@@ -20,6 +21,7 @@ from tests.support.canned_evidence import (
     log,
     lossy,
     memory,
+    paths,
     pidstat,
     readings,
     repeated_syns,
@@ -28,6 +30,7 @@ from tests.support.canned_evidence import (
     service,
     softnet,
     spread,
+    stood_still,
     table,
     worker,
 )
@@ -52,6 +55,8 @@ from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause, CauseAssessment, CauseVerdict
 from tuneproof.explain.diagnosis.symptoms import symptoms
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, WorkerSummary
+from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
@@ -120,6 +125,8 @@ MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "hal
 
 LOST: Final = grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)
 ALONE: Final = table(listening())
+SENT_AGAIN: Final = established(retransmits=(0, 12))
+RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=SocketAddress(host="10.0.0.7", port=873))
 
 
 def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary:
@@ -133,12 +140,20 @@ def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary
 SLOW: Final = spread(0.2, 0.8)
 
 
-def slow_log(*workers: Any) -> Any:
-    """Return a log of a slow backend by these workers."""
-    return log(header_minus_connect_s=SLOW, workers=workers)
+def slow_log(*workers: WorkerSummary, **values: Any) -> LogSummary:
+    """Return a log of a backend that is slow whatever it is asked, by these workers.
+
+    Of their connects those of 0.000 may be reused.
+    """
+    times = [(each.worker_pid, each.connect_time_s) for each in workers]
+    new = tuple(connects(pid, spread(each.maximum, count=40)) for pid, each in times if each and each.maximum)
+    made = {"path_times": paths(SLOW, SLOW, spread(0.01)), "server_connects": new, **values}
+    return log(header_minus_connect_s=SLOW, workers=workers, **made)
 
 
+FAST: Final = spread(0.01)
 PROMPT: Final = worker(11, spread(0.0, 0.004), SLOW)
+PROMPT_TOO: Final = worker(12, spread(0.0, 0.004), SLOW)
 
 
 LATE: Final = spread(0.001, 0.3)
@@ -332,7 +347,23 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             FOUND,
             "for 1: 300 segments of 20000 were sent again, SYNs aside (1.5 %",
             LOST,
-            ALONE,
+            table(listening(), SENT_AGAIN),
+        ),
+        # What this host sends to others is served by nobody here.
+        row("no socket shows it", POSSIBLE, "against 1: ss -tanmi would show (retrans)", LOST, ALONE),
+        row(
+            "rsync to another host",
+            POSSIBLE,
+            "against 1: 300 of 312 by its sockets were sent on connections that are not nginx's",
+            LOST,
+            table(listening(), SENT_AGAIN, RSYNC),
+        ),
+        row(
+            "to an upstream",
+            FOUND,
+            LOST,
+            table(listening(), RSYNC),
+            log(server_connects=(connects(11, spread(0.001), "10.0.0.7:873"),)),
         ),
         row("what is served is not known", POSSIBLE, "against 1: anything else, ss -ltn would tell", LOST),
         row(
@@ -348,7 +379,9 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "an engine's resolver",
             FOUND,
             LOST,
-            table(listening(), replace(listening(40_841), local=SocketAddress(host="127.0.0.11", port=40_841))),
+            table(
+                listening(), replace(listening(40_841), local=SocketAddress(host="127.0.0.11", port=40_841)), SENT_AGAIN
+            ),
         ),
         row("SYNs alone", RULED_OUT, grown(RetransSegs=400, TCPSynRetrans=400)),
         # RFC 2883.
@@ -401,6 +434,21 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             FOUND,
             slow_log(worker(11, spread(0.0, 0.01), SLOW), worker(12, spread(0.0, 0.004), spread(0.5))),
         ),
+        row("one path", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW))),
+        row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
+        row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
+        # A far one whose connections are reused answers late, however prompt connects to another one are.
+        row(
+            "another server's connects",
+            POSSIBLE,
+            slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, server="far")),
+        ),
+        row("no address", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, server=NOT_LOGGED))),
+        row(
+            "few new connections",
+            POSSIBLE,
+            slow_log(PROMPT, PROMPT_TOO, server_connects=(connects(11, spread(0.001, count=19)),)),
+        ),
         row("late connects", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.011), SLOW))),
         row("another time", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.004), spread(0.7)))),
         row(
@@ -443,23 +491,64 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
         row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
         row("with its CPU", FOUND, f"for 2: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
-        # The backend's kernel answers all workers alike: more than a scheduler's gaps, and five times the fastest.
+        # No distance, outage, TLS or client lets it go on with all that waited while others worked.
+        row(
+            "a worker stood still",
+            FOUND,
+            "for 1: Worker 12 stood still for up to 300 ms: 20 times several of its requests went on within",
+            "for 1: among them late connections to 10.0.1.3:9000",
+            log(standstills=(stood_still(),)),
+        ),
+        row("still, and nginx is prompt on the wire", RULED_OUT, log(standstills=(stood_still(),)), legs()),
+        row(
+            "still, without a CPU",
+            POSSIBLE,
+            f"against 1: {WAITS} 50 %",
+            log(standstills=(stood_still(),)),
+            scheduled((1.0, 0.0), (2.0, 1.0)),
+        ),
+        row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
+        row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
+        # By chance in one of a hundred.
+        row("20 of 400", FOUND, log(standstills=(stood_still(moments=400),))),
+        row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
+        row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
+        # The backend's kernel answers all workers alike, but not in one moment what it answers in another.
         row(
             "one worker connects late",
-            FOUND,
-            "for 1: Worker 12 takes 300 ms (p90) to connect to the backend, worker 11 1 ms",
-            log(workers=(worker(11, spread(0.001)), worker(12, LATE))),
+            POSSIBLE,
+            "for 1: Worker 12 takes 300 ms (p90) to connect to 10.0.1.3:9000, worker 11 1 ms",
+            log(server_connects=(connects(11, spread(0.001)), connects(12, LATE))),
+        ),
+        row(
+            "to servers that the log does not name",
+            POSSIBLE,
+            "for 1: its upstream servers, which the log does not name",
+            log(server_connects=(connects(11, spread(0.001), NOT_LOGGED), connects(12, LATE, NOT_LOGGED))),
+        ),
+        row(
+            "to another server",
+            NOT_SEEN,
+            log(server_connects=(connects(11, spread(0.001), "near"), connects(12, spread(0.08), "far"))),
+        ),
+        row(
+            "a far server beside a near one",
+            NOT_SEEN,
+            log(
+                connect_time_s=spread(0.001, 0.08),
+                server_connects=(connects(11, spread(0.001), "near"), connects(11, spread(0.08), "far")),
+            ),
         ),
         row(
             "one worker connects late, and nginx is prompt on the wire",
             RULED_OUT,
-            log(workers=(worker(11, spread(0.001)), worker(12, spread(0.033)))),
+            log(server_connects=(connects(11, spread(0.001)), connects(12, spread(0.033)))),
             legs(),
         ),
         *(
-            row(name, verdict, log(workers=(worker(11, spread(fast_s)), worker(12, spread(slow_s)))))
+            row(name, verdict, log(server_connects=(connects(11, spread(fast_s)), connects(12, spread(slow_s)))))
             for name, slow_s, fast_s, verdict in (
-                ("32 and 1 ms", 0.032, 0.001, FOUND),
+                ("32 and 1 ms", 0.032, 0.001, POSSIBLE),
                 ("30 and 1 ms", 0.03, 0.001, NOT_SEEN),
                 ("90 and 20 ms", 0.09, 0.02, NOT_SEEN),
             )
@@ -479,6 +568,13 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "for 1: [access_logs 1, captures 1]",
             LATE_LOG,
             legs(matched=0),
+        ),
+        # A TLS handshake with a busy backend is within the log's time.
+        row(
+            "fast on the wire but for TLS",
+            POSSIBLE,
+            LATE_LOG,
+            legs(back={"tls_flows": 200}, matched=0),
         ),
         row(
             "late on the wire",
@@ -527,6 +623,16 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             log(**LEFT),
         ),
         row("slow answers", POSSIBLE, log(**LEFT, request_time_s=spread(1.0))),
+        row("they left at once", FOUND, log(**LEFT, left_after_s=spread(0.001, 0.09))),
+        # However fast the others were answered.
+        row(
+            "they had waited",
+            POSSIBLE,
+            "against 1: A tenth of those who left had waited for 2 s or longer",
+            log(**LEFT, left_after_s=spread(0.001, 2.0)),
+        ),
+        row("health checks hang up", NOT_SEEN, log(**LEFT, health_checks_499=40)),
+        row("beside health checks", FOUND, log(**LEFT, health_checks_499=20)),
         row("answers of unknown time", POSSIBLE, log(**LEFT, request_time_s=None)),
         row(
             "captured",
@@ -581,6 +687,9 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             grown(AttemptFails=100),
         ),
         row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
+        # The whole machine's: a monitor's as well.
+        row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
+        row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
         row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
         row(
             "attempts beside a sign",
@@ -731,13 +840,6 @@ def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
     assert found.verdict is POSSIBLE
     assert found.against[0].text.endswith("accept-queue overflow was found.")
     assert found.against[0].file == "counters 1"
-
-
-@pytest.mark.parametrize("event", [Event.NO_CONNECTIONS, Event.NO_DESCRIPTORS, Event.NONE_LEFT, Event.HUNG_UP])
-def test_trouble_is_told_whatever_its_cause(event: Event) -> None:
-    """Even once: a request failed."""
-    (reason,) = symptoms(seen(said_so(event, 1)))
-    assert (reason.text, reason.file) == (f"Error log: 1 {event.value}.", "error_logs 1")
 
 
 def test_what_an_error_log_says_once_is_no_trouble() -> None:

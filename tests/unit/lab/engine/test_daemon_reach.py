@@ -148,8 +148,8 @@ def test_an_engines_certificate_is_held_against_its_own_authority(
 
 @pytest.mark.usefixtures("docker_config")
 def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path) -> None:
-    """The order is that of docker-py and of Docker's own command line."""
-    assert find_endpoint({}) == Endpoint(address="unix:///var/run/docker.sock")
+    """The order is that of Docker's own command line."""
+    assert find_endpoint({"DOCKER_CONFIG": str(tmp_path)}) == Endpoint(address="unix:///var/run/docker.sock")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     # A context's folder is named after the hash of its name.
     folder = tmp_path / "contexts/meta" / hashlib.sha256(b"far").hexdigest()
@@ -158,7 +158,7 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
         '{"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": "tcp://far:2376", "SkipTLSVerify": false}}}',
         encoding="utf-8",
     )
-    chosen = find_endpoint({"DOCKER_CONTEXT": "far"})
+    chosen = find_endpoint({"DOCKER_CONFIG": str(tmp_path), "DOCKER_CONTEXT": "far"})
     assert chosen == Endpoint(address="tcp://far:2376", chosen_by="Docker context 'far'")
     assert not chosen.is_local
     environment = {"DOCKER_HOST": "unix:///run/other.sock", "DOCKER_CONTEXT": "far"}

@@ -233,7 +233,7 @@ class Engine:
         assert timeout > 0
 
         def pull(name: str, tag: str) -> None:
-            self.asked.append((environment, name, tag))
+            self.asked.append(((environment or {}).get("DOCKER_HOST"), name, tag))
             if not self.registry:
                 raise DockerException("no registry")
             self.names.add(f"{name}:{tag}")
@@ -249,10 +249,12 @@ class Engine:
 def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None
 ) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
     engine = Engine(registry=True)
     monkeypatch.setattr(base, "docker", engine)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None, environment=environment)
-    assert engine.asked == [(environment, "debian", "bookworm-slim")]
+    address = environment["DOCKER_HOST"] if environment else "unix:///here.sock"
+    assert engine.asked == [(address, "debian", "bookworm-slim")]
     assert engine.names == {"debian:bookworm-slim", "tuneproof/base:bookworm"}
 
 

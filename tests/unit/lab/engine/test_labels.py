@@ -16,13 +16,15 @@ from tuneproof.lab.engine.labels import OWNER, PROJECT, SESSION, Owner, Session
     ("changes", "dead"),
     [
         ({"start_ticks": 1}, True),
-        ({"boot": "00000000-0000-0000-0000-000000000000"}, True),
+        ({"pid": 2**22 + 1}, True),
+        ({"boot": "00000000-0000-0000-0000-000000000000", "pid": 2**22 + 1}, False),
+        ({"pid_namespace": "pid:[1]", "pid": 2**22 + 1}, False),
         ({"machine": "elsewhere", "pid": 2**22 + 1, "start_ticks": 1}, False),
     ],
-    ids=["reused-pid", "other-boot", "other-machine-without-such-a-process"],
+    ids=["reused-pid", "gone", "other-machine-of-that-name", "other-pid-namespace", "other-machine"],
 )
-def test_a_process_is_named_by_machine_boot_pid_and_start(changes: dict[str, Any], dead: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """A reused process id is another process; what another machine runs cannot be known here."""
+def test_a_process_is_named_by_machine_boot_namespace_pid_and_start(changes: dict[str, Any], dead: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """A reused process id is another process; what runs elsewhere cannot be known here."""
     assert dataclasses.replace(Owner.current(), **changes).is_dead() is dead
 
 
@@ -41,11 +43,11 @@ def _start_ticks(pid: int) -> int:
 @pytest.mark.parametrize("machine", ["host", "host.example.org", "odd/name"])
 def test_an_owner_survives_the_way_through_a_label(machine: str) -> None:
     """The host's name is the only part that may hold the separator."""
-    owner = Owner(machine=machine, boot="b-o-o-t", pid=42, start_ticks=123456)
+    owner = Owner(machine=machine, boot="b-o-o-t", pid_namespace="pid:[7]", pid=42, start_ticks=123456)
     assert Owner.from_label(owner.to_label()) == owner
 
 
-@pytest.mark.parametrize("label", ["", "host/boot/1", "host/boot/pid/ticks"])
+@pytest.mark.parametrize("label", ["", "host/boot/1", "host/boot/1/2", "host/boot/pid:[7]/pid/ticks"])
 def test_a_label_that_was_not_written_here_is_refused(label: str) -> None:
     with pytest.raises(ValueError, match=r"unpack|invalid literal"):
         Owner.from_label(label)

@@ -110,12 +110,21 @@ def test_a_session_whose_lease_is_over_is_removed_whatever_machine_it_ran_on(
 ) -> None:
     """What it left running would disturb whoever measures next."""
     engine = Engine(holder)
-    engine.leases_over = [{LEASE: "held", **DEAD.labels}, {LEASE: "held"}]
+    engine.leases = [({LEASE: "held", **DEAD.labels}, "exited"), ({LEASE: "held"}, "exited")]
     with pytest.raises(EngineBusyError):
         taken(engine, monkeypatch).__enter__()
-    engine.leases_over.append({LEASE: "held", **holder.labels})
+    engine.leases.append(({LEASE: "held", **holder.labels}, "exited"))
     with taken(engine, monkeypatch):
         assert engine.removed == ["first"]
+
+
+def test_the_lock_of_somebody_who_holds_a_lease_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever processes there are here: a copy of their machine has none of theirs."""
+    engine = Engine(DEAD)
+    engine.leases = [({LEASE: "held", **DEAD.labels}, "running")]
+    with pytest.raises(EngineBusyError):
+        taken(engine, monkeypatch).__enter__()
+    assert engine.removed == []
 
 
 def test_a_lock_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from docker.errors import APIError, NotFound
 
 from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi
 from tuneproof.lab.engine import sweep
-from tuneproof.lab.engine.labels import BUILD, IMAGE, LAYER, PROJECT_FILTER, Session
+from tuneproof.lab.engine.labels import BUILD, IMAGE, LAYER, LEASE, PROJECT_FILTER, Session
 from tuneproof.lab.engine.sweep import (
     Removed,
     has_overlay_network,
@@ -44,6 +44,28 @@ def test_a_network_over_several_engines_is_free_in_a_moment(api: FakeApi, *, ove
     assert remove_dead_sessions(api.client).networks == removed
     assert has_overlay_network(api.client, "alive") == overlay
     assert not has_overlay_network(api.client, "nobody")
+
+
+@pytest.mark.parametrize(
+    ("session", "states", "is_over"),
+    [
+        (DEAD, [], True),
+        (DEAD, ["created"], True),
+        (DEAD, ["running"], False),
+        (DEAD, ["exited", "running"], False),
+        (ELSEWHERE, [], False),
+        (ELSEWHERE, ["exited"], True),
+        (ELSEWHERE, ["exited", "running"], False),
+        (ALIVE, ["exited"], True),
+    ],
+)
+def test_a_lease_decides_for_everybody_and_without_one_the_process(
+    api: FakeApi, session: Session, states: list[str], *, is_over: bool
+) -> None:
+    """A copy of a machine has its names and numbers, and none of its processes; who starts anew takes a new lease."""
+    api.leases = [({LEASE: "held", **session.labels}, state) for state in states]
+    remove_dead_sessions(api.client)
+    assert (not kept(api, session)) is is_over
 
 
 def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:

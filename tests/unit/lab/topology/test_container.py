@@ -4,8 +4,11 @@ import types
 from typing import Any, Self, cast
 
 import pytest
+import requests
 from docker.constants import DEFAULT_TIMEOUT_SECONDS
+from docker.errors import NotFound
 
+from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.topology import container
@@ -25,16 +28,34 @@ class StandIn:
         self.docker_client_kw = docker_client_kw
         self.tmpfs: dict[str, str] = {}
         self.keywords: dict[str, Any] = {}
+        self.starts: list[str] = []
+        self.removed: list[str] = []
+        self.losses = 0
 
     def with_kwargs(self, **keywords: Any) -> Self:
         self.keywords = keywords
         return self
 
-    def start(self) -> Self:
+    def with_name(self, name: str) -> Self:
+        self.name = name
         return self
 
+    def start(self) -> Self:
+        self.starts.append(self.name)
+        if len(self.starts) <= self.losses:
+            raise requests.ConnectionError("Remote end closed connection without response")
+        return self
+
+    def remove_container(self, name: str, *, force: bool, v: bool) -> None:
+        assert force
+        assert v
+        self.removed.append(name)
+        raise NotFound("it was not made")
+
     def get_docker_client(self) -> Any:
-        api = types.SimpleNamespace(create_endpoint_config=lambda **told: told)
+        api = types.SimpleNamespace(
+            create_endpoint_config=lambda **told: told, adapters={}, remove_container=self.remove_container
+        )
         return types.SimpleNamespace(client=types.SimpleNamespace(api=api))
 
     def get_container_id(self) -> str:
@@ -65,8 +86,26 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
     assert told.docker_client_kw["environment"] == {"DOCKER_HOST": "far"}
     assert (told.keywords["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
     here = cast("StandIn", made(client)._container).docker_client_kw
-    assert "environment" not in here
+    assert here["environment"]["DOCKER_HOST"] != "far"
     assert here["timeout"] > DEFAULT_TIMEOUT_SECONDS, "an engine on slow CPUs is waited for longer than docker-py does"
+
+
+@pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
+def test_a_container_of_which_nobody_knows_whether_it_was_made_is_made_anew(losses: int, starts: int) -> None:
+    """Under the same name, once what may have been made is out of the way."""
+    new = made(CLIENT)
+    told = cast("StandIn", new._container)
+    told.losses = losses
+    new.start()
+    assert told.starts == ["lab-client"] * starts
+    assert told.removed == ["lab-client"] * losses
+
+
+def test_an_engine_that_loses_the_second_try_too_does_not_answer() -> None:
+    new = made(CLIENT)
+    cast("StandIn", new._container).losses = 2
+    with pytest.raises(EngineUnavailableError):
+        new.start()
 
 
 def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own() -> None:

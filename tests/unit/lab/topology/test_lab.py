@@ -15,7 +15,7 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.shaped_links import companion_spec, owner_specs
 from tuneproof.lab.topology import lab as module
 from tuneproof.lab.topology.lab import Lab
-from tuneproof.lab.topology.placed import Engine, Engines
+from tuneproof.lab.topology.placed import WITHOUT_ADDRESS, Engine, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
 HERE, FAR = Engine(name="here"), Engine(name="far", environment={"DOCKER_HOST": "far"})
@@ -64,15 +64,22 @@ class FakeEngine:
         self.options: dict[str, Any] = {}
         self.refusals: list[Exception] = []
         self.networks: set[str] = set()
+        self.is_other = False
+        """Whether it knows none of Docker's options."""
 
     def client(self, **_options: object) -> Any:
         return types.SimpleNamespace(
             networks=types.SimpleNamespace(create=self.create),
-            api=types.SimpleNamespace(remove_network=self.remove, api_version="1.41"),
+            api=types.SimpleNamespace(remove_network=self.remove, api_version="1.41", adapters={}, networks=self.named),
             close=lambda: None,
         )
 
+    def named(self, *, names: list[str]) -> list[str]:
+        return sorted(self.networks.intersection(names))
+
     def create(self, name: str, **options: object) -> None:
+        if "options" in options and self.is_other:
+            raise APIError("unsupported bridge network option")
         self.networks.add(name)
         self.options = options
 
@@ -136,6 +143,16 @@ def test_every_container_is_where_its_role_is_or_whom_it_belongs_to() -> None:
     assert lab.is_placed
     assert lab.apart("client", "subject")
     assert not lab.apart("netadmin-client", "prober")
+
+
+@pytest.mark.parametrize(("is_other", "options"), [(False, WITHOUT_ADDRESS), (True, None)], ids=["docker", "other"])
+def test_the_network_has_no_address_on_the_host_where_the_engine_can_do_that(
+    engine: FakeEngine, *, is_other: bool, options: object
+) -> None:
+    engine.is_other = is_other
+    with Lab(Session()):
+        assert engine.options["internal"] is True
+        assert engine.options.get("options") == options
 
 
 def test_a_lab_ends_with_its_subjects() -> None:

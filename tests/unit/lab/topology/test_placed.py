@@ -47,12 +47,13 @@ def test_a_place_that_is_none_is_one_message(words: list[str], message: str) -> 
     assert str(caught.value).startswith(message)
 
 
-def test_where_nothing_is_placed_the_network_is_the_engines_own() -> None:
+def test_where_nothing_is_placed_the_network_is_the_engines_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
     engines = Engines()
     assert not engines.are_several
     assert engines.network_options == {}
     assert [engine.label for engine in engines.used] == ["default"]
-    assert "environment" not in engines.home.client_options
+    assert engines.home.client_options["environment"]["DOCKER_HOST"] == "unix:///here.sock"
 
 
 @pytest.fixture
@@ -135,11 +136,11 @@ def test_engines_that_cannot_work_together_are_told_before_anything_is_started(
 
 @pytest.mark.parametrize(
     ("host", "context", "found"),
-    [("tcp://10.0.0.5:2375", "", "tcp://10.0.0.5:2375"), ("", "default", None)],
+    [("tcp://10.0.0.5:2375", "", "tcp://10.0.0.5:2375"), ("", "default", "unix:///var/run/docker.sock")],
     ids=["by-host", "by-context"],
 )
 def test_the_default_engine_is_the_one_of_every_other_command(
-    monkeypatch: pytest.MonkeyPatch, host: str, context: str, found: str | None
+    monkeypatch: pytest.MonkeyPatch, host: str, context: str, found: str
 ) -> None:
     for name, value in (("DOCKER_HOST", host), ("DOCKER_CONTEXT", context)):
         monkeypatch.delenv(name, raising=False)

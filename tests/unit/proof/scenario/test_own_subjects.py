@@ -8,11 +8,17 @@ import pytest
 
 from tuneproof.errors import LabError
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.lab.subject.own_nginx import CAPABILITIES, SOCKETS, OwnNginx, socket_path
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES, SOCKETS, OwnNginx, socket_path
 from tuneproof.proof.scenario import containers as module
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import local_standin
-from tuneproof.proof.scenario.containers import own_nginx_failed, own_spec, wait_for_workers
+from tuneproof.proof.scenario.containers import (
+    OwnNginxError,
+    own_nginx_failed,
+    own_spec,
+    passed_limit,
+    wait_for_workers,
+)
 from tuneproof.proof.scenario.placement import CpuPlacement
 
 OWN = OwnNginx(
@@ -25,11 +31,17 @@ SUBJECT = Subject(name="yours", config=SubjectConfig(port=18080), own=OWN)
 PLACEMENT = CpuPlacement(subject="0", others="1")
 
 
-def waited(*looks: int, running: bool = True) -> int:
-    """Return how many workers a container has in the end whose processes change from one look to the next."""
+def waited(*looks: int, running: bool = True, full: bool = False, oom: bool = False, memory: str = "") -> int:
+    """Return how many workers a container has in the end with so many processes from one look to the next.
+
+    full: whether it has all that it may have; oom, memory: whether it ended for want of it, or what its cgroup says.
+    """
     workers = iter(looks)
     container = SimpleNamespace(
         is_running=lambda: running,
+        has_all_processes=lambda: full,
+        inspect=lambda: {"State": {"Running": running, "OOMKilled": oom}},
+        run=lambda _: f"1000\nrss 400\ncache 100\noom_kill {memory or 0}\n".encode(),
         processes=lambda: [(1, "nginx: master process nginx"), *[(2, "nginx: worker process")] * next(workers)],
         log_tail=lambda: "unknown directive",
     )
@@ -48,6 +60,38 @@ def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
     assert caught.value.tail == "unknown directive"
 
 
+@pytest.mark.parametrize(
+    ("looks", "options", "sentence"),
+    [
+        ((0, 100, 257), {}, "starts more than 256 workers"),
+        ((2, 2), {"full": True}, "more than 512 processes and threads"),
+        ((2, 2), {"memory": "3"}, "more than 1 GiB of memory"),
+        ((), {"running": False, "oom": True}, "more than 1 GiB of memory"),
+    ],
+    ids=["workers", "threads", "memory", "killed"],
+)
+def test_an_nginx_that_wants_more_than_the_lab_gives_is_one_sentence(
+    looks: tuple[int, ...], options: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_POLL_S", 0.0)
+    with pytest.raises(OwnNginxError, match=sentence) as caught:
+        waited(*looks, **options)
+    assert caught.value.remedy.startswith("test a copy with")
+
+
+def test_many_workers_may_pause_while_they_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_POLL_S", 0.0)
+    assert waited(90, 90, 90, *[100] * 5) == 100
+
+
+def test_a_disk_that_was_filled_is_said_first() -> None:
+    """Its container was ended, and says nothing about that."""
+    disk = cast("Any", SimpleNamespace(lost_bytes=2 << 30))
+    found = passed_limit(cast("Any", SimpleNamespace()), disk)
+    assert found is not None
+    assert found.what == "the engine's disk lost 2 GiB while your nginx ran, so the lab ended it"
+
+
 def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
     """Which whoever runs it can print."""
     whole = own_nginx_failed(OWN, "unknown variable").remedy
@@ -59,13 +103,14 @@ def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
 
 def test_one_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_STARTS_WITHIN_S", 0.0)
-    with pytest.raises(LabError, match="no workers"):
+    with pytest.raises(LabError, match="has not started its workers"):
         waited(0)
 
 
 def test_its_container_has_what_an_nginx_needs_that_starts_as_root_and_nothing_else() -> None:
     spec = own_spec(SUBJECT, OWN, "ours:1", PLACEMENT)
     assert (spec.image, spec.user, spec.capabilities) == ("ours:1", "0:0", CAPABILITIES)
+    assert (spec.memory_bytes, spec.processes) == (MEMORY_BYTES, PROCESSES)
     assert (spec.entrypoint, spec.files, spec.shared_folders) == (("sh", OWN.script), OWN.files, (SOCKETS,))
     beside = local_standin("yours", OWN, image="backend:1", cpuset="1")
     assert (beside.joins, beside.environment["STANDIN_PORTS"]) == ("yours", "3000")

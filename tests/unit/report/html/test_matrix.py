@@ -109,8 +109,8 @@ def test_what_matters_comes_first() -> None:
         ]
     )
     lists = {item.title: item for item in what_matters(places)}
-    assert list(lists) == ["Against what was expected", "Not decided", "The largest effects"]
-    assert [entry.cell.name for entry in lists["Against what was expected"].entries] == ["wrong"]
+    assert list(lists) == ["Not as expected", "Not decided", "The largest effects"]
+    assert [entry.cell.name for entry in lists["Not as expected"].entries] == ["wrong"]
     assert [(entry.cell.name, entry.cell.nginx) for entry in lists["The largest effects"].entries] == [
         ("twice", "1.30"),
         ("unsure", "1.22"),

@@ -69,7 +69,7 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
 def test_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
     write_report(written(tmp_path, host={}), tmp_path)
     page = Page(tmp_path / "index.html")
-    assert "No claim was decided in this run" in page.text
+    assert "This run has no results." in page.text
     assert "table" not in page.tags
 
 

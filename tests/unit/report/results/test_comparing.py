@@ -24,8 +24,8 @@ def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, 
     assert len(comparison.pairs) == len(cells)
     assert [fact for fact in comparison.facts if fact.old != fact.new] == []
     text = render_comparison(comparison, width=None, color=False)
-    assert ("| cell" in text) == bool(cells)
-    assert text.splitlines()[-1].startswith(f"No verdict changed: {len(cells)} cells are in both results")
+    assert ("| result" in text) == bool(cells)
+    assert text.splitlines()[-1].startswith(f"No verdict changed: {len(cells)} results are in both runs")
 
 
 def test_exactly_the_changed_verdicts_are_changes(tmp_path: Path) -> None:

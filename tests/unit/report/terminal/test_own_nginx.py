@@ -50,7 +50,9 @@ def test_a_change_stands_once_with_its_place_its_figures_and_its_cost() -> None:
 def test_what_reaches_more_than_nginx_is_to_be_considered_and_only_where_it_matters() -> None:
     """A setting of the machine is advised only if what it cures was seen."""
     wider = own("w", 9.0, patch="x = 1\n", reaches_others=True, only_if="stalls")
-    assert render_own([judged("stalls", "inconclusive"), wider]).startswith("CHANGE\n  nothing that was measured here")
+    assert render_own([judged("stalls", "inconclusive"), wider]).startswith(
+        "CHANGE\n  nothing: no measured change gains anything here"
+    )
     assert gains_of([judged("stalls", "refuted"), wider]) == []
     cells = [wider, judged("stalls", "holds"), own("a", 2.0)]
     assert [(gain.number, gain.file) for gain in gains_of(cells)] == [(1, "1.patch"), (2, "2.sysctl.conf")]
@@ -81,8 +83,8 @@ def test_what_was_not_decided_and_not_tested_has_its_reason_once() -> None:
         judged("d", "holds", reason="22 of 32 requests were refused"),
     ]
     assert render_own(cells, left_out=["a.conf:9: gRPC"]).split("\n\n")[1:] == [
-        "MIND\n  22 of 32 requests were refused",
-        "NOT DECIDED\n  2 checks: no path\n  claim c\n  Rerun with --depth full -k 'c'",
+        "NOTE\n  22 of 32 requests were refused",
+        "NOT DECIDED\n  2 checks: no path\n  claim c\n  rerun the inconclusive ones: --depth full -k 'c'",
         "NOT TESTED\n  a.conf:9: gRPC",
     ]
 

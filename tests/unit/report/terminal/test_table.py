@@ -53,12 +53,12 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
     assert lines[lines.index("Not as expected:") :] == [
         "Not as expected:",
         "  wrong (stall, nginx 1.22): refuted, expected: holds: 3 of 5",
-        "  Next: its page in the report shows what was measured; to repeat it, add: -k wrong",
+        "  Next: look at its page in the report. To repeat it: -k wrong",
         "",
         "Not decided:",
         f"  cure (stall, nginx 1.22): inconclusive: {long.strip()}",
-        "  price (stall, nginx 1.22, wan): unsupported: no netem: no module",
-        "  Next: more blocks, as a new experiment, decide most of them; for one, add: --depth full -k cure",
+        "  price (stall, nginx 1.22, wan): not testable: no netem: no module",
+        "  Next: rerun inconclusive claims with more rounds, such as --depth full -k cure",
         "",
         "decided: 2 of 4",
     ]
@@ -66,4 +66,4 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
 
 def test_run_without_cells_says_so() -> None:
     """A run that was interrupted early has no list, and no error either."""
-    assert render_table([], color=False, seconds=3.0) == ("No cell was decided.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")
+    assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")

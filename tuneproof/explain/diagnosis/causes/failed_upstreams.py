@@ -63,7 +63,7 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
         if reused >= ENOUGH_EVENTS and lower_limit(reused, service.requests) >= TOUCHED_SHARE:
             new = service.hung_up_flows - reused
             if where.leg is Leg.BACK and new < reused:
-                case.proves(f"{text}.", where.file)
+                case.proves(f"{text}.", where.file, touched=reused / service.requests)
             else:
                 case.suggests(f"{text}, and {new} new ones.", where.file, touched=reused / service.requests)
         elif reused and where.leg is Leg.BACK:
@@ -93,7 +93,10 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
         elif lower_limit(near, service.hung_up_flows) > len(around) / QUARTER_S:
             names = [log.name for log in evidence.error_logs if log.content.workers_left]
             case.proves(
-                f"{text}, {near} of them within 2 s of a worker's leaving by the error log.", where.file, *names
+                f"{text}, {near} of them within 2 s of a worker's leaving by the error log.",
+                where.file,
+                *names,
+                touched=service.hung_up_flows / service.requests,
             )
         else:
             touched = service.hung_up_flows / service.requests

@@ -37,7 +37,7 @@ def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = Tru
         number = named.content.of(event)
         if number >= least and (not requests or lower_limit(min(number, requests), requests) >= TOUCHED_SHARE):
             weighs = case.proves if proves else case.suggests
-            weighs(said(named.content, event), named.name)
+            weighs(said(named.content, event), named.name, touched=min(1.0, number / requests) if requests else 0.0)
         elif number and proves:
             of = f" In {requests} requests." if requests else ""
             case.tells_of_few(f"{said(named.content, event)}{of}", named.name)

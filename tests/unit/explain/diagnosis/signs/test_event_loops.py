@@ -56,6 +56,9 @@ def test_waiting_for_a_cpu_before_iterations() -> None:
     assert said(run_s=5.0, wait_s=1.0) == said(run_s=0.1, wait_s=0.2) == []
     # The stall's share is one of the time left to it, which is too little to be told without the wait.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
+    # A wait that began before the recording counts in full at its end, and may leave no time by subtraction.
+    assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
+    assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
 
 def test_the_diagnosis_of_watch() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.canned_evidence import both_legs, log, repeated_syns, spread, worker
+from tests.support.canned_evidence import both_legs, connects, log, repeated_syns, spread
 from tuneproof.explain.diagnosis.signs.late_connects import (
     captured_connects_s,
     late_connects,
@@ -40,9 +40,23 @@ def test_half_of_the_connects_need_not_be_as_late_as_a_tenth() -> None:
 
 
 def test_workers_with_few_connects_are_not_compared() -> None:
-    assert len(list(uneven_workers((worker(1, spread(0.001, count=20)), worker(2, spread(0.3, count=20)))))) == 1
-    assert list(uneven_workers((worker(1, spread(0.001, count=19)), worker(2, spread(0.3))))) == []
-    assert list(uneven_workers((worker(1, spread(0.001)), worker(2, spread(0.3, count=19))))) == []
+    assert len(list(uneven_workers((connects(1, spread(0.001, count=20)), connects(2, spread(0.3, count=20)))))) == 1
+    assert list(uneven_workers((connects(1, spread(0.001, count=19)), connects(2, spread(0.3))))) == []
+    assert list(uneven_workers((connects(1, spread(0.001)), connects(2, spread(0.3, count=19))))) == []
+
+
+def test_workers_are_compared_on_the_same_server() -> None:
+    near, far = connects(1, spread(0.001), "near"), connects(2, spread(0.08), "far")
+    assert list(uneven_workers((near, far))) == []
+    late = connects(2, spread(0.08), "near")
+    assert list(uneven_workers((near, far, late))) == [(late, near)]
+
+
+def test_a_far_server_beside_a_near_one_is_no_late_connect() -> None:
+    both = spread(0.001, 0.08)
+    near, far = connects(1, spread(0.001), "near"), connects(1, spread(0.08), "far")
+    assert late_connects(log(connect_time_s=both, server_connects=(near, far))) is None
+    assert late_connects(log(connect_time_s=both, server_connects=(connects(1, both),))) == both
 
 
 def test_the_wire_is_told_by_enough_handshakes_at_the_first_attempt() -> None:

@@ -184,6 +184,7 @@ def test_known_formats_keep_apart() -> None:
         "upstreaminfo": f'{common} "-" "curl" 88 0.014 [a] [] 10.0.0.1:80 12 0.010 200 4f5e',
         "article": article,
         "lab": f'{article} pid=1 connection=2 trial="-"',
+        "explain": f'10.0.0.1 "GET / HTTP/1.1" 200 12 "curl" 1700000000.123 7 42 10.0.0.5:80 {times}',
         "JSON lines": '{"status": 200, "request": "GET / HTTP/1.1"}',
     }
     assert {item.name for item in KNOWN} == set(lines)

@@ -1,0 +1,101 @@
+"""Requests over raw sockets, on the machine of nginx: a container runs this file, with nothing but Python.
+
+Reads questions as JSON from the file that is named, and writes the answers in their order: status, header lines, body.
+A question: address (a host and a port, or a path), the bytes to send, and for how many seconds to wait for an answer.
+"""
+
+import json
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+_BLOCK = 65536
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
+
+
+class _Connection:
+    """A connection that is opened again whenever nginx closes it."""
+
+    def __init__(self, address: Any) -> None:
+        self._address = address
+        self._socket: socket.socket | None = None
+        self._buffer = b""
+
+    def ask(self, text: str, wait_s: float) -> list[Any]:
+        """Send a request and return its answer; a status of 0 for a connection that ends without one."""
+        try:
+            if self._socket is None:
+                self._socket = self._connected()
+            self._socket.settimeout(wait_s)
+            self._socket.sendall(text.encode("latin-1"))
+            return self._answer(is_head=text.startswith("HEAD"))
+        except TimeoutError:
+            self.close()
+            return [-1, [], ""]
+        except OSError as error:
+            self.close()
+            return [0, [], type(error).__name__]
+
+    def close(self) -> None:
+        """Close it."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._buffer = None, b""
+
+    def _connected(self) -> socket.socket:
+        if isinstance(self._address, str):
+            found = socket.socket(socket.AF_UNIX)
+            found.connect(self._address)
+            return found
+        return socket.create_connection(tuple(self._address))
+
+    def _answer(self, *, is_head: bool) -> list[Any]:
+        while b"\r\n\r\n" not in self._buffer:
+            if not self._more():
+                self.close()
+                return [0, [], ""]
+        head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+        status, *lines = head.decode("latin-1").split("\r\n")
+        headers = [line.split(": ", 1) for line in lines]
+        fields = {name.lower(): value for name, value in headers}
+        length = 0 if is_head else int(fields.get("content-length", "0"))
+        if fields.get("transfer-encoding") == "chunked":
+            while _LAST_CHUNK not in self._buffer and self._more():
+                pass
+            length = self._buffer.find(_LAST_CHUNK) + len(_LAST_CHUNK)
+        while len(self._buffer) < length and self._more():
+            pass
+        body, self._buffer = self._buffer[:length], self._buffer[length:]
+        if fields.get("connection") == "close":
+            self.close()
+        return [int(status.split(" ")[1]), headers, body.decode("latin-1")]
+
+    def _more(self) -> bool:
+        assert self._socket is not None
+        read = self._socket.recv(_BLOCK)
+        self._buffer += read
+        return bool(read)
+
+
+def answers(questions: list[Any]) -> list[Any]:
+    """Return the answers to questions, which go over one connection as long as their address stays the same."""
+    found = []
+    for address, group in groupby(questions, key=lambda question: question[0]):
+        connection = _Connection(address)
+        found += [connection.ask(text, wait_s) for _, text, wait_s in group]
+        connection.close()
+    return found
+
+
+def main() -> None:
+    """Answer the questions of a file; of several lists in it side by side."""
+    lists = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    with ThreadPoolExecutor(max_workers=32) as pool:
+        json.dump(list(pool.map(answers, lists)), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""The model of a configuration agrees with nginx: settings in effect, locations, servers and sockets.
+
+One version and a sample by default; `./lab test tests/lab/test_conf_model.py -s` asks all versions all questions, and
+prints how many of each kind there were.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages, EnsureImages
+from tests.lab.nginx_judge import Judge, judge_of
+from tests.support import (
+    generated_hosts,
+    generated_inheritance,
+    generated_listens,
+    generated_locations,
+    judged_inheritance,
+    judged_listens,
+    judged_locations,
+)
+from tests.support.compared_model import Compared
+from tests.support.planted_faults import FAULTS, Fault
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import subject_images
+from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.wording import as_numbers
+
+pytestmark = [pytest.mark.engine]
+
+SEED: Final = 47
+MOST_UNKNOWN: Final = 0.02
+"""Share of the questions that the model may leave open."""
+LEAST_OF_EACH: Final = 100
+"""Questions in which each construct occurs, where all are asked."""
+LEAST_REFUSED: Final = 0.25
+# Each needs kernels or versions that not all have, or is drawn on purpose to be rare.
+RARE: Final = frozenset({"listen multipath", "inet datagrams", "inet6 datagrams", "listen quic"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is asked of one version."""
+
+    location_servers: int
+    requests_each: int
+    inheritance_servers: int
+    timeout_servers: int
+    host_ports: int
+    listen_sets: int
+
+
+SAMPLE: Final = Size(
+    location_servers=60, requests_each=20, inheritance_servers=4, timeout_servers=1, host_ports=20, listen_sets=40
+)
+ALL: Final = Size(
+    location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=10, host_ports=100, listen_sets=500
+)
+# The newest version shows most: it knows what the others do not.
+TIERS: Final = [
+    pytest.param(LAB_VERSIONS[-1], SAMPLE, id=f"sample-{LAB_VERSIONS[-1]}"),
+    *(pytest.param(version, ALL, id=f"all-{version}", marks=pytest.mark.slow) for version in LAB_VERSIONS),
+]
+Compare = Callable[[], Compared]
+
+
+class Asked:
+    """All that was asked of nginx, to be compared with the model as often as it changes."""
+
+    def __init__(self, judge: Judge, size: Size) -> None:
+        version = judge.version
+        locations = generated_locations.draw(SEED, servers=size.location_servers, requests=size.requests_each)
+        hosts = generated_hosts.draw(SEED, ports=size.host_ports, hosts_each=30)
+        sets = [generated_listens.draw(SEED, number, version) for number in range(size.listen_sets)]
+        inheritance = [
+            generated_inheritance.draw(
+                SEED, kind, version, servers=size.timeout_servers if kind == "timeouts" else size.inheritance_servers
+            )
+            for kind in generated_inheritance.KINDS
+        ]
+        to_locations, to_hosts = judge.locations(locations), judge.hosts(hosts)
+        to_settings = [(drawn, judge.inheritance(drawn)) for drawn in inheritance]
+        to_sets = list(zip(sets, judge.listens(sets), strict=True))
+        self.compare: dict[str, Compare] = {
+            "locations": lambda: judged_locations.compare(locations, to_locations, version),
+            "hosts": lambda: generated_hosts.compare(hosts, to_hosts, version),
+            "inheritance": lambda: _sum(
+                judged_inheritance.compare(drawn, answers, logs, version) for drawn, (answers, logs) in to_settings
+            ),
+            "listens": lambda: _sum(judged_listens.compare(drawn, seen, version) for drawn, seen in to_sets),
+        }
+
+
+def _sum(parts: Iterator[Compared]) -> Compared:
+    total = Compared()
+    for part in parts:
+        total.add(part)
+    return total
+
+
+@pytest.fixture(scope="module")
+def asked(
+    engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
+) -> Iterator[Callable[[str, Size], Asked]]:
+    """Ask a version, once for each size."""
+    found: dict[tuple[str, Size], Asked] = {}
+
+    def ask(version: str, size: Size) -> Asked:
+        if (version, size) not in found:
+            image = subject_images([version])[version]
+            ensure([image])
+            with judge_of(engine, image.tag, images.roles["backend"], lab_session, as_numbers(version)) as judge:
+                found[version, size] = Asked(judge, size)
+        return found[version, size]
+
+    yield ask
+    found.clear()
+
+
+@pytest.mark.parametrize("part", ["locations", "hosts", "inheritance", "listens"])
+@pytest.mark.parametrize(("version", "size"), TIERS)
+def test_the_model_agrees_with_nginx(version: str, size: Size, part: str, asked: Callable[[str, Size], Asked]) -> None:
+    found = asked(version, size).compare[part]()
+    print(f"\nnginx {version}, {part}: {found}")
+    assert found.disagreements == []
+    assert found.unknown_share <= MOST_UNKNOWN, found.unknown
+    if size is ALL:
+        rare = {name: count for name, count in found.constructs.items() if count < LEAST_OF_EACH and name not in RARE}
+        assert part == "listens" or rare == {}
+    if part == "listens":
+        assert found.constructs["refused"] >= LEAST_REFUSED * found.questions
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_a_planted_fault_is_found(
+    fault: Fault, asked: Callable[[str, Size], Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = asked(LAB_VERSIONS[-1], SAMPLE)
+    monkeypatch.setattr(fault.owner, fault.attribute, fault.replacement)
+    assert known.compare[fault.part]().disagreements

@@ -1,0 +1,170 @@
+"""Other people's configurations run with limits and little else, as the kernel tells it, and end at these limits."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages, PlaceCpus
+from tests.support.configurations import whole
+from tests.unit.yours.own import written
+from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.engine.labels import LEASE, Session
+from tuneproof.lab.network.shaped_links import owner_name
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES
+from tuneproof.lab.topology import placed
+from tuneproof.lab.topology.disk_guard import DiskGuard
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.containers import OwnNginxError
+from tuneproof.yours.proposal import Wanted, propose
+
+pytestmark = pytest.mark.engine
+
+# Numbers of capabilities: https://github.com/torvalds/linux/blob/master/include/uapi/linux/capability.h
+_NUMBERS: Final = {"CHOWN": 0, "DAC_OVERRIDE": 1, "SETGID": 6, "SETUID": 7, "NET_ADMIN": 12, "NET_RAW": 13}
+_PROXY: Final = "server { listen 8080; location / { proxy_pass http://unix:/run/app.sock; } }"
+# Those of version 1, then those of version 2.
+_LIMITS: Final = (
+    "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null "
+    "|| cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/memory.max"
+)
+
+
+@contextmanager
+def started(
+    text: str,
+    folder: Path,
+    *,
+    images: BuiltImages,
+    session: Session,
+    place_cpus: PlaceCpus,
+    nginx: str,
+    trusts: bool = False,
+) -> Iterator[Lab]:
+    """Start the lab of somebody's configuration."""
+    proposal = propose(Wanted(configuration=str(written(folder, whole(text).files)), version=nginx))
+    arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
+    with Lab(session) as lab:
+        Bench(
+            lab,
+            scenario=proposal.scenario,
+            arms=arms,
+            nginx=nginx,
+            images=images.of_bench(nginx),
+            placement=place_cpus(()),
+            trusts=trusts,
+        )
+        yield lab
+
+
+def mask(*names: str) -> str:
+    return f"{sum(1 << _NUMBERS[name] for name in names):016x}"
+
+
+def test_a_foreign_nginx_and_what_joins_it_have_limits_and_few_capabilities(
+    images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
+) -> None:
+    """Its workers have no capability at all, and no program in it gains any by being started."""
+    with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
+        kept = {
+            "yours": mask(*CAPABILITIES),
+            owner_name("yours"): mask("NET_ADMIN", "NET_RAW"),
+            "standin-yours": mask(),
+        }
+        for name, capabilities in kept.items():
+            status = lab[name].run(
+                ["cat", "/proc/1/status"] if name != owner_name("yours") else ["cat", "/proc/self/status"]
+            )
+            lines = dict(line.split(":\t", 1) for line in status.decode().splitlines() if ":\t" in line)
+            assert (name, lines["CapEff"], lines["CapBnd"]) == (name, capabilities, capabilities)
+            assert lines["NoNewPrivs"] == "1"
+            limits = lab[name].run(["sh", "-c", _LIMITS]).decode().split()
+            assert (name, [int(value) for value in limits]) == (name, [PROCESSES, MEMORY_BYTES])
+            files = lab[name].run(["sh", "-c", "ulimit -Hn"]).decode().strip()
+            assert files.isdigit(), "descriptors have the engine's limit"
+        workers = lab["yours"].run(["sh", "-c", "cat /proc/[2-9]*/status"], user="0:0").decode()
+        masks = [line.split()[1] for line in workers.splitlines() if line.startswith("CapEff:")]
+        assert mask() in masks
+
+
+def test_the_lease_is_nobodys_and_has_no_capability(
+    engine: docker.DockerClient, lab_session: Session, leases: object
+) -> None:
+    assert leases
+    found = engine.containers.list(filters={"label": [LEASE, f"io.tuneproof.session={lab_session.id}"]})
+    for container in found:
+        status = bytes(container.exec_run(["cat", "/proc/1/status"]).output).decode()  # type: ignore[arg-type] # not a stream
+        assert f"CapEff:\t{mask()}\n" in status
+        assert "Uid:\t65534\t" in status
+        assert container.exec_run(["touch", "/tmp/x"]).exit_code != 0  # noqa: S108 - in the container
+    assert found
+
+
+def test_a_configuration_that_wants_too_many_processes_ends_with_one_sentence(
+    images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
+) -> None:
+    text = f"worker_processes 50000;\nevents {{ worker_connections 64; }}\nhttp {{ {_PROXY} }}"
+    folder = tmp_path / "nginx.conf"
+    folder.write_text(text, encoding="utf-8")
+    proposal = propose(Wanted(configuration=str(folder), version=nginx))
+    arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
+    with pytest.raises(OwnNginxError, match="more than 256 workers"), Lab(lab_session) as lab:
+        Bench(
+            lab,
+            scenario=proposal.scenario,
+            arms=arms,
+            nginx=nginx,
+            images=images.of_bench(nginx),
+            placement=place_cpus(()),
+        )
+
+
+def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:
+    """By a file that has no name any more, as nginx's temporary files: no size of a folder shows it."""
+    fills = "import os, time; time.sleep(1); f = open('/var/lib/backend/x', 'wb'); os.unlink(f.name)\n"
+    fills += "while True: f.write(bytes(1 << 20)); f.flush()"
+    specs = [
+        RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"]),
+        RoleSpec(
+            name="fills",
+            role=Role.BACKEND,
+            image=images.roles["backend"],
+            command=("python3", "-c", fills),
+        ),
+    ]
+    with Lab(lab_session) as lab:
+        lab.start(specs)
+        guard = DiskGuard(lab["client"], [lab["fills"]], limit_bytes=256 << 20)
+        guard.start()
+        deadline_s = time.monotonic() + 30
+        while lab["fills"].is_running():
+            assert time.monotonic() < deadline_s
+            time.sleep(0.1)
+        assert guard.lost_bytes == 256 << 20
+
+
+def test_where_there_is_a_way_out_foreign_files_run_only_if_somebody_trusts_them(
+    images: BuiltImages,
+    lab_session: Session,
+    place_cpus: PlaceCpus,
+    nginx: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The network is as Docker makes it by itself: its host answers there. Nothing of theirs has been started."""
+    monkeypatch.setattr(placed, "WITHOUT_ADDRESS", {})
+    lab: dict[str, Any] = {"images": images, "session": lab_session, "place_cpus": place_cpus, "nginx": nginx}
+    with (
+        pytest.raises(CannotRunHereError, match=r"beyond the lab: the engine's host answers at \d") as caught,
+        started(_PROXY, tmp_path, **lab),
+    ):
+        pass
+    assert "--trust" in caught.value.remedy
+    with started(_PROXY, tmp_path, **lab, trusts=True) as running:
+        assert running["yours"].is_running()

@@ -1,0 +1,151 @@
+"""The table of directives agrees with the four binaries: names, contexts, numbers of arguments, blocks and switches."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import docker
+import pytest
+
+from fixtures.engine import EnsureImages
+from tests.lab.asking import answers
+from tuneproof.conf.directives import CONTEXTS, Directive, argument_problem, everything, rows_of
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import subject_images
+from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.wording import as_numbers
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+# Of other systems, or left out of Debian's packages.
+ABSENT: Final = frozenset(
+    f"ngx_{name}_module"
+    for name in (
+        *("devpoll", "eventport", "iocp", "kqueue", "http_degradation", "google_perftools", "quic_bpf"),
+        *("http_flv", "http_mp4", "http_random_index", "http_secure_link", "stream_realip"),
+    )
+)
+# Debian's security updates brought them to older versions; the table is of nginx's own.
+BACKPORTED: Final = frozenset({"max_errors", "max_headers"})
+# Modules that Debian packages apart, and without which nginx does not know their directives.
+APART: Final = ("stream", "mail", "http_geoip", "http_image_filter", "http_perl", "http_xslt_filter", "stream_geoip")
+_WITHIN: Final = {
+    "main": "%s",
+    "http": "http { %s }",
+    "server": "http { server { %s } }",
+    "location": "http { server { location / { %s } } }",
+    "upstream": "http { upstream u { %s } }",
+    "if in server": "http { server { if ($host = a) { %s } } }",
+    "if in location": "http { server { location / { if ($host = a) { %s } } } }",
+    "limit_except": "http { server { location / { limit_except GET { %s } } } }",
+    "stream": "stream { %s }",
+    "stream server": "stream { server { %s } }",
+    "stream upstream": "stream { upstream u { %s } }",
+    "mail": "mail { %s }",
+    "mail server": "mail { server { %s } }",
+}
+_OF_HTTP: Final = frozenset(context for context, text in _WITHIN.items() if text.startswith("http"))
+_REFUSED: Final = (
+    "unknown directive",
+    "is not allowed here",
+    "is not terminated by",
+    "has no opening",
+    'it must be "on" or',
+)
+_MOST: Final = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A directive in a context."""
+
+    row: Directive
+    context: str
+    count: int  # of its arguments, each of which is 1
+    has_block: bool
+
+    @property
+    def args(self) -> list[str]:
+        return ["1"] * self.count
+
+    def configuration(self) -> str:
+        """Return a configuration with the modules that it needs, and nothing else."""
+        named = {row.module.removeprefix("ngx_").removesuffix("_module") for row in rows_of(self.row.name)}
+        families = {self.context.split()[0], self.row.module.split("_")[1]}
+        # stream's own modules need stream, which comes before them.
+        spared = "" if "stream" in families else "stream_"
+        needed = [name for name in APART if name in families | named and not (spared and name.startswith(spared))]
+        loads = "".join(f"load_module modules/ngx_{name}_module.so; " for name in needed)
+        text = " ".join((self.row.name, *self.args)) + (" { }" if self.has_block else ";")
+        if self.context == "events":
+            return f"{loads}events {{ {text} }} http {{ }}"
+        return f"{loads}events {{ }} {_WITHIN[self.context] % text}"
+
+
+def questions(row: Directive, turn: int) -> Iterator[Question]:
+    """Yield what shows that a row is right, in other contexts at each turn.
+
+    In contexts that it allows: the least and the most arguments that it takes, one less and one more, and a block
+    where it has none, or none where it has one. And two contexts that it does not allow: after four turns all of
+    http's have been asked about.
+    """
+    allowed, refused = (
+        [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)
+    )
+    most = _MOST if row.most_args is None else row.most_args
+    counts = {row.least_args - 1, row.least_args, most, *([most + 1] if row.most_args is not None else [])} - {-1}
+    asked = [*((count, row.is_block) for count in sorted(counts)), (row.least_args, not row.is_block)]
+    for number, (count, has_block) in enumerate(asked, turn):
+        yield Question(row=row, context=allowed[number % len(allowed)], count=count, has_block=has_block)
+    own = [context for context in refused if (context in _OF_HTTP) == bool(row.contexts & _OF_HTTP)]
+    for number in (2 * turn, 2 * turn + 1) if own else ():
+        yield Question(row=row, context=own[number % len(own)], count=row.least_args, has_block=row.is_block)
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+def test_nginx_knows_allows_and_counts_as_the_table_does(
+    version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
+) -> None:
+    """And does not know what the table has for other versions only."""
+    image = subject_images([version], {version: [f"libnginx-mod-{name.replace('_', '-')}" for name in APART]})[version]
+    ensure([image])
+    numbers, turn = as_numbers(version), LAB_VERSIONS.index(version)
+    asked = {
+        f"case-{number}": question
+        for number, question in enumerate(
+            question for row in everything() if row.is_in(numbers) for question in questions(row, turn)
+        )
+    }
+    there = {(one.row.name, one.row.module) for one in asked.values()}
+    names = {name for name, _ in there}
+    others = {
+        f"no-{row.name}": Question(row=row, context=min(row.contexts), count=1, has_block=row.is_block)
+        for row in everything()
+        if row.name not in names
+    }
+    configurations = {name: one.configuration() for name, one in {**asked, **others}.items()}
+    said = answers(engine, image.tag, configurations, lab_session)
+    known = {
+        one.row.module
+        for name, one in asked.items()
+        if one.context in one.row.contexts and not any(words in said[name] for words in _REFUSED[:2])
+    }
+    assert {module for _, module in there} - known <= ABSENT
+    wrong = [
+        (configurations[name], said[name])
+        for name, one in asked.items()
+        if one.row.module in known and not _agrees(one, said[name], numbers)
+    ]
+    wrong += [
+        (configurations[name], said[name])
+        for name, one in others.items()
+        if "unknown directive" not in said[name] and one.row.name not in BACKPORTED
+    ]
+    assert wrong == []
+    assert len(asked) > 2000
+
+
+def _agrees(one: Question, said: str, version: tuple[int, ...]) -> bool:
+    expected = argument_problem(one.row.name, one.args, has_block=one.has_block, context=one.context, version=version)
+    number = f'invalid number of arguments in "{one.row.name}" directive'
+    return expected in said if expected else not any(words in said for words in (*_REFUSED, number))

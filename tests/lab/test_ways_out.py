@@ -1,0 +1,125 @@
+"""From a lab's containers nothing answers but the lab: neither the engine's host, nor other labs, nor outside."""
+
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import docker
+import pytest
+
+from fixtures.engine import BuiltImages
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.reach import find_endpoint
+from tuneproof.lab.topology import container
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.placed import WITHOUT_ADDRESS
+from tuneproof.lab.topology.roles import Role, RoleSpec
+from tuneproof.lab.topology.ways_out import ways_out
+
+pytestmark = pytest.mark.engine
+
+# Which of the addresses answers a connection, or refuses one.
+_REACHED: Final = """
+import json, socket, sys
+reached = []
+for place in sys.argv[1:]:
+    address, port = place.rsplit(":", 1)
+    try:
+        socket.create_connection((address, int(port)), timeout=1.5).close()
+    except ConnectionRefusedError:
+        reached.append(place)
+    except OSError:
+        continue
+    else:
+        reached.append(place)
+print(json.dumps(reached))
+"""
+
+
+@pytest.fixture
+def service() -> Iterator[int]:
+    """The port of a service of this host's, on all of its addresses."""
+    if not find_endpoint().is_local:
+        pytest.skip("the engine's host is another machine")
+    with socket.create_server(("0.0.0.0", 0)) as server:  # noqa: S104 - that is what this is about
+        yield server.getsockname()[1]
+
+
+_SERVES: Final = (
+    "import socket; s = socket.create_server(('0.0.0.0', 8000)); print('Serving', flush=True)\nwhile True: s.accept()"
+)
+_NAMES: Final = """
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("0.0.0.0", 53))
+print("Serving", flush=True)
+while True:
+    asked, who = s.recvfrom(512)
+    answer = struct.pack(">3HIH", 0xC00C, 2, 1, 60, 1) + bytes(1)
+    s.sendto(asked[:2] + struct.pack(">5H", 0x8180, 1, 1, 0, 0) + asked[12:17] + answer, who)
+"""
+_LOW_PORTS: Final = {"net.ipv4.ip_unprivileged_port_start": "0"}
+
+
+def serving(name: str, images: BuiltImages, program: str, **options: Any) -> RoleSpec:
+    command = ("python3", "-c", program)
+    return RoleSpec(name=name, role=Role.BACKEND, image=images.roles["backend"], command=command, **options)
+
+
+def client(images: BuiltImages) -> RoleSpec:
+    return RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])
+
+
+def test_nothing_answers_but_the_lab(images: BuiltImages, lab_session: Session, service: int) -> None:
+    """A service of the host's by every address that it has, a cloud's metadata, another lab, and outside."""
+    with Lab(lab_session) as other, Lab(lab_session) as lab:
+        other.start([client(images)])
+        lab.start([client(images), serving("beside", images, _SERVES)])
+        gateways = lab.gateways()
+        assert gateways
+        places = [f"{address}:{service}" for address in (*gateways, *other.gateways(), *own_addresses())]
+        places += ["169.254.169.254:80", "192.0.2.7:53", f"{other['client'].address()}:9"]
+        inside = f"{lab['beside'].address()}:8000"
+        lab["beside"].wait_for_log("Serving")
+        assert json.loads(lab["client"].run(["python3", "-c", _REACHED, *places, inside])) == [inside]
+        assert ways_out(lab["client"], gateways) == []
+        assert lab["client"].run(["getent", "hosts", "beside"]).split()[1] == b"beside"
+
+
+def test_an_open_network_is_seen_as_one(
+    engine: docker.DockerClient, images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Docker makes an internal one by itself: the measurement can tell."""
+    del engine
+    for name in list(WITHOUT_ADDRESS):
+        monkeypatch.delitem(WITHOUT_ADDRESS, name)
+    with Lab(lab_session) as lab:
+        lab.start([client(images)])
+        assert ways_out(lab["client"], lab.gateways()) == [
+            f"the engine's host answers at {address}" for address in lab.gateways()
+        ]
+
+
+def own_addresses() -> list[str]:
+    """Return this host's own address towards outside; nothing is sent for it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
+        try:
+            looking.connect(("192.0.2.1", 9))
+        except OSError:
+            return []
+        return [looking.getsockname()[0]]
+
+
+def test_names_that_the_engine_passes_on_are_seen(
+    images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name server in the lab takes the place of one outside; without it nobody answers."""
+    with Lab(lab_session) as lab:
+        lab.start([client(images), serving("names", images, _NAMES, sysctls=_LOW_PORTS)])
+        lab["names"].wait_for_log("Serving")
+        assert ways_out(lab["client"], ()) == []
+        monkeypatch.setattr(container, "NO_DNS", lab["names"].address())
+        lab.start([replace(client(images), name="asking")])
+        assert ways_out(lab["asking"], ()) == ["names of outside are answered"]

@@ -1,0 +1,96 @@
+"""``python -m tests.support.judged_logs [N]``: N generated access logs, and what a diagnosis finds in them.
+
+Nothing may be found that is not there, and of the stalls of 100 ms or more, in logs that have all that explain asks
+for, 19 in 20 must be. Prints each log that is otherwise; 1 if there are too many.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from tests.support.generated_logs import lines_of
+from tests.support.log_truths import Truth, truth_of
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.parse.access_log.log_format import TextFormat
+from tuneproof.explain.parse.access_log.log_summary import summarise
+from tuneproof.explain.parse.access_log.records import records
+
+LOGS: Final = 2_000
+FOUND_SHARE: Final = 0.95
+_LONG_STALL_S: Final = 0.1
+_AT_ONCE: Final = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A log, and what was found in it."""
+
+    truth: Truth
+    found: frozenset[Cause]
+
+    @property
+    def wrong(self) -> frozenset[Cause]:
+        """What was found and is not there."""
+        return self.found - self.truth.causes
+
+    @property
+    def has_long_stall(self) -> bool:
+        """Whether a stall must be found: it is long, and the log has all that shows it."""
+        return self.truth.stall_s >= _LONG_STALL_S and self.truth.lacks == "nothing"
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a stall that must be found was not."""
+        return self.has_long_stall and Cause.EVENT_LOOP_STALL not in self.found
+
+
+def judged(seed: int) -> Judged:
+    """Write a log, read it, and diagnose it."""
+    truth = truth_of(seed)
+    log = summarise(records(lines_of(truth), TextFormat(truth.log_format, name="generated")), format_name="generated")
+    assert not log.unmatched_lines
+    found = diagnose(EvidenceSet(access_logs=(Named(name="access.log", content=log),))).found
+    return Judged(truth=truth, found=frozenset(each.cause for each in found))
+
+
+def told(logs: Sequence[Judged]) -> Iterator[str]:
+    """Yield a line for each log in which something is wrong or missed, and the counts."""
+    for log in logs:
+        if log.wrong or log.is_missed:
+            wrong = ", ".join(sorted(log.wrong))
+            yield f"{f'wrong: {wrong}' if wrong else 'missed'}: {log.truth}"
+    for cause in sorted({cause for log in logs for cause in log.found}):
+        right = sum(cause in log.found & log.truth.causes for log in logs)
+        yield f"{cause}: found in {right} of {sum(cause in log.truth.causes for log in logs)} logs that have it"
+    long = [log for log in logs if log.has_long_stall]
+    found = sum(not log.is_missed for log in long)
+    wrong_logs = sum(bool(log.wrong) for log in logs)
+    yield f"{len(logs)} logs: a wrong finding in {wrong_logs}; {found} of {len(long)} long stalls"
+
+
+def are_good(logs: Sequence[Judged]) -> bool:
+    """Tell whether nothing is wrong, and enough was found."""
+    long = [log for log in logs if log.has_long_stall]
+    return not any(log.wrong for log in logs) and sum(not log.is_missed for log in long) >= FOUND_SHARE * len(long)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge logs, and print what is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.support.judged_logs", description=__doc__)
+    parser.add_argument("logs", nargs="?", type=int, default=LOGS, metavar="N", help="how many; default: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first; default: 0")
+    chosen = parser.parse_args(arguments)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        logs = list(pool.map(judged, range(chosen.seed, chosen.seed + chosen.logs), chunksize=_AT_ONCE))
+    sys.stdout.writelines(f"{line}\n" for line in told(logs))
+    return int(not are_good(logs))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

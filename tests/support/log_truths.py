@@ -1,0 +1,76 @@
+"""What generated access logs are made of: with and without a stall, and with what looks like one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.parse.access_log.known import RECOMMENDED
+
+# What every log has, and what some leave out.
+LACKS: Final[Mapping[str, str]] = {
+    "nothing": RECOMMENDED,
+    "milliseconds": RECOMMENDED.replace("$msec", "[$time_local]"),
+    "upstreams": RECOMMENDED.replace("$upstream_addr", "-"),
+    "workers": RECOMMENDED.replace("$pid", "-"),
+}
+
+ALTERNATIVES: Final = (
+    "distant upstream",
+    "an upstream for each worker",
+    "TLS to the upstream",
+    "reused connections",
+    "late path",
+    "lost SYNs",
+    "outages",
+    "frozen machine",
+    "upgraded connections",
+    "long polls",
+    "uploads",
+    "health checks",
+    "impatient clients",
+    "bursts of one client",
+)
+"""What makes an access log look as if something were wrong in nginx, its backend or its clients."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """What a log was made of."""
+
+    seed: int
+    lacks: str  # what the log's format leaves out
+    alternatives: frozenset[str]
+    stall_s: float  # how long a worker stalls each time; 0 for no stall
+    in_a_row: int  # how many such iterations follow each other: 1 where the loop is held up for once
+    stalled: int  # number of workers that do
+    causes: frozenset[Cause]  # what may be found
+
+    @property
+    def log_format(self) -> str:
+        """The log's ``log_format``."""
+        return LACKS[self.lacks]
+
+
+def truth_of(seed: int) -> Truth:
+    """Choose what a log is made of."""
+    random = Random(seed)  # noqa: S311 - no secret
+    alternatives = frozenset(name for name in ALTERNATIVES if random.random() < 0.3)
+    causes = set()
+    stall_s = 0.0
+    if random.random() < 0.5:
+        stall_s = 0.02 * 100 ** random.random()
+        causes.add(Cause.EVENT_LOOP_STALL)
+    for cause in (Cause.BACKEND_SLOW, Cause.CLIENT_GONE):
+        if random.random() < 0.15:
+            causes.add(cause)
+    return Truth(
+        seed=seed,
+        lacks=random.choice(["nothing", "nothing", *LACKS]),
+        alternatives=alternatives,
+        stall_s=stall_s,
+        in_a_row=random.choice((1, 2, 5, 10)),
+        stalled=random.randint(1, 3) if stall_s else 0,
+        causes=frozenset(causes),
+    )

@@ -1,0 +1,24 @@
+"""``why``: one word for a directive, a claim or an error message."""
+
+import pytest
+
+from tests.support.command_line import Lab
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("sendfile",), "sendfile\n  ngx_http_core_module"),
+        (("small_rmem_restores_loop",), "reuseport_stall/small_rmem_restores_loop: "),
+        (("no", "live", "upstreams"), "Message: No upstream server is considered alive"),
+        (("[error] 1#1: *1 no live upstreams while connecting to upstream, client: 10.0.0.1",), "Message: No upstream"),
+    ],
+)
+def test_a_directive_a_claim_and_a_message_are_looked_up(lab: Lab, words: tuple[str, ...], expected: str) -> None:
+    found = lab("why", *words)
+    assert found.status == 0
+    assert found.out.startswith(expected)
+
+
+def test_what_nobody_knows_is_bad_input(lab: Lab) -> None:
+    assert lab("why", "qqqqqqq").status == 2

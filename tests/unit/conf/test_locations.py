@@ -1,0 +1,57 @@
+"""Which location takes a path; the lab asks nginx itself."""
+
+import pytest
+
+from tests.unit.conf.read import server_of
+from tuneproof.conf.locations import taken
+
+SERVER = server_of(
+    r"""
+    location = /exact { }
+    location /im/ { proxy_pass http://a; location /im/deep/ { } location = /im/deep/x.php { } }
+    location ^~ /im/raw { }
+    location ~ \.php$ { location ~ ^/admin { } location /never { } }
+    location ~* \.JPG$ { }
+    location =/short { }
+    location @named { }
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "args", "redirects"),
+    [
+        ("/exact", ("=", "/exact"), False),
+        ("/exact/", (), False),
+        ("/im", ("/im/",), True),
+        ("/im/a", ("/im/",), False),
+        ("/im/deep/a", ("/im/deep/",), False),
+        # Nested prefixes do not keep a regular expression further out from being asked, exact locations do.
+        ("/im/deep/a.php", ("~", r"\.php$"), False),
+        ("/im/deep/x.php", ("=", "/im/deep/x.php"), False),
+        ("/im/raw.php", ("^~", "/im/raw"), False),
+        ("/admin.php", ("~", "^/admin"), False),
+        ("/never.php", ("~", r"\.php$"), False),
+        ("/a.jpg", ("~*", r"\.JPG$"), False),
+        ("/short", ("=/short",), False),
+        ("/@named", (), False),
+    ],
+)
+def test_a_path_is_taken_as_nginx_takes_it(path: str, args: tuple[str, ...], *, redirects: bool) -> None:
+    found = taken(path, SERVER)
+    assert (found.block.args, found.redirects, found.doubt) == (args, redirects, "")
+
+
+def test_a_slash_is_added_for_the_exact_location_of_the_same_name() -> None:
+    """Both are one node of nginx's tree."""
+    server = server_of("location /a/ { proxy_pass http://b; } location = /a/ { }")
+    found = taken("/a", server)
+    assert (found.block.args, found.redirects) == (("=", "/a/"), True)
+
+
+def test_what_is_not_here_or_not_understood_leaves_a_doubt() -> None:
+    """An exact location is certain all the same."""
+    text = "include /more.conf; location = /a { } location /b { }"
+    server = server_of(text, is_complete=False)
+    assert [bool(taken(path, server).doubt) for path in ("/a", "/b")] == [False, True]
+    assert "understood" in taken("/b", server_of(r"location ~ a\Kb { } location /b { }")).doubt

@@ -1,0 +1,60 @@
+"""Sockets as nginx merges all listens, and what it refuses; the lab asks nginx itself."""
+
+import pytest
+
+from tests.unit.conf.read import main_of
+from tuneproof.conf.sockets import sockets_of
+
+
+def servers(*listens: str) -> str:
+    return "events { } http { " + " ".join(f"server {{ {text} }}\n" for text in listens) + "}"
+
+
+def test_one_socket_of_all_addresses_takes_the_connections_of_single_ones() -> None:
+    """Unless those have options: then both are bound, and the kernel refuses the second one."""
+    found = sockets_of(main_of(servers("listen 127.0.0.1:80;", "listen 80;", "")), (1, 22)).found
+    assert [(one.address.name, one.is_bound, len(one.servers)) for one in found] == [
+        ("127.0.0.1:80", False, 1),
+        ("0.0.0.0:80", True, 2),
+    ]
+    refused = sockets_of(main_of(servers("listen 127.0.0.1:80 backlog=9;", "listen 80;")), (1, 22))
+    assert [one.message for one in refused.problems] == ["bind() to 0.0.0.0:80 failed (98: Address already in use)"]
+
+
+def test_protocols_are_those_of_all_listens_and_options_those_of_one() -> None:
+    text = servers("listen *:443 ssl;", "listen 443 http2 default_server;", "listen 0.0.0.0:443 backlog=9 reuseport;")
+    (socket,) = sockets_of(main_of(text), (1, 22)).found
+    assert socket.protocols == {"ssl", "http2"}
+    assert (socket.parameters, socket.default is socket.servers[1]) == (("backlog=9", "reuseport"), True)
+
+
+@pytest.mark.parametrize(
+    ("listens", "message"),
+    [
+        (("listen 80; listen *:80;",), "a duplicate listen 0.0.0.0:80"),
+        (("listen 80 backlog=1;", "listen 80 bind;"), "duplicate listen options for 0.0.0.0:80"),
+        (("listen 80 default;", "listen 80 default_server;"), "a duplicate default server for 0.0.0.0:80"),
+        (("listen [::1]:80 quic;",), 'invalid parameter "quic"'),
+        (("listen 80-79;",), 'invalid port range in "80-79" of the "listen" directive'),
+        (("listen [::g]:80;",), 'invalid IPv6 address in "[::g]:80" of the "listen" directive'),
+        (("listen 80 backlog=0;",), 'invalid backlog "backlog=0"'),
+        (("listen [::]:80 ipv6only=off;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
+    ],
+)
+def test_what_nginx_refuses_is_said_in_its_words(listens: tuple[str, ...], message: str) -> None:
+    assert [one.message for one in sockets_of(main_of(servers(*listens)), (1, 22)).problems][:1] == [message]
+
+
+def test_connections_get_to_the_socket_of_their_address() -> None:
+    text = servers("listen 127.0.0.2:80;", "listen 80-81;", "listen [::]:82 ipv6only=off;", "listen name.example:80;")
+    found = sockets_of(main_of(text), (1, 22))
+    places = [("127.0.0.2", 80), ("127.0.0.1", 80), ("127.0.0.1", 81), ("127.0.0.1", 82), ("::1", 80)]
+    served = [found.at(*place) for place in places]
+    assert [one.address.name if one else None for one in served] == [
+        "127.0.0.2:80",
+        "0.0.0.0:80",
+        "0.0.0.0:81",
+        "[::]:82",
+        None,
+    ]
+    assert [said.value for said in found.unknown] == ["name.example:80"]

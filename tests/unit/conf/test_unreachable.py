@@ -1,0 +1,41 @@
+"""Locations that no path gets to: only the certain ones."""
+
+import pytest
+
+from tests.unit.conf.read import server_of
+from tuneproof.conf.unreachable import unreachable_in
+
+
+@pytest.mark.parametrize(
+    ("locations", "lost", "by"),
+    [
+        (r"location ~ \.(php|html)$ { } location ~ \.php$ { }", r"\.php$", r"\.(php|html)$"),
+        (r"location ~ ^/api/ { } location ~ ^/api/v\d+/ { }", r"^/api/v\d+/", "^/api/"),
+        (r"location ~* \.JPG$ { } location ~ \.jpg$ { }", r"\.jpg$", r"\.JPG$"),
+        ("location ^~ /im/ { } location ~ ^/im/x { }", "^/im/x", "/im/"),
+        ("location ~ /a { location /a/b { } }", "/a/b", "/a"),
+        ("location /im/ { } location ~ ^/im { }", "/im/", "^/im"),
+        ("location /a { location ~ x { } location ~ x { } }", "x", "x"),
+    ],
+)
+def test_what_takes_all_its_paths_is_named(locations: str, lost: str, by: str) -> None:
+    found = [(one.block.args[-1], one.by.args[-1]) for one in unreachable_in(server_of(locations))]
+    assert found == [(lost, by)]
+
+
+@pytest.mark.parametrize(
+    "locations",
+    [
+        r"location ~ \.php$ { } location ~ \.(php|html)$ { }",
+        r"location ~ \.jpg$ { } location ~* \.jpg$ { }",
+        "location ^~ /im/ { } location /im/x/ { proxy_pass http://a; } location ~ ^/im/ { }",
+        "location /im/ { location = /im/x { } } location ~ ^/im { }",
+        "location /im/ { proxy_pass http://a; } location ~ ^/im/ { }",
+        r"location ~ a\Kb { } location ~ ab { }",
+        "location ~ ^/a$ { } location ~ ^/a { }",
+        "location ~ (a|b|) { } location ~ c { }",
+        "location ~ ab?c { } location ~ abc { }",
+    ],
+)
+def test_what_may_get_a_request_is_not_reported(locations: str) -> None:
+    assert [one.block.args for one in unreachable_in(server_of(locations))] == []

@@ -1,0 +1,69 @@
+"""Upstream times by server and by path: what counts for them, and what does not."""
+
+import itertools
+
+import pytest
+
+from tuneproof.explain.parse.access_log.records import LogRecord
+from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED, UpstreamTimes
+
+
+def record(request: str = "GET /a HTTP/1.1", *, agent: str = "", status: int = 200, **values: object) -> LogRecord:
+    fields = {"upstream_addr": ("x:1",), "upstream_connect_time_s": (0.002,), "upstream_header_time_s": (0.012,)}
+    return LogRecord(
+        request=request,
+        status=status,
+        columns={"http_user_agent": agent},
+        **{**fields, "worker_pid": 7, **values},  # type: ignore[arg-type]  # a field of each name
+    )
+
+
+def added(*records: LogRecord) -> UpstreamTimes:
+    times = UpstreamTimes()
+    for each in records:
+        times.add(each)
+    return times
+
+
+def test_a_time_of_zero_may_be_that_of_a_reused_connection() -> None:
+    tried = record(upstream_addr=("x:1", "y:1"), upstream_connect_time_s=(0.0, 0.08))
+    (each,) = added(tried, record(upstream_connect_time_s=(0.0,))).connects()
+    assert (each.worker_pid, each.server, each.connect_time_s.median) == (7, "y:1", 0.08)
+
+
+def test_servers_that_are_not_named_are_not_told_apart() -> None:
+    (each,) = added(record(upstream_addr=())).connects()
+    assert each.server == NOT_LOGGED
+
+
+def test_what_a_backend_takes_is_told_by_path() -> None:
+    """The answer's header less the connection, of the last server; identifiers aside."""
+    times = added(record("GET /items/17?x=1 HTTP/1.1"), record("GET /items/18 HTTP/1.1"), record("GET /help HTTP/1.1"))
+    assert [(each.server, each.path, each.own_time_s.count) for each in times.paths()] == [
+        ("x:1", "/items/*", 2),
+        ("x:1", "/help", 1),
+    ]
+    assert times.paths()[0].own_time_s.median == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        # A backend waits for a body that nginx does not buffer; a WebSocket has no answer.
+        record("POST /a HTTP/1.1"),
+        record(""),
+        record(status=101),
+        record(upstream_header_time_s=(None,)),
+        record(upstream_header_time_s=(), upstream_connect_time_s=()),
+    ],
+    ids=["a body", "no request line", "upgraded", "no answer", "no upstream"],
+)
+def test_what_a_backend_waits_for_is_not_its_own_time(given: LogRecord) -> None:
+    assert added(given).paths() == ()
+
+
+def test_paths_and_servers_are_bounded() -> None:
+    """An attacker chooses paths."""
+    paths = map("".join, itertools.product("abcdefghijk", repeat=3))
+    times = added(*(record(f"GET /{path} HTTP/1.1", worker_pid=pid) for pid, path in enumerate(paths)))
+    assert (len(times.paths()), len(times.connects())) == (500, 1_000)

@@ -1,0 +1,213 @@
+"""Excerpts of what nginx itself wrote, as people paste them: the message is named, with its count and its remedy.
+
+The lines are those of tests/captures/error_logs, which four versions of nginx wrote in the lab. Which row a line is, a
+person has said here, by a part of its words.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tuneproof.explain.diagnosis.render import headline, rows
+from tuneproof.explain.explanation import Explanation, explain
+from tuneproof.explain.opening import Source
+from tuneproof.messages.rows import Problem, messages
+
+LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
+SEEDS: Final = 2
+# A part of nginx's words, and the row: of several lines that have it, the first of each version is taken.
+TRUTH: Final = {
+    "(111: Connection refused) while connecting to upstream": "upstream_refused",
+    "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",
+    "upstream timed out (110: Connection timed out) while reading response header": "upstream_header_timeout",
+    "upstream timed out (110: Connection timed out) while reading upstream": "upstream_body_timeout",
+    "upstream timed out (110: Connection timed out) while sending request": "upstream_send_timeout",
+    "while proxying upgraded connection": "upstream_upgraded_timeout",
+    "upstream prematurely closed connection while reading response header": "upstream_closed_early",
+    "upstream prematurely closed connection while reading upstream": "upstream_closed_in_body",
+    "(104: Connection reset by peer) while reading response header": "upstream_reset",
+    "no live upstreams": "no_live_upstreams",
+    "upstream sent too big header": "upstream_too_big_header",
+    "upstream sent invalid header": "upstream_invalid_header",
+    'headers at the same time while reading response header': "upstream_invalid_header",
+    "upstream sent no valid HTTP": "upstream_not_http",
+    "upstream sent invalid chunked response": "upstream_chunked_invalid",
+    "upstream sent more data than specified": "upstream_too_much_body",
+    "unrecognized name": "upstream_tls_sni",
+    "upstream SSL certificate verify error": "upstream_certificate_verify",
+    "upstream SSL certificate does not match": "upstream_certificate_name",
+    "could not be resolved (3": "upstream_not_resolved_nxdomain",
+    "could not be resolved (2": "upstream_not_resolved_servfail",
+    "could not be resolved (5": "upstream_not_resolved_refused",
+    "could not be resolved (110": "upstream_not_resolved_timeout",
+    "no resolver defined to resolve": "resolver_missing",
+    "app.sock failed (2:": "upstream_socket_missing",
+    "app.sock failed (13:": "upstream_socket_denied",
+    "app.sock failed (11:": "upstream_socket_full",
+    "upstream sent too large http2 frame": "upstream_http2_not_http2",
+    "Primary script unknown": "fastcgi_script_unknown",
+    "unsupported FastCGI protocol version": "upstream_fastcgi_protocol",
+    "host not found in upstream": "upstream_host_not_found_at_start",
+    "auth request unexpected status": "auth_request_failed",
+    "invalid URL prefix in": "upstream_bad_address",
+    "an upstream response is buffered": "response_to_temporary_file",
+    "client intended to send too large body": "client_body_too_large",
+    "client intended to send too large chunked body": "client_body_too_large",
+    "a client request body is buffered": "request_to_temporary_file",
+    "so upstream connection is closed too": "client_closed_waiting",
+    "closed keepalive connection": "client_closed_keepalive",
+    "while waiting for request, client: 192": "client_timed_out",
+    "client sent plain HTTP request to HTTPS port": "plain_http_to_https",
+    "no shared cipher": "tls_client_no_shared_cipher",
+    "unsupported protocol) while SSL handshaking, client": "tls_client_version",
+    "alert unknown ca": "tls_client_unknown_ca",
+    "client sent no required SSL certificate": "tls_client_certificate",
+    "client sent too long header line": "request_header_too_large",
+    "client sent too long URI": "uri_too_large",
+    "limiting requests": "limit_req",
+    "delaying request": "limit_req_delay",
+    "limiting connections": "limit_conn",
+    "access forbidden by rule": "forbidden_by_rule",
+    "directory index of": "index_forbidden",
+    '/srv/www/none" failed (2:': "file_missing",
+    '/root/a" failed (13:': "file_denied",
+    "redirection cycle": "redirect_cycle",
+    "password mismatch": "basic_auth_failed",
+    "broken header:": "proxy_protocol_broken",
+    "worker_connections are not enough\n": "worker_connections",
+    "not enough, reusing connections": "worker_connections_reused",
+    "accept4() failed (24": "files_accept",
+    "socket() failed (24": "files_upstream",
+    "setrlimit(RLIMIT_NOFILE": "rlimit_denied",
+    "exceed open file resource limit": "connections_exceed_files",
+    "exited on signal 9": "worker_killed_9",
+    "exited on signal 11": "worker_crashed",
+    "exited on signal 4": "worker_illegal_instruction",
+    "no memory in limit_conn_zone": "zone_full",
+    "could not allocate node in limit_req zone": "limit_req_zone_full",
+    "failed (28:": "disk_full",
+    "using uninitialized": "variable_uninitialized",
+    "failed (98:": "address_in_use",
+    "bind() to 0.0.0.0:80 failed (13:": "bind_denied",
+    "conflicting server name": "conflicting_server_name",
+    "could not build server_names_hash": "hash_bucket",
+    "could not build optimal": "hash_not_optimal",
+    "cannot load certificate": "certificate_missing",
+    "key values mismatch": "certificate_key_mismatch",
+    "unknown directive": "unknown_directive",
+    "must be less than the size of all": "buffers_conflict",
+    "dlopen()": "module_not_loaded",
+    '"ssl_stapling" ignored': "stapling_ignored",
+    "duplicate listen options": "duplicate_listen",
+    "a duplicate default server": "duplicate_listen",
+}  # fmt: skip
+PRINTERS: Final[dict[str, Callable[[str], str]]] = {
+    "plain": lambda line: line,
+    "journald": lambda line: f"Nov 26 09:00:01 web-1 nginx[812]: {line}",
+    "journald as JSON": lambda line: json.dumps({"MESSAGE": line, "_PID": "12"}),
+    "docker logs -t": lambda line: f"2026-11-26T09:00:01.123456789Z {line}",
+    "json-file": lambda line: json.dumps({"log": f"{line}\n", "stream": "stderr", "time": "2026-11-26T09:00:01Z"}),
+    "CRI": lambda line: f"2026-11-26T09:00:01.123456789Z stderr F {line}",
+    "kubectl --prefix": lambda line: f"[pod/web-5c9d/nginx] {line}",
+    "compose": lambda line: f"web-1  | {line}",
+    "syslog": lambda line: f"<187>Nov 26 09:00:01 web-1 nginx: {line}",
+    "colours": lambda line: f"\x1b[33m{line}\x1b[0m",
+    "grep -n": lambda line: f"error.log:17:{line}",
+}
+# What stands around it in such files, and is no problem or no message.
+UNRELATED: Final = (
+    '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
+    "2026/11/26 09:00:00 [notice] 1#1: start worker process 29",
+    "2026/11/26 09:00:00 [info] 29#29: *7 client 10.0.0.2 closed keepalive connection",
+    "PHP message: #3 /srv/a.php(12): run()",
+    "/docker-entrypoint.sh: Configuration complete; ready for start up",
+    "",
+)
+
+
+class Excerpt(NamedTuple):
+    """A message as somebody pasted it."""
+
+    text: str
+    row: str
+    number: int
+
+
+def lines_with(words: str) -> list[str]:
+    """Return, of each version that wrote such a line, the first."""
+    found = []
+    for folder in sorted(LOGS.iterdir()):
+        lines = [line for path in sorted(folder.glob("*.log")) for line in path.read_text(errors="replace").split("\n")]
+        found += [line for line in lines if words in f"{line}\n" and line[:2] in {"20", "ng"}][:1]
+    return found
+
+
+def excerpts() -> Iterator[tuple[str, str, str, int]]:
+    """Yield words, row, program and seed of each excerpt."""
+    for number, (words, row) in enumerate(TRUTH.items()):
+        if row:
+            draw = random.Random(number)  # noqa: S311 - nothing secret
+            for seed, program in enumerate(draw.sample(sorted(PRINTERS), SEEDS)):
+                yield words, row, program, seed
+
+
+CASES: Final = list(excerpts())
+
+
+def made(words: str, row: str, program: str, seed: int) -> Excerpt:
+    draw = random.Random(f"{words} {seed}")  # noqa: S311 - nothing secret
+    number = draw.randint(1, 9)
+    line = draw.choice(lines_with(words))
+    lines = [PRINTERS[program](line)] * number + draw.choices(UNRELATED, k=draw.randint(0, 8))
+    draw.shuffle(lines)
+    return Excerpt(text="\n".join(lines), row=row, number=number)
+
+
+def explained(text: str, folder: Path) -> Explanation:
+    path = folder / "excerpt"
+    path.write_text(text, encoding="utf-8")
+    return explain([Source(name="excerpt", path=path)])
+
+
+def test_there_are_enough_excerpts_and_each_is_of_a_real_line() -> None:
+    assert len(CASES) >= 140
+    assert [words for words, row in TRUTH.items() if row and not lines_with(words)] == []
+
+
+@pytest.mark.parametrize(("words", "row", "program", "seed"), CASES)
+def test_an_excerpt_is_answered(words: str, row: str, program: str, seed: int, tmp_path: Path) -> None:
+    """With its row, how often it is there, and what to do."""
+    excerpt = made(words, row, program, seed)
+    explanation = explained(excerpt.text, tmp_path)
+    told = explanation.messages
+    found = {each.row.id: each.number for each in (*told.problems, *told.looks, *told.ordinary)}
+    extra = excerpt.text.count("closed keepalive connection") if row == "client_closed_keepalive" else 0
+    assert found[row] == (extra or excerpt.number)
+    problem = messages()[row].problem
+    screen = [line.text for line in rows(explanation.diagnosis, told)]
+    if problem is Problem.YES:
+        assert headline(explanation.diagnosis, told) == f"FOUND: {messages()[row].name}"
+        assert any(text.startswith(messages()[row].first) for text in screen)
+    else:
+        assert not headline(explanation.diagnosis, told).startswith(("FOUND", "LIKELY", "POSSIBLE"))
+        if problem is Problem.SOMETIMES:
+            assert any(messages()[row].first in text for text in screen)
+
+
+def test_ten_thousand_lines_of_a_healthy_log_have_no_cause(tmp_path: Path) -> None:
+    """What nginx says at level info of browsers, scanners and reloads."""
+    healthy = [words for words, row in TRUTH.items() if row and messages()[row].problem is Problem.NO]
+    lines = [line for words in healthy for line in lines_with(words) if "[emerg]" not in line]
+    draw = random.Random(7)  # noqa: S311 - nothing secret
+    explanation = explained("\n".join(draw.choices([*lines, *UNRELATED[1:3]], k=10_000)), tmp_path)
+    assert explanation.messages.all_messages == 10_000
+    assert explanation.messages.problems == explanation.messages.looks == ()
+    assert (
+        headline(explanation.diagnosis, explanation.messages)
+        == "No problem in these messages: all of them are ordinary."
+    )

@@ -1,0 +1,82 @@
+"""Generated access logs of which the truth is known: nothing is found that is not there, and long stalls are.
+
+``python -m tests.support.judged_logs`` judges 2,000 of them; see docs/development.md.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from tests.support.generated_logs import lines_of
+from tests.support.judged_logs import Judged, are_good, judged, main, told
+from tests.support.log_truths import ALTERNATIVES, LACKS, truth_of
+from tuneproof.explain.diagnosis.findings import Cause
+
+# Between them they have every alternative, with and without a stall; see the next test.
+SEEDS = range(24)
+
+
+def test_the_seeds_of_a_quick_run_have_every_alternative_with_a_stall_and_without() -> None:
+    truths = [truth_of(seed) for seed in SEEDS]
+    for stalls in (True, False):
+        of_these = [truth for truth in truths if bool(truth.stall_s) is stalls]
+        assert set().union(*(truth.alternatives for truth in of_these)) == set(ALTERNATIVES)
+    assert {truth.lacks for truth in truths} == set(LACKS)
+
+
+def test_stalls_and_distances_overlap() -> None:
+    """A distant upstream is up to 200 ms away, and a stall takes 20 ms to 2 s."""
+    stalls_s = sorted(truth.stall_s for truth in map(truth_of, range(2_000)) if truth.stall_s)
+    assert 0.02 <= stalls_s[0] < 0.021
+    assert 1.9 < stalls_s[-1] <= 2.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_is_found_that_is_not_there(seed: int) -> None:
+    log = judged(seed)
+    assert not log.wrong, log.truth
+    assert not log.is_missed, log.truth
+
+
+def test_the_same_seed_makes_the_same_log() -> None:
+    assert lines_of(truth_of(3)) == lines_of(truth_of(3))
+
+
+def logs(*found: Cause, of: int, long_stall: bool = True) -> list[Judged]:
+    """Return so many logs with a stall in which this was found."""
+    stall = next(truth for truth in map(truth_of, range(99)) if truth.stall_s >= 0.1 and truth.lacks == "nothing")
+    truth = replace(stall, causes=frozenset({Cause.EVENT_LOOP_STALL}), stall_s=0.1 if long_stall else 0.09)
+    return [Judged(truth=truth, found=frozenset(found))] * of
+
+
+RIGHT: Final = logs(Cause.EVENT_LOOP_STALL, of=19)
+
+
+@pytest.mark.parametrize(
+    ("given", "good"),
+    [
+        ([*RIGHT, *logs(of=1)], True),
+        ([*RIGHT, *logs(of=2)], False),
+        ([*RIGHT, *logs(of=9, long_stall=False)], True),
+        ([*RIGHT, *logs(Cause.EVENT_LOOP_STALL, Cause.BACKEND_SLOW, of=1)], False),
+    ],
+    ids=["one of 20 missed", "two of 21", "short ones missed", "wrong"],
+)
+def test_one_wrong_finding_is_too_many_and_so_is_more_than_one_missed_stall_in_20(
+    given: list[Judged],
+    good: bool,  # noqa: FBT001  # a parameter of the test
+) -> None:
+    assert are_good(given) is good
+
+
+def test_what_is_wrong_is_told_with_the_log() -> None:
+    lines = list(told([*logs(Cause.CLIENT_GONE, of=1), *logs(of=1)]))
+    assert lines[0].startswith("wrong: client gone: Truth(seed=")
+    assert lines[1].startswith("missed: Truth(seed=")
+    assert lines[-1] == "2 logs: a wrong finding in 1; 0 of 2 long stalls"
+
+
+def test_the_command_judges_as_many_as_it_is_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["2", "--seed", "5"]) == 0
+    assert "2 logs: a wrong finding in 0; " in capsys.readouterr().out

@@ -1,0 +1,95 @@
+"""Which engine the docker command would use, from variables and files of a test's own."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import docker
+import pytest
+
+from tuneproof.errors import BadInputError
+from tuneproof.lab.engine.contexts import at_context, resolved
+
+LOCAL = "unix:///var/run/docker.sock"
+FAR = "tcp://10.0.0.5:2376"
+HOST = "tcp://10.0.0.9:2376"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The docker command's own, with a context called far."""
+    meta = tmp_path / "contexts/meta/0cfef25d0a1d1e0f"
+    meta.mkdir(parents=True)
+    text = json.dumps({"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": FAR, "SkipTLSVerify": False}}})
+    (meta / "meta.json").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("variables", "current", "address"),
+    [
+        ({}, None, LOCAL),
+        ({}, "", LOCAL),
+        ({}, "far", FAR),
+        ({"DOCKER_CONTEXT": "far"}, None, FAR),
+        ({"DOCKER_CONTEXT": "default"}, "far", LOCAL),
+        ({"DOCKER_HOST": HOST}, "far", HOST),
+        ({"DOCKER_HOST": HOST, "DOCKER_CONTEXT": "far"}, None, HOST),
+        ({"DOCKER_HOST": ""}, "far", FAR),
+    ],
+)
+def test_an_environment_means_what_the_docker_command_takes_it_for(
+    folder: Path, variables: dict[str, str], current: str | None, address: str
+) -> None:
+    """And docker's library, which has rules of its own, is never left to choose."""
+    if current is not None:
+        (folder / "config.json").write_text(json.dumps({"currentContext": current}), encoding="utf-8")
+    environment = resolved({"DOCKER_CONFIG": str(folder), **variables})
+    assert environment == {"DOCKER_CONFIG": str(folder), "DOCKER_HOST": address}
+    client = docker.from_env(version="1.41", environment=environment)
+    assert client.api.base_url.rpartition("/")[2] in address.replace("unix:///var/run/docker.sock", "localhost")
+    client.close()
+
+
+@pytest.mark.parametrize(("host", "address"), [("", LOCAL), (HOST, HOST)])
+def test_the_default_context_is_no_other_whatever_the_current_one_is(folder: Path, host: str, address: str) -> None:
+    (folder / "config.json").write_text('{"currentContext": "far"}', encoding="utf-8")
+    environment = {"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "far", "DOCKER_HOST": host}
+    assert at_context("default", environment)["DOCKER_HOST"] == address
+
+
+@pytest.mark.skipif(shutil.which("docker") is None, reason="needs the docker command")
+@pytest.mark.parametrize(
+    "variables",
+    [{}, {"DOCKER_HOST": HOST}, {"DOCKER_CONTEXT": "default"}, {"DOCKER_HOST": HOST, "DOCKER_CONTEXT": "far"}],
+)
+def test_the_docker_command_agrees(tmp_path: Path, variables: dict[str, str]) -> None:
+    around = {"DOCKER_CONFIG": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+    def docker_says(*words: str) -> str:
+        said = subprocess.run(
+            ["docker", *words], check=True, env={**around, **variables}, capture_output=True, text=True
+        )
+        return said.stdout.strip()
+
+    made = ["docker", "context", "create", "far", "--docker", f"host={FAR}"]
+    subprocess.run(made, env=around, check=True, capture_output=True)
+    subprocess.run(["docker", "context", "use", "far"], env=around, check=True, capture_output=True)
+    asked = "{{.Endpoints.docker.Host}}"
+    assert resolved({**around, **variables})["DOCKER_HOST"] == docker_says("context", "inspect", "-f", asked)
+    default = at_context("default", {**around, **variables})["DOCKER_HOST"]
+    assert default == docker_says("context", "inspect", "default", "-f", asked)
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_file_that_cannot_be_read_is_one_message(folder: Path, text: str) -> None:
+    (folder / "config.json").write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):
+        resolved({"DOCKER_CONFIG": str(folder)})
+
+
+def test_a_context_that_is_not_there_is_one_message(folder: Path) -> None:
+    with pytest.raises(BadInputError, match=r"Docker context near: there is no such") as caught:
+        resolved({"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "near"})
+    assert caught.value.remedy.startswith("one of default, far,")

@@ -1,0 +1,112 @@
+"""Calls whose response is lost, on an engine that serves HTTP and loses what it is told to."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import docker
+import pytest
+import requests
+
+from tuneproof.lab.engine.repeat import once_more, repeat_safe_calls
+
+
+class Engine(http.server.BaseHTTPRequestHandler):
+    """Closes so many connections before it answers: what was asked may have been done."""
+
+    loses = 0
+    seen: list[str] = []  # noqa: RUF012 - a new one for each test
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        type(self).seen.append(f"{self.command} {self.path.partition('?')[0].removeprefix('/v1.41')}")
+        if type(self).loses:
+            type(self).loses -= 1
+            self.close_connection = True
+            return
+        said = b"{}"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - as they are called there
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
+        """Say nothing."""
+
+
+@pytest.fixture
+def api() -> Iterator[docker.APIClient]:
+    """A client of it."""
+    Engine.seen, Engine.loses = [], 0
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        client = docker.APIClient(f"tcp://127.0.0.1:{server.server_port}", version="1.41")
+        repeat_safe_calls(client)
+        yield client
+        client.close()
+        server.shutdown()
+        serving.join()
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.parametrize(
+    ("call", "arguments", "path"),
+    [
+        ("inspect_container", ("c",), "GET /containers/c/json"),
+        ("put_archive", ("c", "/", b"archive"), "PUT /containers/c/archive"),
+        ("remove_container", ("c",), "DELETE /containers/c"),
+        ("start", ("c",), "POST /containers/c/start"),
+        ("wait", ("c",), "POST /containers/c/wait"),
+        ("exec_create", ("c", "true"), "POST /containers/c/exec"),
+        ("disconnect_container_from_network", ("c", "n"), "POST /networks/n/disconnect"),
+    ],
+)
+def test_what_may_be_done_twice_is_asked_again(
+    api: docker.APIClient, call: str, arguments: tuple[Any, ...], path: str
+) -> None:
+    Engine.loses = 2
+    getattr(api, call)(*arguments)
+    assert Engine.seen == [path] * 3
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.parametrize(
+    ("call", "arguments", "path"),
+    [
+        ("create_container", ("image",), "POST /containers/create"),
+        ("create_network", ("n",), "POST /networks/create"),
+        ("exec_start", ("e",), "POST /exec/e/start"),
+        ("kill", ("c",), "POST /containers/c/kill"),
+        ("attach", ("c",), "POST /containers/c/attach"),
+    ],
+)
+def test_what_may_have_begun_is_asked_once(
+    api: docker.APIClient, call: str, arguments: tuple[Any, ...], path: str
+) -> None:
+    """A second container, or a second run of a program, would be something else."""
+    Engine.loses = 1
+    with pytest.raises(requests.ConnectionError):
+        getattr(api, call)(*arguments)
+    assert Engine.seen == [path]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_an_engine_that_loses_everything_is_given_up(api: docker.APIClient) -> None:
+    Engine.loses = 100
+    with pytest.raises(requests.ConnectionError):
+        api.inspect_container("c")
+    assert len(Engine.seen) == 5
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_whoever_looks_what_a_first_try_did_may_try_once_more(api: docker.APIClient) -> None:
+    Engine.loses = 1
+    once_more(lambda: api.create_container("image", name="n"))
+    Engine.loses = 2
+    with pytest.raises(requests.ConnectionError):
+        once_more(lambda: api.create_container("image", name="n"))
+    assert Engine.seen == ["POST /containers/create"] * 4

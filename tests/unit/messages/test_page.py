@@ -1,0 +1,30 @@
+"""docs/error-log.md is what the rows say, and nothing else."""
+
+import json
+
+from tests.support.places import CHECKOUT
+from tools.messages.page import page, verdicts_of
+from tuneproof.messages.rows import messages
+
+
+def test_the_page_is_made_from_the_rows() -> None:
+    """`python -m tools.messages` writes it."""
+    cells = json.loads((CHECKOUT / "docs" / "results.json").read_text(encoding="utf-8"))["cells"]
+    assert (CHECKOUT / "docs" / "error-log.md").read_text(encoding="utf-8") == page(verdicts_of(cells))
+
+
+def test_an_entry_has_the_verdicts_of_its_claims() -> None:
+    cells = [
+        {"scenario": "error_messages", "id": f"error_messages/{claim}-{version}-bare", "nginx": version, "verdict": verdict}
+        for claim, version, verdict in (
+            ("upstream_refused_appears", "1.22", "holds"),
+            ("upstream_refused_appears", "1.30", "holds"),
+            ("read_timeout_ends_upstream_refused", "1.30", "refuted"),
+        )
+    ]  # fmt: skip
+    text = page(
+        verdicts_of([*cells, {"scenario": "other", "id": "other/x-1.30-bare", "nginx": "1.30", "verdict": "holds"}])
+    )
+    assert "- `upstream_refused_appears`: 1.22 holds, 1.30 holds\n" in text
+    assert "- `read_timeout_ends_upstream_refused`: 1.30 refuted\n" in text
+    assert all(f"### {row.name}\n" in text for row in messages().values())

@@ -1,0 +1,97 @@
+"""The rows say what a person needs, and each of their wordings is found again."""
+
+import re
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tuneproof.explain.parse.error_log import EVENTS
+from tuneproof.messages.patterns import PLACE, find_cut, find_one
+from tuneproof.messages.rows import Message, Problem, messages
+
+ROWS = list(messages().values())
+LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
+SAMPLES = {"end": "", "n": "7", "number": "7", "n+": "7"}
+VERSION = re.compile(r"1\.\d+\.\d+")
+
+
+def sample(words: str) -> str:
+    """Return a message in some words: what is filled in is as short as can be."""
+    return PLACE.sub(lambda place: SAMPLES.get(place[1], "x"), words)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_each_wording_is_its_rows_at_each_of_its_levels(row: Message) -> None:
+    """Also beside rows whose words begin alike."""
+    for words in row.words:
+        for level in row.levels or ("",):
+            found = find_one(sample(words.text), level)
+            assert found is not None
+            assert found.id == row.id, words.text
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_row_has_what_an_answer_needs(row: Message) -> None:
+    for text in (row.name, row.happened, row.why, row.first, row.confirm, row.affects):
+        assert text.strip() == text != ""
+    assert not row.name.endswith(".")
+    assert row.happened.endswith(".")
+    assert row.why.endswith(".")
+    assert bool(row.provoke) != bool(row.unprovoked)
+    assert set(row.levels) <= LEVELS
+    assert bool(row.levels) == (row.area != "kernel")
+    assert all(each.advice and each.because and not each.because.endswith(".") for each in row.wrong)
+    assert all(VERSION.fullmatch(text) for words in row.words for text in (words.since, words.until) if text)
+    assert row.id not in row.follows
+    assert set(row.follows) <= messages().keys()
+    assert all(400 <= status < 600 for status in row.statuses)
+    assert not row.page or (CHECKOUT / "docs" / row.page).is_file()
+
+
+def test_there_are_rows_of_every_kind() -> None:
+    assert len(ROWS) >= 70
+    assert {row.problem for row in ROWS} == set(Problem)
+    assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+def test_events_are_of_rows_that_exist() -> None:
+    assert {row for rows in EVENTS.values() for row in rows} <= messages().keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "row"),
+    [
+        ("connect() to 10.0.0.5:80 failed (99: Address not available) while connecting to upstream", "crit", "upstream_no_port"),
+        ("accept4() failed (24: No file descriptors available)", "crit", "files_accept"),
+        ("connect() failed (61: Connection refused) while connecting to upstream", "error", "upstream_refused"),
+        ("upstream timed out (110: Operation timed out) while connecting to upstream", "error", "upstream_connect_timeout"),
+        ('open() "/a/x.conf" failed (2: No such file or directory), client: 10.0.0.9', "error", "file_missing"),
+        ('open() "/a/x.conf" failed (2: No such file or directory) in /etc/nginx/nginx.conf:3', "emerg", "include_missing"),
+        ("SSL_do_handshake() failed (SSL: error:0A0000C1:SSL routines::no shared cipher) while SSL handshaking", "info", "tls_client_no_shared_cipher"),
+        ("SSL_do_handshake() failed (SSL: error:x:SSL routines::no shared cipher) while SSL handshaking to upstream", "error", "upstream_tls_other"),
+        ("7 worker_connections are not enough, reusing connections", "warn", "worker_connections_reused"),
+        ("7 worker_connections are not enough while connecting to upstream", "alert", "worker_connections"),
+        ("host not found in upstream \"app\" in /etc/nginx/nginx.conf:3", "emerg", "upstream_host_not_found_at_start"),
+    ],
+)  # fmt: skip
+def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
+    """By other C libraries' words, by the level, and by what follows."""
+    found = find_one(text, level)
+    assert found is not None
+    assert found.id == row
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("upstream timed out (110: Connection timed out) while reading respon\u2026", "upstream_header_timeout"),
+        ("upstream timed out (110: Connection timed out) while reading respo...", "upstream_header_timeout"),
+        ("connect() to unix:/run/php.sock failed (13: Permission denied)", "upstream_socket_denied"),
+        ("upstream timed out (110: Connection timed out)", None),
+        ("upstream", None),
+        ("a message of nobody's that is long enough", None),
+    ],
+)
+def test_a_message_that_was_cut_is_found_where_only_one_row_goes_on_so(text: str, row: str | None) -> None:
+    found = find_cut(text)
+    assert (found.id if found is not None else None) == row

@@ -1,0 +1,173 @@
+"""The table of directives is read from C: names, contexts, arguments, inheritance, defaults, and their versions."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tools.directives.__main__ import main as generate
+from tools.directives.written import written
+
+# A module of our own, written as nginx writes its: what changes between the versions is in braces.
+_MODULE: Final = """
+#define NGX_CARS_WAIT  30000
+
+static ngx_conf_enum_t  ngx_http_cars_gears[] = {
+    { ngx_string("low"), NGX_HTTP_CARS_LOW },
+    { ngx_string("high"), NGX_HTTP_CARS_HIGH },
+    { ngx_null_string, 0 }
+};
+
+static ngx_conf_bitmask_t  ngx_http_cars_doors[] = {
+    { ngx_string("left"), NGX_HTTP_CARS_LEFT },
+    { ngx_string("right"), NGX_HTTP_CARS_RIGHT },
+    { ngx_null_string, 0 }
+};
+
+static ngx_command_t  ngx_http_cars_commands[] = {
+
+    { ngx_string("car_wait"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_cars_loc_conf_t, road.wait),
+      NULL },
+
+#if (NGX_HTTP_CARS_EXTRA)
+    /* { ngx_string("car_none"), a comment */
+    { ngx_string("car_tow"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_cars_loc_conf_t, tow),
+      NULL },
+#endif
+
+    { ngx_string("car_gear"),
+      NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE13,
+      ngx_conf_set_enum_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_cars_loc_conf_t, gear),
+      &ngx_http_cars_gears },
+
+    { ngx_string("car_doors"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_1MORE,
+      ngx_conf_set_bitmask_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_http_cars_loc_conf_t, doors),
+      &ngx_http_cars_doors },
+{more}
+      ngx_null_command
+};
+
+ngx_module_t  ngx_http_cars_module = {
+    NGX_MODULE_V1,
+    &ngx_http_cars_module_ctx,             /* module context */
+    ngx_http_cars_commands,                /* module directives */
+    NGX_HTTP_MODULE,
+};
+
+static char *
+ngx_http_cars_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
+{
+    ngx_http_cars_loc_conf_t *prev = parent;
+    ngx_http_cars_loc_conf_t *conf = child;
+
+    ngx_conf_merge_msec_value(conf->road.wait,
+                              prev->road.wait, {wait});
+    ngx_conf_merge_value(conf->tow, prev->tow, 0);
+    ngx_conf_merge_uint_value(conf->gear, prev->gear, NGX_HTTP_CARS_HIGH);
+    ngx_conf_merge_bitmask_value(conf->doors, prev->doors,
+                              (NGX_CONF_BITMASK_SET|NGX_HTTP_CARS_LEFT
+                               |NGX_HTTP_CARS_RIGHT));
+    return NGX_CONF_OK;
+}
+"""
+_BLOCK: Final = """
+    { ngx_string("car_park"),
+      NGX_MAIN_CONF|NGX_CONF_BLOCK|NGX_CONF_NOARGS,
+      ngx_http_cars_park,
+      0,
+      0,
+      NULL },
+"""
+
+
+def commit(repository: Path, files: dict[str, str], tag: str) -> None:
+    for name, text in files.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(text, encoding="utf-8")
+    identity = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", tag), ("tag", tag)):
+        subprocess.run(["git", *words], cwd=repository, env={**os.environ, **identity}, check=True)
+
+
+def module(*, wait: str, more: str = "") -> dict[str, str]:
+    return {"src/http/modules/ngx_http_cars_module.c": _MODULE.replace("{wait}", wait).replace("{more}", more)}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> list[str]:
+    nginx, documentation = tmp_path / "nginx", tmp_path / "documentation"
+    nginx.mkdir()
+    documentation.mkdir()
+    commit(nginx, module(wait="NGX_CARS_WAIT"), "release-1.18.0")
+    commit(nginx, module(wait="NGX_CARS_WAIT", more=_BLOCK), "release-1.19.10")
+    commit(nginx, module(wait="2 * 30000"), "release-1.20.0")
+    page = {"xml/en/docs/http/cars.xml": '<directive name="car_sell">\n<directive name="car_wait">\n'}
+    commit(documentation, page, "any")
+    output = tmp_path / "table.tsv"
+    assert generate([str(nginx), str(documentation), "--output", str(output)]) == 0
+    return output.read_text(encoding="utf-8").splitlines()
+
+
+def test_rows_hold_as_long_as_nothing_changes(table: list[str]) -> None:
+    """Every branch of the preprocessor counts, no comment does, and other names come last."""
+    assert table[0] == "1.20.0"
+    assert [line.split("\t") for line in table[2:]] == [
+        ["car_doors", "ngx_http_cars_module", "http,location", "1-", "", "replaced", "left right", "", ""],
+        ["car_gear", "ngx_http_cars_module", "server,location", "1,3", "", "inherited", "high", "", ""],
+        ["car_park", "ngx_http_cars_module", "main", "0", "block", "never", "", "1.19.10", "1.20.0"],
+        ["car_tow", "ngx_http_cars_module", "location", "1", "flag", "inherited", "off", "", ""],
+        ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "", "inherited", "30s", "", "1.20.0"],
+        ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "", "inherited", "60s", "1.20.0", ""],
+        ["car_sell"],
+    ]
+
+
+def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) -> None:
+    entry = _BLOCK.replace("NGX_MAIN_CONF|NGX_CONF_BLOCK", "NGX_HTTP_MAIN_CONF|NGX_HTTP_LOC_CONF")
+    commit(tmp_path, module(wait="1", more=entry), "release-1.18.0")
+    with pytest.raises(ValueError, match="car_park of ngx_http_cars_module inherited"):
+        generate([str(tmp_path), str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "text"),
+    [
+        ("msec", ["75000"], "75s"),
+        ("msec", ["500"], "500ms"),
+        ("msec", ["3600000"], "1h"),
+        ("sec", ["300"], "5m"),
+        ("sec", ["60"], "60s"),
+        ("msec", ["0"], "0"),
+        ("size", ["(size_t) ngx_pagesize"], "4k"),
+        ("size", ["2 * 1024 * 1024"], "2m"),
+        ("size", ["1460"], "1460"),
+        ("size", ["NGX_CONF_UNSET_SIZE"], None),
+        ("off", ["64 * sizeof(void *)"], "512"),
+        ("bufs", ["(128 * 1024) / ngx_pagesize", "ngx_pagesize"], "32 4k"),
+        ("num", ["NGX_MAX_INT32_VALUE"], None),
+        ("flag", ["1"], "on"),
+        ("flag", ["NGX_CONF_UNSET"], None),
+        ("str", ['"text/plain"'], "text/plain"),
+        ("str", ['""'], None),
+        ("ptr", ["NULL"], None),
+        ("enum", ["7"], None),
+    ],
+)
+def test_a_default_is_written_as_nginx_conf_would(kind: str, default: list[str], text: str | None) -> None:
+    """Nothing is guessed: what the expression does not say has no default."""
+    assert written(kind, default, words=[("low", "1")], defines={"NGX_MAX_INT32_VALUE": "0x7fffffff"}) == text

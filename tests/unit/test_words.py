@@ -1,0 +1,120 @@
+"""What people read has one word per thing: README.md, docs/, the help of every command, sentences and reasons.
+
+The words that are no longer used are the left column of the table in docs/development.md; ``words_left.toml`` has what
+each page still uses of them, which can only become less.
+"""
+
+import contextlib
+import importlib
+import io
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fixtures.options import lab_help
+from tests.support.places import CHECKOUT
+from tuneproof.catalogue import every_advice
+from tuneproof.catalogue.advice import RunConditions
+from tuneproof.cli.main import COMMANDS, build_parser
+from tuneproof.lines import every_line
+
+STYLE: Final = CHECKOUT / "docs" / "development.md"
+LEFT: Final = Path(__file__).with_name("words_left.toml")
+_TABLE: Final = re.compile(r"^\| not \| but \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+_REMARK: Final = re.compile(r"\(.*?\)")
+# Neither code nor an address is prose, and a comment is not shown.
+_NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)", re.MULTILINE | re.DOTALL)
+# Their help is pytest's.
+_PYTESTS: Final = ("run", "test")
+
+
+def old_words(style: str) -> list[str]:
+    """Return the words that the style page no longer wants."""
+    table = _TABLE.search(style)
+    assert table is not None
+    cells = [row.split("|")[1] for row in table[1].splitlines()]
+    return [word.strip() for cell in cells for word in _REMARK.sub("", cell).split(",")]
+
+
+def used(text: str, words: list[str]) -> Counter[str]:
+    """Return how often a text uses each of these words."""
+    flat = " ".join(text.split())
+    counts = {word: len(re.findall(rf"(?<![\w-]){re.escape(word)}(?![\w-])", flat, re.IGNORECASE)) for word in words}
+    return Counter({word: count for word, count in counts.items() if count})
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield what people read, each with its name."""
+    for page in [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        if page == STYLE:
+            text = _TABLE.sub("", text)
+        yield str(page.relative_to(CHECKOUT)), _NO_PROSE.sub(" ", text)
+    yield "help", "\n".join([build_parser().format_help(), lab_help(), *map(help_of, COMMANDS)])
+    claims = [claim for advice in every_advice() for claim in advice.scenario(RunConditions()).claims]
+    yield "claims", "\n".join(part for claim in claims for part in (claim.sentence, claim.why, claim.effect_name))
+    yield "audit", "\n".join(concern.why for line in every_line() for concern in line.audit)
+
+
+def help_of(command: str) -> str:
+    if command in _PYTESTS:
+        return ""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), pytest.raises(SystemExit):
+        importlib.import_module(f"tuneproof.cli.{command}").main(["--help"])
+    return printed.getvalue()
+
+
+def faults(found: Mapping[str, Mapping[str, int]], left: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return what is used too often, and what need not be allowed any more."""
+    more = [
+        f"{name}: {word!r}, {count} times, {left.get(name, {}).get(word, 0)} allowed"
+        for name, words in found.items()
+        for word, count in words.items()
+        if count > left.get(name, {}).get(word, 0)
+    ]
+    needless = [
+        f"{name}: {word!r} is no longer used: remove it from {LEFT.name}"
+        for name, words in left.items()
+        for word in words
+        if word not in found.get(name, {})
+    ]
+    return more + needless
+
+
+def test_no_text_uses_a_word_that_was_given_up() -> None:
+    words = old_words(STYLE.read_text(encoding="utf-8"))
+    found = {name: used(text, words) for name, text in texts()}
+    assert faults(found, tomllib.loads(LEFT.read_text(encoding="utf-8"))) == []
+
+
+def test_every_row_of_the_style_page_is_looked_for() -> None:
+    words = old_words(
+        "| not | but |\n|---|---|\n| told, tells (of reports) | reported |\n| a nginx | an nginx |\n\nMore.\n"
+    )
+    assert words == ["told", "tells", "a nginx"]
+    assert len(old_words(STYLE.read_text(encoding="utf-8"))) >= 20
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It tells of a\nnginx. TOLD!", {"told": 1, "tells": 1, "a nginx": 1}),
+        ("stellar retold is_told-once data nginx", {}),
+    ],
+)
+def test_a_word_is_found_as_a_word(text: str, expected: dict[str, int]) -> None:
+    assert used(text, ["told", "tells", "a nginx"]) == expected
+
+
+def test_what_is_left_can_only_become_less() -> None:
+    left = {"a.md": {"told": 2, "whose": 1}}
+    assert faults({"a.md": {"told": 1, "whose": 1}}, left) == []
+    assert faults({"a.md": {"told": 3, "whose": 1}}, left) == ["a.md: 'told', 3 times, 2 allowed"]
+    assert faults({"a.md": {"told": 2}}, left) == ["a.md: 'whose' is no longer used: remove it from words_left.toml"]
+    assert faults({"b.md": {"told": 1}, "a.md": left["a.md"]}, left) == ["b.md: 'told', 1 times, 0 allowed"]

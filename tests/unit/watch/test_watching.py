@@ -1,0 +1,162 @@
+"""Watching goes on through reloads, restarts and changes of the level; bpftrace and the kernel are stood in for."""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.unit.watch.test_collector import histogram, printed
+from tuneproof.errors import BadInputError
+from tuneproof.watch import watching
+from tuneproof.watch.levels import Levels
+from tuneproof.watch.program import WATCHED, Architecture
+from tuneproof.watch.watching import Watching
+from tuneproof.watch.workers import Worker
+
+ONE, TWO = Worker(pid=4711, name="nginx"), Worker(pid=4712, name="nginx")
+
+
+ANY_LOAD: Final = partial(Levels, most_calls_per_s=math.inf)
+
+
+@dataclass
+class Kernel:
+    """What the programs were made to do."""
+
+    watched: set[int] = field(default_factory=set)
+    programs: list[str] = field(default_factory=list)
+    running: int = 0
+
+
+class FakeTracer:
+    """A program that prints a second whenever it is asked."""
+
+    pid = 99
+
+    def __init__(self, kernel: Kernel, program: str) -> None:
+        self._kernel, self._ended = kernel, False
+        kernel.programs.append(program)
+        kernel.running += 1
+        self._lines = self._printed()
+
+    def _printed(self) -> Iterator[str]:
+        yield printed("began 99")
+        for number in count(1):
+            yield histogram(e16=number)
+            yield printed(f"second {time.monotonic_ns()}")
+
+    def line(self, _timeout_s: float) -> str:
+        return next(self._lines)
+
+    def finish(self) -> Iterator[str]:
+        return iter(())
+
+    def close(self) -> None:
+        self._kernel.running -= not self._ended
+        self._ended = True
+
+
+class FakeMap:
+    def __init__(self, kernel: Kernel, _here: Architecture, *, owner: Path, name: str) -> None:
+        assert owner == Path("/proc/99")
+        self._keys = kernel.watched if name == WATCHED else set()
+        self._keys.clear()
+
+    def put(self, key: int, _value: int) -> None:
+        self._keys.add(key)
+
+    def drop(self, key: int) -> None:
+        self._keys.discard(key)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    of = Kernel()
+    monkeypatch.setattr(watching, "Tracer", partial(FakeTracer, of))
+    monkeypatch.setattr(watching, "KernelMap", partial(FakeMap, of))
+    monkeypatch.setattr(watching, "check_host", lambda: None)
+    monkeypatch.setattr(watching, "_LOOKS_FIRST_S", 0)
+    monkeypatch.setattr(watching, "_LOOKS_EVERY_S", 0)
+    return of
+
+
+def seen_by(of: Watching, seconds: int) -> Iterator[set[int]]:
+    """Yield the workers of each second, until that many have come."""
+    for number, made in enumerate(of.run(), start=1):
+        yield {each.worker for each in made}
+        if number == seconds:
+            of.stop()
+
+
+def test_workers_that_come_and_go_need_no_other_program(kernel: Kernel) -> None:
+    """A reload, then an nginx that ends and is started again."""
+    workers: list[tuple[Worker, ...]] = [(ONE,), (ONE, TWO), (TWO,), (), (), (ONE,)]
+
+    def find() -> tuple[Worker, ...]:
+        found = workers.pop(0) if len(workers) > 1 else workers[0]
+        if not found:
+            raise BadInputError("No nginx was found.")
+        return found
+
+    of = Watching(find=find, lasts_s=None, levels=ANY_LOAD())
+    assert [*seen_by(of, 4)] == [{4711}, {4711, 4712}, {4712}, {4711}]
+    assert kernel.watched == {4711}
+    assert (len(kernel.programs), kernel.running) == (1, 0)
+    assert [note.partition(": ")[2] for note in of.notes[:-1]] == [
+        "1 worker started: 4712",
+        "1 worker ended: 4711",
+        "1 worker ended: 4712",
+        "1 worker started: 4711",
+    ]
+
+
+def test_a_second_nginx_beside_the_one_that_is_watched_changes_nothing(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --all two would not have been watched from the start."""
+    monkeypatch.setattr(watching, "is_there", lambda _: True)
+    first = iter([(ONE,)])
+
+    def find() -> tuple[Worker, ...]:
+        try:
+            return next(first)
+        except StopIteration:
+            raise BadInputError("Several nginx run here.") from None
+
+    assert [*seen_by(Watching(find=find, lasts_s=None, levels=ANY_LOAD()), 2)] == [{4711}, {4711}]
+    assert kernel.watched == {4711}
+
+
+def test_another_level_is_another_program_for_the_same_workers(kernel: Kernel) -> None:
+    """The one before ends as soon as it runs."""
+    of = Watching(find=lambda: (ONE, TWO), lasts_s=None, levels=Levels(most_calls_per_s=1))
+    kinds = [["raw_syscalls" in program for program in kernel.programs] for _ in seen_by(of, 4)]
+    assert kinds[-1] == [True, False]
+    assert kernel.watched == {4711, 4712}
+    assert kernel.running == 0
+    assert any("from here on one in 16 iterations" in note for note in of.notes)
+
+
+def test_it_ends_in_time(kernel: Kernel) -> None:
+    began_s = time.monotonic()
+    assert [*Watching(find=lambda: (ONE,), lasts_s=0.05, levels=ANY_LOAD()).run()]
+    assert time.monotonic() - began_s < 5
+    assert kernel.running == 0
+
+
+def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
+    """Such as of a file in /proc, while a program runs."""
+    found = iter([(ONE,)])
+    of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(of.run())
+    assert (len(kernel.programs), kernel.running) == (1, 0)

@@ -1,0 +1,52 @@
+"""For how long nginx's workers wait for a CPU, by schedstat and pidstat."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
+from tuneproof.explain.parse.processes.schedstat import Schedstat, between
+
+# Less run time and waiting than this is too little to divide.
+_ENOUGH_WAIT_S: Final = 0.1
+_NGINX: Final = "nginx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuWait:
+    """Time on the run queue."""
+
+    share: float  # share in the time in which the process wanted to run, or, of pidstat, in all time
+    of: str  # what that is, in words
+    file: str
+
+
+def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
+    """Yield what schedstat and pidstat tell of nginx's waiting."""
+    for named in evidence.processes:
+        readings = [each for each in named.content if isinstance(each, Schedstat)]
+        if not readings:
+            continue
+        # The times are since the process's start: of several readings what came between them counts.
+        time = (between(readings[0], readings[-1]) if len(readings) > 1 else None) or readings[-1]
+        wanted_s = time.run_s + time.wait_s
+        if wanted_s >= _ENOUGH_WAIT_S:
+            yield CpuWait(share=time.wait_s / wanted_s, of=" in which it wants to run (schedstat)", file=named.name)
+    for samples in evidence.pidstat:
+        shares = [
+            sample.columns["%wait"] / 100
+            for sample in samples.content
+            if sample.command.startswith(_NGINX) and "%wait" in sample.columns and not sample.is_average
+        ]
+        if shares:
+            yield CpuWait(
+                share=sum(shares) / len(shares),
+                of=" (pidstat, %wait)",
+                file=samples.name,
+            )
+
+
+def starved_workers(evidence: EvidenceSet) -> list[CpuWait]:
+    """Return the waits that are so long that they alone make a worker late."""
+    return [wait for wait in cpu_waits(evidence) if wait.share >= WAITING_SHARE]

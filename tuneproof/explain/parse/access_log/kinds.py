@@ -1,0 +1,46 @@
+"""Kinds of requests whose times, or whose end, have a reason of their own."""
+
+import re
+from typing import Final
+
+from tuneproof.explain.parse.access_log.records import LogRecord
+
+_SWITCHING_PROTOCOLS: Final = 101
+_BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE", "TRACE"})
+# What balancers, orchestrators and monitors call themselves, and what they usually ask for.
+_CHECKERS: Final = re.compile(
+    r"kube-probe|ELB-HealthChecker|GoogleHC|HAProxy|Consul Health Check|check_http|HealthCheck|Uptime|Pingdom",
+    re.IGNORECASE,
+)
+_CHECKED: Final = re.compile(
+    r"/(?:-/)?(?:health(?:z|check|_check|-check)?|livez|readyz|ready|live|liveness|readiness|ping|heartbeat"
+    r"|nginx_status|stub_status|basic_status)(?:/|$)",
+    re.IGNORECASE,
+)
+_IDENTIFIER: Final = re.compile(r"[^/]*[0-9][^/]*")
+_LONGEST_PATH: Final = 200
+
+
+def lasts_by_design(record: LogRecord) -> bool:
+    """Tell whether it is a connection that was upgraded, such as a WebSocket's: its time is that of the session."""
+    return record.status == _SWITCHING_PROTOCOLS
+
+
+def may_have_body(record: LogRecord) -> bool:
+    """Tell whether a client may have sent a body, for which a backend waits where nginx does not buffer it."""
+    return (record.request or "").partition(" ")[0] not in _BODILESS
+
+
+def is_health_check(record: LogRecord) -> bool:
+    """Tell whether a monitor asked, by its name or by what it asked for: it leaves as soon as it knows enough."""
+    agent = record.columns.get("http_user_agent", "")
+    return bool(_CHECKERS.search(agent) or _CHECKED.match(_path(record)))
+
+
+def kind_of_path(record: LogRecord) -> str:
+    """Return the path with a star for each part that has a digit, as identifiers do, and without the query."""
+    return _IDENTIFIER.sub("*", _path(record)[:_LONGEST_PATH])
+
+
+def _path(record: LogRecord) -> str:
+    return (record.request or "").partition(" ")[2].partition(" ")[0].partition("?")[0]

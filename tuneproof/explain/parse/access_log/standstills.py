@@ -1,0 +1,215 @@
+"""Moments at which a worker went on after it had stood still, while others worked.
+
+A worker's clock stands still within an iteration of its event loop, so whatever it handles next bears one time. With
+times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
+upstream stood, when a request ended. In a stall there is none of these, and many at its end.
+
+Others wait as well, so each late connect is asked for what they do not leave together: nothing of that worker for long
+before it was noticed; several of its requests, of other clients, that went on within milliseconds; and another
+worker that meanwhile opened a connection to the same server, later and sooner done. An outage of the path or a slow TLS
+handshake would hold that one up, too, and delays that come one by one end one by one. What had waited goes on in that
+iteration or in the next ones; what comes behind the response may be what the same client asked for next.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from tuneproof.explain.parse.access_log.records import LogRecord
+
+# Beyond the server's distance: more than a scheduler's gaps on a busy machine with two cores.
+LATE_MS: Final = 30
+# Without a sign of the worker, and so long that on the average it would have shown this many: e^-3 is 5 %.
+SILENT_MS: Final = 50
+_EXPECTED: Final = 3
+# Of other clients' requests that go on with the late one: one may be chance, or the same client's.
+TOGETHER: Final = 2
+TOGETHER_MS: Final = 3
+# A request whose time is not its upstream's: a body that came slowly, a client that reads slowly, a subrequest.
+_OTHER_MS: Final = 10
+# Two hosts' logs in one: their workers are not equally far from the server.
+_SAME_DISTANCE: Final = 2
+_SAME_MS: Final = 3
+# At the edges of such a part of the log requests are missing.
+_AT_ONCE: Final = 50_000
+_MOST_WORKERS: Final = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standstills:
+    """What one worker's late connects to upstreams show."""
+
+    worker_pid: int
+    server: str  # the upstream server to which most of them were made
+    alone: int  # moments at which it went on after it had stood still, while another worker connected
+    moments: int  # all moments at which it noticed a late connection, while another worker connected
+    delayed: int  # requests that went on together after it had stood still, whether or not a connection was late
+    longest_s: float  # for how long nothing of it was seen before one of the former, the most
+
+
+class _Request(NamedTuple):
+    read_ms: int
+    connected_ms: int | None  # None for no new connection that is known to the millisecond
+    ended_ms: int
+    worker_pid: int
+    server: str
+    client: int  # the connection that it came on, or a number of its own
+
+
+class _Marks(NamedTuple):
+    """When a worker certainly ran, in order, and whose request it was."""
+
+    at_ms: list[int]
+    request: list[int]
+
+    @property
+    def silent_ms(self) -> float:
+        """How long it must be silent to stand out."""
+        return max(SILENT_MS, _EXPECTED * (self.at_ms[-1] - self.at_ms[0]) / len(self.at_ms))
+
+    def held_up(self, requests: Sequence[_Request]) -> int:
+        """Return how many requests went on together after a silence."""
+        silent_ms, held_up, at = self.silent_ms, 0, 1
+        while at < len(self.at_ms):
+            until = bisect_right(self.at_ms, self.at_ms[at] + TOGETHER_MS, at)
+            if until - at >= TOGETHER and self.at_ms[at] - self.at_ms[at - 1] >= silent_ms:
+                together = set(self.request[at:until])
+                if len({requests[number].client for number in together}) >= TOGETHER:
+                    held_up += len(together)
+            at = until
+        return held_up
+
+    def between(self, from_ms: int, until_ms: int) -> list[int]:
+        return self.at_ms[bisect_right(self.at_ms, from_ms) : bisect_left(self.at_ms, until_ms)]
+
+
+class StandstillCounts:
+    """Finds standstills in a log, part by part."""
+
+    def __init__(self) -> None:
+        self._requests: list[_Request] = []
+        self._nearest_ms: dict[tuple[int, str], int] = {}
+        self._totals: dict[int, Counter[str]] = defaultdict(Counter)
+        self._servers: dict[int, Counter[str]] = defaultdict(Counter)
+        self._held_up: Counter[int] = Counter()
+
+    def add(self, record: LogRecord) -> None:
+        """Take a request; one without worker, upstream address, or times says nothing."""
+        if record.worker_pid is None or record.time_s is None or record.request_time_s is None:
+            return
+        ended_ms, took_ms = round(record.time_s * 1000), round(record.request_time_s * 1000)
+        read_ms = ended_ms - took_ms
+        connects, answers, servers = (
+            record.upstream_connect_time_s,
+            record.upstream_response_time_s,
+            record.upstream_addr,
+        )
+        connected_ms, server = None, ""
+        if len(connects) == len(answers) == len(servers) == 1 and connects[0] and answers[0] is not None:
+            connect_ms, server = round(connects[0] * 1000), servers[0]
+            if took_ms - round(answers[0] * 1000) <= _OTHER_MS:
+                connected_ms = read_ms + connect_ms
+                key = record.worker_pid, server
+                self._nearest_ms[key] = min(connect_ms, self._nearest_ms.get(key, connect_ms))
+        self._requests.append(
+            _Request(
+                read_ms=read_ms,
+                connected_ms=connected_ms,
+                ended_ms=ended_ms,
+                worker_pid=record.worker_pid,
+                server=server,
+                client=-1 - len(self._requests) if record.connection is None else record.connection,
+            )
+        )
+        if len(self._requests) == _AT_ONCE:
+            self._look()
+
+    def found(self) -> tuple[Standstills, ...]:
+        """Return what was found of each worker."""
+        self._look()
+        return tuple(
+            Standstills(
+                worker_pid=pid,
+                server=self._servers[pid].most_common(1)[0][0],
+                alone=totals["alone"],
+                moments=totals["moments"],
+                delayed=self._held_up[pid],
+                longest_s=totals["longest_ms"] / 1000,
+            )
+            for pid, totals in sorted(self._totals.items())
+        )
+
+    def _look(self) -> None:
+        requests, self._requests = self._requests, []
+        # Whole seconds: where such a log's requests met is not known.
+        if not any(each.ended_ms % 1000 for each in requests):
+            return
+        marks = _marks(requests)
+        for pid, own in marks.items():
+            self._held_up[pid] += own.held_up(requests)
+        opened: dict[str, list[_Request]] = defaultdict(list)
+        for each in sorted(requests, key=attrgetter("read_ms")):
+            if each.connected_ms is not None:
+                opened[each.server].append(each)
+        asked: set[tuple[int, int]] = set()
+        for number, each in enumerate(requests):
+            if each.connected_ms is None or (each.worker_pid, each.connected_ms) in asked:
+                continue
+            nearest_ms = self._nearest_ms[each.worker_pid, each.server]
+            is_late = each.connected_ms - each.read_ms >= nearest_ms + LATE_MS
+            if is_late and self._is_overtaken(each, opened[each.server]):
+                asked.add((each.worker_pid, each.connected_ms))
+                self._count(each, number, marks, requests)
+
+    def _is_overtaken(self, late: _Request, opened: Sequence[_Request]) -> bool:
+        """Tell whether another worker, which began later to connect to the same server, was done sooner."""
+        nearest_ms, done_ms = self._nearest_ms[late.worker_pid, late.server], late.connected_ms or 0
+        for at in range(bisect_left(opened, (late.read_ms,)), len(opened)):
+            other = opened[at]
+            if other.read_ms >= done_ms:
+                return False
+            if other.worker_pid != late.worker_pid and (other.connected_ms or 0) < done_ms:
+                near_ms, far_ms = sorted((nearest_ms, self._nearest_ms[other.worker_pid, other.server]))
+                if far_ms <= _SAME_DISTANCE * near_ms + _SAME_MS:
+                    return True
+        return False
+
+    def _count(self, late: _Request, number: int, marks: Mapping[int, _Marks], requests: Sequence[_Request]) -> None:
+        pid, at_ms = late.worker_pid, late.connected_ms or 0
+        if pid not in self._totals and len(self._totals) >= _MOST_WORKERS:
+            return
+        totals, own = self._totals[pid], marks[pid]
+        self._servers[pid][late.server] += 1
+        totals["moments"] += 1
+        first = bisect_left(own.at_ms, at_ms)
+        from_ms = own.at_ms[first - 1] if first else at_ms
+        until_ms = max(at_ms, min(at_ms + TOGETHER_MS, late.ended_ms - 1))
+        together = set(own.request[first : bisect_right(own.at_ms, until_ms)]) - {number}
+        clients = {requests[other].client for other in together} - {late.client}
+        silent_ms = at_ms - from_ms
+        if silent_ms < own.silent_ms or len(clients) < TOGETHER:
+            return
+        others = sorted(at for other, seen in marks.items() if other != pid for at in seen.between(from_ms, at_ms))
+        # Where the whole machine stands still, so do they.
+        if max(later - sooner for sooner, later in pairwise((from_ms, *others, at_ms))) <= silent_ms / 2:
+            totals["alone"] += 1
+            totals["longest_ms"] = max(totals["longest_ms"], silent_ms)
+
+
+def _marks(requests: Sequence[_Request]) -> dict[int, _Marks]:
+    of: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, each in enumerate(requests):
+        own = of[each.worker_pid]
+        own.append((each.read_ms, number))
+        own.append((each.ended_ms, number))
+        if each.connected_ms is not None:
+            own.append((each.connected_ms, number))
+    return {
+        pid: _Marks(at_ms=[at for at, _ in own], request=[number for _, number in own])
+        for pid, pairs in of.items()
+        if (own := sorted(pairs))
+    }

@@ -1,0 +1,96 @@
+"""Which engine an environment or a Docker context means: as the docker command reads them, in one place.
+
+DOCKER_HOST, else the context that DOCKER_CONTEXT or else config.json names, else the default socket; and the context
+called "default" is DOCKER_HOST, else the default socket, whatever config.json says:
+https://docs.docker.com/engine/manage-resources/contexts/ and https://docs.docker.com/reference/cli/docker/
+#environment-variables. Whoever asks docker's library for a client names the address, so that it looks for none.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tuneproof.errors import BadInputError
+
+DEFAULT: Final = "default"
+DEFAULT_ADDRESS: Final = "unix:///var/run/docker.sock"
+CERTIFICATES: Final = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+_NAMES_ENGINE: Final = ("DOCKER_HOST", "DOCKER_CONTEXT", *CERTIFICATES)
+
+
+def resolved(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment with the address of the engine that it means (BadInputError: there is no such context)."""
+    return at_context(chosen_context(environment)[0], environment)
+
+
+def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the context that an environment means, and what names it: a variable, a file, or nothing."""
+    if environment.get("DOCKER_HOST"):
+        return DEFAULT, "DOCKER_HOST"
+    if name := environment.get("DOCKER_CONTEXT"):
+        return name, "DOCKER_CONTEXT"
+    path = _folder(environment) / "config.json"
+    if not path.is_file():
+        return DEFAULT, ""
+    name = _read(path, option="Docker's current context").get("currentContext", "")
+    return (name, str(path)) if name else (DEFAULT, "")
+
+
+def at_context(name: str, environment: Mapping[str, str], *, option: str = "Docker context") -> dict[str, str]:
+    """Return the environment in which a context's engine is the one that is meant.
+
+    option: what named the context, for messages.
+    BadInputError: there is no such context, or the store cannot be read.
+    """
+    if name == DEFAULT:
+        kept = {key: environment[key] for key in CERTIFICATES if key in environment}
+        return without_engine(environment) | kept | {"DOCKER_HOST": environment.get("DOCKER_HOST") or DEFAULT_ADDRESS}
+    return without_engine(environment) | _of_context(name, environment, option=option)
+
+
+def without_engine(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what names an engine."""
+    return {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
+
+
+def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> dict[str, str]:
+    store = _folder(environment) / "contexts"
+    known = {}
+    for path in sorted(store.glob("meta/*/meta.json")):
+        meta = _read(path, option=f"{option} {name}")
+        try:
+            known[meta["Name"]] = meta["Endpoints"]["docker"], store / "tls" / path.parent.name / "docker"
+        except (KeyError, TypeError) as error:
+            raise _unreadable(f"{option} {name}", path) from error
+    if name not in known:
+        raise BadInputError(
+            f"{option} {name}: there is no such Docker context",
+            remedy=f"one of {', '.join([DEFAULT, *known])}, or an address such as tcp://HOST:2376 or ssh://USER@HOST",
+        )
+    endpoint, certificates = known[name]
+    found = {"DOCKER_HOST": str(endpoint["Host"])}
+    if certificates.is_dir():
+        found["DOCKER_CERT_PATH"] = str(certificates)
+        found["DOCKER_TLS_VERIFY"] = "" if endpoint.get("SkipTLSVerify") else "1"
+    return found
+
+
+def _folder(environment: Mapping[str, str]) -> Path:
+    home = environment.get("HOME")
+    return Path(environment.get("DOCKER_CONFIG") or (Path(home) if home else Path.home()) / ".docker")
+
+
+def _read(path: Path, *, option: str) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _unreadable(option, path) from error
+    if not isinstance(found, dict):
+        raise _unreadable(option, path)
+    return found
+
+
+def _unreadable(option: str, path: Path) -> BadInputError:
+    return BadInputError(f"{option}: Docker's contexts cannot be read", where=str(path))

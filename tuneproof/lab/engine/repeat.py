@@ -1,0 +1,69 @@
+"""Repeats calls of the engine whose response was lost, where a second one does no harm: one lost packet ends no run.
+
+What may have begun something that a second call would begin again (creating, building, starting a program) is not
+repeated here; who creates something with a name of its own looks whether it is there (lock.py, topology/).
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from docker.errors import DockerException
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import ReadTimeoutError
+from urllib3.util import Retry
+
+from tuneproof.lab.engine.failures import TRANSPORT_ERRORS
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+_TIMES: Final = 4
+# 0, 0.2, 0.4 and 0.8 s: an engine that restarts takes longer, one whose connection broke does not.
+_BACKOFF_S: Final = 0.1
+_METHODS: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+# A container that runs is not started again, one that has ended not ended again; an exec instance is only prepared.
+# https://docs.docker.com/reference/api/engine/version/v1.41/
+_SAFE_POSTS: Final = re.compile(r"/containers/[^/]+/(start|stop|wait|exec)\b|/networks/[^/]+/disconnect\b")
+
+Made = TypeVar("Made")
+
+
+class Repeats(Retry):
+    """urllib3's retries, for the engine's API."""
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: Any = None,
+        error: Exception | None = None,
+        _pool: Any = None,
+        _stacktrace: Any = None,
+    ) -> Self:
+        """Count a failure, or raise it where the call is not to be repeated: an engine that hangs is asked once."""
+        if isinstance(error, ReadTimeoutError):
+            raise error
+        safe = "PUT" if method == "POST" and _SAFE_POSTS.search(url or "") else method
+        return super().increment(safe, url, response, error, _pool, _stacktrace)
+
+
+def repeat_safe_calls(api: "APIClient") -> None:
+    """Let a client repeat what is safe to repeat, up to four times within a second and a half."""
+    retries = Repeats(total=_TIMES, redirect=0, status=0, other=0, backoff_factor=_BACKOFF_S, allowed_methods=_METHODS)
+    for adapter in api.adapters.values():
+        if isinstance(adapter, HTTPAdapter):
+            adapter.max_retries = retries
+
+
+def once_more(do: Callable[[], Made]) -> Made:
+    """Do something that may be done twice once more, if the engine's response is lost."""
+    try:
+        return do()
+    except TRANSPORT_ERRORS:
+        return do()
+    except DockerException as error:
+        # A new client asks for the engine's version, and wraps what the transport says to that.
+        if not isinstance(error.__cause__, TRANSPORT_ERRORS):
+            raise
+        return do()

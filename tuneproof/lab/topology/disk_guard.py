@@ -1,0 +1,58 @@
+"""Ends containers that fill the engine's disk: most engines can limit the memory of a container, and not its disk.
+
+Files that a program has open count, too, although they have no name any more, as nginx's temporary files.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from tuneproof.errors import TuneproofError
+from tuneproof.lab.topology.container import LabContainer
+
+# A disk takes one or two GB a second: what is written between two looks may come on top of the limit.
+_EVERY_S: Final = 0.1
+# Ends when the disk of the containers' files has lost so much, or half of what was free.
+_LOOK: Final = f"""\
+import os, sys, time
+def free():
+    disk = os.statvfs("/")
+    return disk.f_bavail * disk.f_frsize
+most = free()
+limit = min(int(sys.argv[1]), most // 2)
+while (now := free()) > most - limit:
+    most = max(most, now)
+    time.sleep({_EVERY_S})
+print(limit)
+"""
+
+
+class DiskGuard:
+    """Looks from the inside of one container, and ends others when the disk that all have their files on has lost much.
+
+    eye: has Python, and runs nobody else's files.
+    guarded: are ended then.
+    limit_bytes: how much less than before may be free; of a small disk, half of what is free.
+    """
+
+    def __init__(self, eye: LabContainer, guarded: Sequence[LabContainer], *, limit_bytes: int) -> None:
+        self._eye = eye
+        self._guarded = guarded
+        self._limit_bytes = limit_bytes
+        self.lost_bytes = 0
+        """The limit that was passed; 0 as long as none was."""
+        self._thread = threading.Thread(target=self._watch, name="disk", daemon=True)
+
+    def start(self) -> None:
+        """Look from now on, for as long as the eye's container runs."""
+        self._thread.start()
+
+    def _watch(self) -> None:
+        try:
+            passed = int(self._eye.run(["python3", "-c", _LOOK, str(self._limit_bytes)]))
+        except (TuneproofError, ValueError):
+            # The lab has ended.
+            return
+        self.lost_bytes = passed
+        for container in self._guarded:
+            container.kill()

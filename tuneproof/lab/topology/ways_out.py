@@ -1,0 +1,54 @@
+"""Ways out of a lab's network, looked for from the inside: an address of the engine's host, and names of outside."""
+
+import json
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tuneproof.lab.topology.container import LabContainer
+
+# An address that is there says so within a millisecond; the kernel asks again after a second (arp(7)).
+_ANSWERS_WITHIN_S: Final = 0.7
+_COMPLETE: Final = 0x2
+# Everything at once, then one wait. The question about names is for the root's name servers: nobody else learns of it.
+_LOOK: Final = f"""\\
+import json, socket, struct, sys, time
+routes = [line.split() for line in open("/proc/net/route").readlines()[1:]]
+found = {{socket.inet_ntoa(struct.pack("<L", int(route[2], 16))) for route in routes if int(route[2], 16)}}
+names = [line.split()[1] for line in open("/etc/resolv.conf") if line.startswith("nameserver")]
+knocks, asked = [], []
+for address in found | set(sys.argv[1:]):
+    knock = socket.socket()
+    knock.setblocking(False)
+    knock.connect_ex((address, 9))
+    knocks.append(knock)
+for server in names:
+    ask = socket.socket(socket.AF_INET6 if ":" in server else socket.AF_INET, socket.SOCK_DGRAM)
+    ask.setblocking(False)
+    try:
+        ask.sendto(struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + b"\\0" + struct.pack(">2H", 2, 1), (server, 53))
+    except OSError:
+        continue
+    asked.append(ask)
+time.sleep({_ANSWERS_WITHIN_S})
+neighbours = [line.split() for line in open("/proc/net/arp").readlines()[1:]]
+ways = [line[0] for line in neighbours if int(line[2], 16) & {_COMPLETE} and line[0] in found | set(sys.argv[1:])]
+for ask in asked:
+    try:
+        answer = ask.recv(65535)
+    except OSError:
+        continue
+    if len(answer) > 8 and struct.unpack(">H", answer[6:8])[0]:
+        ways.append("names")
+print(json.dumps(ways))
+"""
+
+
+def ways_out(container: "LabContainer", gateways: tuple[str, ...]) -> list[str]:
+    """Return the ways out of the network that a container is in, in words; none if there is none.
+
+    gateways: addresses that the engine may have given itself there.
+    Raises LabError: the container has no Python, or cannot look.
+    """
+    ways = json.loads(container.run(["python3", "-c", _LOOK, *gateways]))
+    words = [f"the engine's host answers at {way}" for way in ways if way != "names"]
+    return [*words, *(["names of outside are answered"] if "names" in ways else [])]
