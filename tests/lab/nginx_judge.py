@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import docker
 
-from tests.lab.test_nginx_changes import container
+from tests.lab.asking import container
 from tests.lab.test_patches import archive
 from tests.support import (
     generated_hosts,
@@ -23,8 +23,8 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.own_nginx import CAPABILITIES
 
 _CLIENT: Final = Path(__file__).with_name("raw_client.py")
-_ANSWERS_WITHIN_S: Final = 5.0
-_STAYS_SILENT_S: Final = 0.6
+_ANSWERS_WITHIN_S: Final = 20.0
+_STAYS_SILENT_S: Final = 1.0
 _SYSCTLS: Final = {"net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0"}
 _AT_ONCE: Final = 60
 """So many nginx run side by side, each with a set of listens."""
@@ -33,6 +33,7 @@ mkdir -p /tmp/logs; rm -f /tmp/logs/* /var/log/nginx/access.log
 [ ! -e "$1" ] || { kill "$(cat "$1")"; while [ -e "$1" ]; do sleep 0.02; done; }
 exec nginx -c /judged/nginx.conf
 """
+_LOGGED: Final = "cd /tmp/logs; grep -Ho 'id=[0-9]*[.]' * /var/log/nginx/access.log 2>/dev/null || :"
 _START_ALL: Final = """
 mkdir -p /tmp/listens
 for file in /judged/listens/*.conf; do
@@ -103,9 +104,7 @@ class Judge:
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
-        for line in self._said(
-            "cd /tmp/logs; grep -Ho 'id=[0-9]*[.]' * /var/log/nginx/access.log 2>/dev/null || :"
-        ).splitlines():
+        for line in self._said(_LOGGED).splitlines() if drawn.kind == "answers" else ():
             name, _, number = line.partition(":id=")
             logs[int(number[:-1])].add(name.rpartition("/")[2])
         return answers, {number: frozenset(names) for number, names in logs.items()}

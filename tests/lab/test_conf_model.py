@@ -37,8 +37,16 @@ MOST_UNKNOWN: Final = 0.02
 LEAST_OF_EACH: Final = 100
 """Questions in which each construct occurs, where all are asked."""
 LEAST_REFUSED: Final = 0.25
-# Each needs kernels or versions that not all have, or is drawn on purpose to be rare.
-RARE: Final = frozenset({"listen multipath", "inet datagrams", "inet6 datagrams", "listen quic"})
+# What the model leaves open is drawn to be rare; QUIC is of new versions alone, and a set has one refusal at most.
+RARE: Final = (
+    "unknown: ",
+    "refused: ",
+    "listen quic",
+    "listen multipath",
+    "listen spdy",
+    "inet datagrams",
+    "inet6 datagrams",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +62,10 @@ class Size:
 
 
 SAMPLE: Final = Size(
-    location_servers=60, requests_each=20, inheritance_servers=4, timeout_servers=1, host_ports=20, listen_sets=40
+    location_servers=40, requests_each=15, inheritance_servers=3, timeout_servers=1, host_ports=15, listen_sets=30
 )
 ALL: Final = Size(
-    location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=10, host_ports=100, listen_sets=500
+    location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=12, host_ports=100, listen_sets=1300
 )
 # The newest version shows most: it knows what the others do not.
 TIERS: Final = [
@@ -124,12 +132,12 @@ def asked(
 @pytest.mark.parametrize(("version", "size"), TIERS)
 def test_the_model_agrees_with_nginx(version: str, size: Size, part: str, asked: Callable[[str, Size], Asked]) -> None:
     found = asked(version, size).compare[part]()
-    print(f"\nnginx {version}, {part}: {found}")
+    print(f"\nnginx {version}, {part}: {found}")  # noqa: T201 - how much was asked is a part of the answer
     assert found.disagreements == []
     assert found.unknown_share <= MOST_UNKNOWN, found.unknown
     if size is ALL:
-        rare = {name: count for name, count in found.constructs.items() if count < LEAST_OF_EACH and name not in RARE}
-        assert part == "listens" or rare == {}
+        rare = {name: count for name, count in found.constructs.items() if count < LEAST_OF_EACH}
+        assert [name for name in rare if not name.startswith(RARE)] == []
     if part == "listens":
         assert found.constructs["refused"] >= LEAST_REFUSED * found.questions
 

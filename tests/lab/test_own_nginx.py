@@ -87,6 +87,10 @@ SURROUNDINGS: Final[Mapping[str, Case]] = {
         "set_real_ip_from 0.0.0.0/0; real_ip_header proxy_protocol; location / { proxy_pass http://six; } }\n"
         "server { listen 203.0.113.5:80 proxy_protocol; location / { proxy_pass http://app:81; } }"
     ),
+    "one-address-and-all": whole(
+        "server { listen 127.0.0.1:80; location / { return 200 ok; } }\n"
+        "server { listen 80; location / { proxy_pass http://app; } }"
+    ),
     "names-and-files": whole(
         'resolver 10.0.0.2 valid=10s;\nserver { listen 8080; set $up "api.internal"; root /var/www/app;\n'
         "location / { proxy_pass http://$up:9000; }\n"

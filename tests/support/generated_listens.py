@@ -21,7 +21,7 @@ _WRONG_ADDRESSES: Final = (
 _PROTOCOLS: Final = ("ssl", "http2", "ssl http2", "proxy_protocol", "ssl proxy_protocol", "quic")
 _OPTIONS: Final = (
     "backlog=64", "rcvbuf=64k", "sndbuf=64k", "deferred", "bind", "reuseport", "fastopen=16", "so_keepalive=on",
-    "so_keepalive=30m::10", "ipv6only=on", "ipv6only=off", "reuseport backlog=32",
+    "so_keepalive=30m::10", "ipv6only=on", "ipv6only=on", "ipv6only=off", "ipv6only=off", "reuseport backlog=32",
 )  # fmt: skip
 _WRONG_PARAMETERS: Final = (
     "backlog=0", "backlog=x", "rcvbuf=x", "so_keepalive=1x", "so_keepalive=::", "ipv6only=of", "ipv6only=x", "spdy",

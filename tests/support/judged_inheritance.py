@@ -6,6 +6,7 @@ from typing import Any, Final
 from tests.support.compared_model import Compared
 from tests.support.generated_inheritance import Drawn, Question
 from tuneproof.conf import effective
+from tuneproof.conf.directives import directive
 from tuneproof.conf.effective import Effective
 from tuneproof.conf.sources import Dump
 from tuneproof.conf.tree import Block, read_configuration
@@ -56,7 +57,8 @@ def compare(
         found.questions += len(wanted)
         found.unknown.update(unknown)
         for names, value in wanted.items():
-            found.constructs.update((*names.split(), f"in {block.name}"))
+            known = (name for name in names.split() if directive(name, version) is not None)
+            found.constructs.update((*known, f"in {block.name}"))
             if value != seen[names]:
                 found.disagreements.append(f"{drawn.kind}: {names} of {question}: {value}, nginx: {seen[names]}")
     return found

@@ -51,10 +51,11 @@ def _summary(audit: Audit, width: int) -> str:
 
 
 def _version(audit: Audit) -> str:
-    if audit.versions:
-        because = audit.choice.because if audit.choice is not None else None
+    if audit.choice is not None:
+        because, newest = audit.choice.because, audit.facts.version
         needs = f", since {because.what} needs it ({_at(audit, because.said)})" if because is not None else ""
-        return f"Read for nginx {audit.versions[0]} to {audit.versions[-1]}{needs} (yours: --nginx VERSION)"
+        versions = f"{audit.versions[0]} to {newest}" if audit.versions else newest
+        return f"Read for nginx {versions}{needs} (yours: --nginx VERSION)"
     where = ", which is installed here" if audit.is_installed else ""
     return f"Read for nginx {audit.facts.version}{where}"
 

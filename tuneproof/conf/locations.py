@@ -43,7 +43,9 @@ class Location:
         """Read the arguments of a ``location`` block."""
         *modifiers, name = block.args or ("",)
         if modifiers:
-            return cls(block=block, kind=Kind(modifiers[0]), name=as_bytes_read(name))
+            # nginx refuses any other modifier.
+            kind = next((kind for kind in Kind if kind == modifiers[0]), Kind.PREFIX)
+            return cls(block=block, kind=kind, name=as_bytes_read(name))
         kind = next((kind for kind in _MODIFIERS if name.startswith(kind)), Kind.PREFIX)
         if name.startswith("@"):
             return cls(block=block, kind=Kind.NAMED, name=as_bytes_read(name))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tuneproof.conf.directives import rows_of
 from tuneproof.conf.sources import Changed, Source
 from tuneproof.conf.spelling import slips
 from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
@@ -302,7 +303,13 @@ def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:
         return STREAM if servers and all(map(_is_of_stream, servers)) else HTTP
     if names & _ONLY_IN_SERVER:
         return SERVER
-    return LOCATION if any(map(_IN_LOCATION.match, names)) else ()
+    if any(map(_IN_LOCATION.match, names)):
+        return LOCATION
+    allowed = [
+        {context for row in rows_of(name) for context in row.contexts} for name in sorted(names) if rows_of(name)
+    ]
+    fitting = (path for path in (HTTP, SERVER, LOCATION) if allowed and all(path[-1] in one for one in allowed))
+    return next(fitting, ())
 
 
 def _is_of_stream(server: Statement) -> bool:

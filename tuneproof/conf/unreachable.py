@@ -155,7 +155,8 @@ def _shapes(regex: str) -> list[tuple[str, ...]]:
 
 def _joined(shape: Iterable[str]) -> Iterator[str]:
     """Join texts next to each other."""
-    for is_text, parts in itertools.groupby(shape, key=lambda part: part not in {_START, _END, _ANYTHING}):
+    for is_text, group in itertools.groupby(shape, key=lambda part: part not in {_START, _END, _ANYTHING}):
+        parts = list(group)
         yield from ["".join(parts)] if is_text else parts
 
 

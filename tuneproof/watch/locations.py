@@ -7,6 +7,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Final
 
+from tuneproof.conf.effective import effective
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.tree import Block
 
@@ -30,7 +31,7 @@ def locations(facts: Facts, target: str, resolve: Resolve) -> tuple[Block, ...]:
             ((len(folder), block.name == "location"), block)
             for server in facts.servers
             for block in (server.block, *server.block.all("location"))
-            if target.startswith(folder := _folder(block))
+            if target.startswith(folder := _folder(block, facts.version_numbers))
         ]
         best = max((rank for rank, _ in fits), default=None)
         found = [block for rank, block in fits if rank == best]
@@ -65,13 +66,13 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _folder(block: Block) -> str:
+def _folder(block: Block, version: tuple[int, ...]) -> str:
     """Return how the paths of the files begin that a block serves; nothing begins so where that cannot be told."""
-    alias, root = block.local("alias"), block.setting("root")
-    if alias:
-        return alias[-1].value
-    if root is None or "$" in root.value:
+    if alias := effective(block, "alias", version).value:
+        return alias
+    root = effective(block, "root", version)
+    if not root.statements or "$" in root.statements[-1].value:
         return "\0"
     # Of a location by a regular expression the paths are not known.
     prefix = block.args[-1] if block.name == "location" and not block.args[0].startswith("~") else "/"
-    return root.value.rstrip("/") + (prefix if prefix.startswith("/") else "/")
+    return root.statements[-1].value.rstrip("/") + (prefix if prefix.startswith("/") else "/")

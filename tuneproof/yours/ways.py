@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from tuneproof.conf.answers import answer
 from tuneproof.conf.facts import Facts, Proxied
@@ -41,7 +42,8 @@ _SAMPLES: Final = (
 _GROUP: Final = re.compile(r"\(([^()|]*)(?:\|[^()]*)?\)[?*+]?")
 _FIRST_ENTRY_PORT: Final = 28080
 _HTTP_PORT: Final = 80
-_LOCALHOST: Final = "localhost"
+_UNESCAPED: Final = "/:@!$&'()*+,;=^|~"
+_LOOPBACK: Final = "127.0.0.1"
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
 _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's protocol"}
@@ -204,25 +206,32 @@ class _Door:
 
 
 def _doors(facts: Facts) -> list[_Door]:
-    found = [
-        ("" if socket.address.is_wildcard else socket.address.host, socket.address.port, socket)
-        for socket in facts.sockets.found
-        if not socket.address.is_udp and (socket.address.family == "inet" or socket.takes_ipv4)
-    ]
-    doors = [(address, port, socket.protocols, socket.servers) for address, port, socket in found]
-    for server in facts.servers:
-        for said in server.block.local("listen"):
-            if said in facts.sockets.unknown and said.value.partition(":")[0] == _LOCALHOST:
-                doors.append(("127.0.0.1", port_of(said.value) or 0, frozenset(said.args[1:]), (server.block,)))
-        if not server.block.local("listen") and not list(facts.sockets.of(server.block)):
-            doors.append(("", _HTTP_PORT, frozenset(), (server.block,)))
     entries = itertools.count(_FIRST_ENTRY_PORT)
     return [
         _Door(
-            address=address, port=port, protocols=protocols, servers=servers, entry=next(entries) if address else port
+            address=address,
+            port=port,
+            protocols=protocols,
+            servers=servers,
+            entry=next(entries) if address else port,
         )
-        for address, port, protocols, servers in doors
+        for address, port, protocols, servers in _places(facts)
     ]
+
+
+def _places(facts: Facts) -> Iterator[tuple[str, int, frozenset[str], Sequence[Block]]]:
+    for socket in facts.sockets.found:
+        if not socket.address.is_udp and (socket.address.family == "inet" or socket.takes_ipv4):
+            address = "" if socket.address.is_wildcard else socket.address.host
+            yield address, socket.address.port, socket.protocols, socket.servers
+    for server in facts.servers:
+        listens = server.block.local("listen")
+        for said in listens:
+            if said in facts.sockets.unknown and said.value.partition(":")[0] == "localhost":
+                yield _LOOPBACK, port_of(said.value) or _HTTP_PORT, frozenset(said.args[1:]), (server.block,)
+        # What it includes and is not here may say where it listens; in the lab it does so on nginx's default port.
+        if not listens and not any(True for _ in facts.sockets.of(server.block)):
+            yield "", _HTTP_PORT, frozenset(), (server.block,)
 
 
 def ports_of(facts: Facts) -> list[tuple[int, int]]:
@@ -264,6 +273,11 @@ def _path_to(location: Block, server: Block, facts: Facts) -> str:
 
 
 def _candidates(location: Block) -> Iterator[str]:
+    """Yield targets of requests that a location may take."""
+    yield from (quote(path, safe=_UNESCAPED, encoding="latin-1") for path in _plain_candidates(location))
+
+
+def _plain_candidates(location: Block) -> Iterator[str]:
     known = Location.of(location)
     written = known.name
     if known.kind in REGEXES:

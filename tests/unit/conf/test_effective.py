@@ -83,7 +83,8 @@ def test_an_upstream_asks_the_resolver_of_http_since_it_has_one() -> None:
 
 
 def test_what_is_not_here_makes_it_unknown_where_it_could_change_it() -> None:
-    text = "proxy_read_timeout 1s; location /a { include /x.conf; } location /b { proxy_read_timeout 2s; include /x.conf; }"
+    missing = "include /x.conf;"
+    text = f"proxy_read_timeout 1s; location /a {{ {missing} }} location /b {{ proxy_read_timeout 2s; {missing} }}"
     first, second = server_of(text, is_complete=False).all("location")
     assert effective(first, "proxy_read_timeout", (1, 22)).origin is Origin.UNKNOWN
     assert effective(second, "proxy_read_timeout", (1, 22)).origin is Origin.HERE

@@ -110,6 +110,22 @@ def test_a_folder_is_read_from_its_nginx_conf(tmp_path: Path) -> None:
     assert listens(audit(str(tmp_path))) == listens(audit(str(etc))) == ["82"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "allow 10.0.0.1;",
+        "ssl_certificate a; ssl_certificate_key b;",
+        "server_tokens off; default_type text/plain;",
+        "log_not_found off;",
+    ],
+)
+def test_a_part_that_says_nothing_of_its_place_is_refused_by_nobody(tmp_path: Path, text: str) -> None:
+    """It is for some block that takes all its directives."""
+    found = of_bytes(tmp_path, f"{text}\n".encode()).facts.configuration
+    assert found.problems == ()
+    assert found.is_fragment
+
+
 def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
     """So that a folder of another name is found."""
     (tmp_path / "sites").mkdir()
