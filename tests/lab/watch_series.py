@@ -1,25 +1,25 @@
 """The series behind docs/watch.md: ``python -m tests.lab.watch_series NAME [TIMES]`` prints each run, and n of TIMES.
 
 In one lab, all runs of a series one after the other: ``stalls``, ``healthy``, ``many-stalls``, ``many-healthy``,
-``bytes``, ``url-stalls``, ``url-healthy``, ``kills`` and ``cost``; ``idle`` watches for an hour. All but ``cost`` may
-run beside other work.
+``bytes``, ``url-stalls``, ``url-healthy``, ``kills``, ``cost`` and ``cost-of-calls``, one for each level of detail;
+``idle`` watches for an hour. All may run beside other work.
 """
 
 import os
 import random
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from fixtures.engine import BuiltImages
 from tests.lab.test_turns import started
 from tests.lab.test_watch import (
     CONFIG,
-    Watched,
+    FINE,
     bytes_agree,
     from_outside,
     killed,
@@ -28,6 +28,7 @@ from tests.lab.test_watch import (
     none_of_many_is_blamed,
     nothing_is_found,
     one_of_many_is_named,
+    pids,
     stall_is_named,
     watched,
     wrk,
@@ -44,11 +45,12 @@ from tuneproof.lab.subject.versions import DEFAULT_VERSION
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.hosts import read_snapshot
 from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.watch.levels import Levels
+from tuneproof.watch.program import Level
+from tuneproof.watch.watching import run_times
 
 _IDLE_S: Final = 3600.0
 _PAIR_S: Final = 6
-_BEGINS_S: Final = 1.0
-_LEAST_RATE: Final = 10_000
 
 
 @contextmanager
@@ -104,53 +106,41 @@ def kill(of: Stage) -> str:
     return f"after {after_s:.1f} s: nothing left"
 
 
-def cost(of: Stage) -> str:
-    """One pair, in random order: requests per second without watching and with it; and the kernel's account."""
+def cost(of: Stage, levels: Callable[[], Levels]) -> str:
+    """One pair, in random order: the workers' CPU time per request without watching and with it, under full load.
+
+    Per request, since neighbours take CPU time from both, and requests per second would show that.
+    """
+    notes: list[str] = []
+
+    def without_it() -> float:
+        before_s = ran_s(of)
+        answered = _PAIR_S * wrk(of, connections=4, lasts_s=_PAIR_S)
+        return (ran_s(of) - before_s) / answered
 
     def with_it() -> float:
-        answered: list[float] = []
+        took_s: list[float] = []
+        notes.extend(watched(of, None, lambda: took_s.append(without_it()), levels=levels()).notes)
+        return took_s[0]
 
-        def load() -> None:
-            time.sleep(_BEGINS_S)
-            answered.append(wrk(of, connections=4, lasts_s=_PAIR_S))
-
-        seen.append(watched(of, None, load))
-        return answered[0]
-
-    seen: list[Watched] = []
-    requests: dict[bool, float] = {}
-    with ThreadPoolExecutor(1) as pool:
-        # One load for both, so that the program that fits it runs from the start.
-        load = pool.submit(wrk, of, connections=4, lasts_s=4 * _PAIR_S)
-        time.sleep(_BEGINS_S)
-        for watches in random.sample([False, True], 2):
-            requests[watches] = with_it() if watches else wrk(of, connections=4, lasts_s=_PAIR_S)
-        load.result()
-    share, loops = seen[0].cost_share, seen[0].loops
-    assert share is not None, "the kernel keeps no account"
-    rate = max(loop.iterations / loop.watched_s for loop in loops)
-    if rate < _LEAST_RATE:
-        raise LabError(f"The machine is too busy for this load: {rate:.0f} iterations/s.")
-    each = share / len([loop for loop in loops if loop.iterations])
-    _PAIRS.append((requests[True] / requests[False], each, rate))
-    said = (
-        f"{requests[False]:.0f} requests/s, watched {requests[True]:.0f}; {rate:.0f} iterations/s; {seen[0].notes[-1]}"
-    )
-    assert each <= MOST_COST_SHARE, said
-    return said
+    first, second = random.sample([without_it, with_it], 2)
+    took_s = {first: first(), second: second()}
+    _PAIRS.append(took_s[with_it] / took_s[without_it])
+    return f"{1e6 * took_s[without_it]:.2f} us per request, watched {1e6 * took_s[with_it]:.2f}; {'; '.join(notes)}"
 
 
-MOST_COST_SHARE: Final = 0.03
-"""Of a CPU, for each worker at 30,000 iterations per second, and its share of what other processes pay."""
-_PAIRS: Final[list[tuple[float, float, float]]] = []  # requests watched ÷ not watched; the cost; iterations per second
+def ran_s(of: Stage) -> float:
+    """How long the workers have run on a CPU."""
+    return sum(found[0] for pid in pids(of) if (found := run_times(pid)))
+
+
+_PAIRS: Final[list[float]] = []  # CPU time per request, watched ÷ not watched
 
 
 def _costs() -> str:
-    ratios, shares, rates = zip(*_PAIRS, strict=True)
     return (
-        f"; requests/s watched ÷ not {statistics.median(ratios):.3f} (median; {min(ratios):.3f} to {max(ratios):.3f}); "
-        f"of a CPU per worker {statistics.median(shares):.2%} (median), {max(shares):.2%} at most, at "
-        f"{statistics.median(rates):.0f} iterations/s"
+        f"; CPU time per request, watched ÷ not: {statistics.median(_PAIRS):.3f} (median of {len(_PAIRS)} pairs; "
+        f"{min(_PAIRS):.3f} to {max(_PAIRS):.3f})"
     )
 
 
@@ -173,7 +163,8 @@ SERIES: Final[Mapping[str, tuple[Callable[[Stage], object], int]]] = {
     "url-stalls": (url_stalls, 20),
     "url-healthy": (url_healthy, 20),
     "kills": (kill, 50),
-    "cost": (cost, 10),
+    "cost": (partial(cost, levels=partial(Levels, level=Level.ITERATIONS, most_calls_per_s=0)), 10),
+    "cost-of-calls": (partial(cost, levels=FINE), 10),
     "idle": (idle, 1),
 }
 """What is run, and how often."""

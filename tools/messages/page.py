@@ -89,7 +89,7 @@ def _entry(row: Message, verdicts: Mapping[str, Mapping[str, str]]) -> str:
 def _paragraphs(row: Message) -> Iterator[str]:
     problem = {
         Problem.YES: "",
-        Problem.SOMETIMES: " Whether it is a problem depends on how many there are, and whose.",
+        Problem.SOMETIMES: " Whether it is a problem depends on how many there are, and from whom.",
         Problem.NO: " It is no problem.",
     }[row.problem]
     yield f"**{_code(row.happened)}** {_code(row.why)}{problem}"

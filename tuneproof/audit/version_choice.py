@@ -75,6 +75,11 @@ def installed_version(named: str) -> str:
     return version[1] if path in {used, used.parent} else ""
 
 
+def lab_version(version: str) -> str:
+    """Return the lab's version of the same release as an installed one, such as 1.22 for 1.22.1; empty for none."""
+    return next((one for one in LAB_VERSIONS if version.split(".")[:2] == one.split(".")), "")
+
+
 def concerns(configuration: Configuration) -> Iterator[Concern]:
     """Yield each directive of a configuration that some version does not know or no longer has, with that change."""
     for said, block in configuration.main.everything():

@@ -7,7 +7,7 @@ from tuneproof.messages.rows import Message, Problem, Words
 
 _PROBLEMS = {
     Problem.YES: "yes",
-    Problem.SOMETIMES: "it depends on how many there are, and whose",
+    Problem.SOMETIMES: "it depends on how many there are, and from whom",
     Problem.NO: "no",
 }
 

@@ -11,6 +11,7 @@ from tuneproof.lab.protocol import scripted as protocol
 from tuneproof.lab.protocol.names import answer_names
 from tuneproof.lab.protocol.serving import Answers
 
+from .faults import Faults
 from .player import Player
 
 PORT: Final = 8000
@@ -23,9 +24,10 @@ A = TypeVar("A")
 class Scripted(protocol.Scripted):
     """The backend as it is asked, from another thread than that of its event loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, player: Player) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, player: Player, faults: Faults | None = None) -> None:
         self._loop = loop
         self._player = player
+        self._faults = faults or Faults()
 
     def play(self, replies: tuple[protocol.Reply, ...]) -> None:
         """Begin anew; see player.py."""
@@ -47,6 +49,10 @@ class Scripted(protocol.Scripted):
         """Name them."""
         self._run(self._player.name(addresses, ttl_s))
 
+    def fault(self, says: str, then: str) -> None:
+        """Answer so."""
+        self._run(self._faults.say(says, then))
+
     def seen(self) -> protocol.Seen:
         """Tell what was seen."""
         return self._run(self._player.seen())
@@ -57,15 +63,16 @@ class Scripted(protocol.Scripted):
 
 def main() -> None:
     """Serve, and say so; then answer standard input's calls."""
-    loop, player = asyncio.new_event_loop(), Player()
+    loop, player, faults = asyncio.new_event_loop(), Player(), Faults()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     serving = asyncio.start_server(player.converse, "0.0.0.0", PORT, backlog=_BACKLOG)  # noqa: S104 - the lab's network
     server = asyncio.run_coroutine_threadsafe(serving, loop).result()
     asyncio.run_coroutine_threadsafe(answer_names(_DNS_PORT, player.answer_to_name), loop).result()
+    asyncio.run_coroutine_threadsafe(faults.serve(), loop).result()
     sys.stdout.write(f"Serving HTTP on port {PORT} as it is told\n")
     sys.stdout.flush()
     with contextlib.suppress(KeyboardInterrupt):
-        Answers(protocol.Scripted, Scripted(loop, player)).serve(sys.stdin, sys.stdout)
+        Answers(protocol.Scripted, Scripted(loop, player, faults)).serve(sys.stdin, sys.stdout)
     server.close()
 
 

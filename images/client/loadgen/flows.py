@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Coroutine, Sequence
@@ -177,6 +178,8 @@ class _Crowd:
 
 def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
     """Return the bytes of a request."""
+    if flow.says:
+        return flow.says.encode("latin-1")
     path = flow.path.replace("{c}", str(connection)).replace("{n}", str(number))
     last = flow.close and number == flow.requests - 1
     headers = {"Host": host, **({"Connection": "close"} if last else {}), **flow.headers}
@@ -289,10 +292,15 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
     except BaseException:
         plain.close()
         raise
-    context = unchecked() if flow.tls else None
+    context = unchecked(flow.tls_version) if flow.tls else None
     # What is not read stays with the server: the library takes in twice its limit.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
     name = flow.headers.get("Host", server.host).partition(":")[0]
+    if context and flow.tls_trusts_nobody:
+        context.verify_mode = ssl.CERT_REQUIRED
+        plain.setblocking(True)
+        # Fails for certain, and sends the alert that says why, which an event loop would keep for itself.
+        await asyncio.to_thread(context.wrap_socket, plain, server_hostname=name)
     return await asyncio.open_connection(
         sock=plain, ssl=context, server_hostname=name if context else None, limit=limit
     )

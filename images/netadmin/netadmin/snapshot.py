@@ -9,6 +9,7 @@ from tuneproof.lab.protocol.observer import Snapshot
 _SYSCTLS = (
     "net.core.somaxconn",
     "net.ipv4.ip_local_port_range",
+    "net.ipv4.ip_unprivileged_port_start",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_max_syn_backlog",
     "net.ipv4.tcp_migrate_req",

@@ -34,7 +34,7 @@ TRUTH: Final = {
     "no live upstreams": "no_live_upstreams",
     "upstream sent too big header": "upstream_too_big_header",
     "upstream sent invalid header": "upstream_invalid_header",
-    'headers at the same time while reading response header': "upstream_invalid_header",
+    "headers at the same time while reading response header": "upstream_invalid_header",
     "upstream sent no valid HTTP": "upstream_not_http",
     "upstream sent invalid chunked response": "upstream_chunked_invalid",
     "upstream sent more data than specified": "upstream_too_much_body",
@@ -105,7 +105,7 @@ TRUTH: Final = {
     '"ssl_stapling" ignored': "stapling_ignored",
     "duplicate listen options": "duplicate_listen",
     "a duplicate default server": "duplicate_listen",
-}  # fmt: skip
+}
 PRINTERS: Final[dict[str, Callable[[str], str]]] = {
     "plain": lambda line: line,
     "journald": lambda line: f"Nov 26 09:00:01 web-1 nginx[812]: {line}",

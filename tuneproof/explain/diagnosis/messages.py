@@ -88,6 +88,12 @@ class Messages:
         """The answer: the problem that explains most."""
         return next((each for each in self.problems if not each.is_rare), None)
 
+    def explain(self, status: int) -> bool:
+        """Tell whether they are as many as the responses of a status that access logs of the same time have."""
+        told = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
+        number = sum(each.number + sum(follows.number for follows in each.consequences) for each in told)
+        return bool(told) and number >= max(each.answered or 0 for each in told)
+
     def not_logged(self) -> tuple[Cause, ...]:
         """Return the causes of which these logs have no message, though nginx would log each case.
 
@@ -117,7 +123,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
     found = {row: _finding(messages()[row], counts, statuses, requests) for row, counts in counted.items()}
     origins = _origins(found)
     told = [
-        _with(finding, [finding for row, origin in origins.items() if origin == finding.row.id])
+        _with(finding, [found[effect] for effect, origin in origins.items() if origin == row])
         for row, finding in found.items()
         if row not in origins
     ]

@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from tuneproof.explain.diagnosis.messages import MessageFinding, Messages
+from tuneproof.explain.parse.message_counts import MOST_NAMES
 from tuneproof.wording import count, one_line, seconds, share
 
 MOST_OTHERS: Final = 4
 """Of further messages on the first screen; the details have all."""
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
+_FAIR_SHARE: Final = 0.05
 _TIME: Final = "%Y/%m/%d %H:%M:%S"
 
 
@@ -114,8 +116,13 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
         return ""
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
-    most = [f"{_short(name)} ({number})" for name, number in list(names.items())[:_MOST_NAMES]]
-    of = f"{len(names)} {many}, most " if len(names) > _MOST_NAMES else f"{many} "
+    number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
+    # Where none has a fair share, none is worth a look.
+    common = {name: times for name, times in names.items() if times >= _FAIR_SHARE * sum(names.values())}
+    if len(names) > _MOST_NAMES and not common:
+        return f"{number} {many}"
+    most = [f"{_short(name)} ({times})" for name, times in list(names.items())[:_MOST_NAMES]]
+    of = f"{number} {many}, most " if len(names) > _MOST_NAMES else f"{many} "
     return f"{of}{', '.join(most)}"
 
 

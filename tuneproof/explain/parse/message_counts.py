@@ -8,8 +8,8 @@ from typing import Final
 
 from tuneproof.messages.patterns import find_cut, find_one
 
-# Of each kind of name and row: they may come from requests.
-_MOST_NAMES: Final = 256
+MOST_NAMES: Final = 256
+"""Of each kind of name and row, the first ones: they may come from requests. Of so many there may be more."""
 _OF_ZONES: Final = frozenset({"limit_req", "limit_req_delay", "limit_conn", "limit_req_zone_full", "zone_full"})
 _MOST_SHAPES: Final = 4_096
 _MOST_UNKNOWN: Final = 3
@@ -20,6 +20,8 @@ _CIRCUMSTANCES: Final = re.compile(
     r', client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
 _UPSTREAM: Final = re.compile(r', upstream: "(?:\w+://)?(unix:[^:"]+|[^/"]+)')
+# A part of a URI that differs with each thing: a number, a hash or a UUID.
+_IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
 _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
 
 
@@ -35,7 +37,8 @@ class MessageCount:
     upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first; so the next
     clients: Mapping[str, int] = field(default_factory=dict)  # by address
     servers: Mapping[str, int] = field(default_factory=dict)  # by server_name
-    requests: Mapping[str, int] = field(default_factory=dict)  # by method and URI without its query
+    requests: Mapping[str, int] = field(default_factory=dict)
+    """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
 
 
@@ -69,7 +72,7 @@ class _Count:
             if server:
                 _more(self.servers, server)
             if method:
-                _more(self.requests, f"{method} {uri}")
+                _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}")
             end = match.end()
         if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
             _more(self.upstreams, upstream[1])
@@ -80,7 +83,7 @@ class _Count:
 def _more(names: dict[str, int], name: str) -> None:
     if name in names:
         names[name] += 1
-    elif len(names) < _MOST_NAMES:
+    elif len(names) < MOST_NAMES:
         names[name] = 1
 
 
@@ -116,7 +119,7 @@ class MessageCounts:
                 self._examples.append(message[:_SHOWN_CHARACTERS])
 
     def add_known(self, row: str, message: str, *, at: str) -> None:
-        """Count a message whose row is known."""
+        """Count a message of a row that is known."""
         self._count(row, message, -1, at)
 
     def _count(self, row: str, message: str, end: int, at: str) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import ReadTimeoutError
 from urllib3.util import Retry
@@ -60,6 +60,9 @@ def once_more(do: Callable[[], Made]) -> Made:
     """Do something that may be done twice once more, if the engine's response is lost."""
     try:
         return do()
+    except APIError:
+        # That is a response.
+        raise
     except TRANSPORT_ERRORS:
         return do()
     except DockerException as error:

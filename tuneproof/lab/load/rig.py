@@ -26,7 +26,7 @@ from tuneproof.lab.protocol.messages import Call, call
 from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
-from tuneproof.lab.subject.supervisor import Said
+from tuneproof.lab.subject.supervisor import Said, configuration_path
 from tuneproof.lab.topology.roles import Role
 
 _PAUSE_S: Final = 0.01
@@ -351,6 +351,28 @@ class Rig:
     def until_master_waits(self, otherwise: str = "did not start all its workers") -> None:
         """Wait until nginx's master has nothing left to do."""
         self.wait_until(self._stage.observer.masters_wait, otherwise)
+
+    def kill_workers(self, name: str) -> None:
+        """Send nginx's workers a signal that ends them, and wait until the master has replaced them."""
+        old = {worker.pid for worker in self.workers()}
+        self._stage.observer.signal_workers(name)
+        self.wait_until(lambda: self._are_others(old), f"did not replace its workers after {name}")
+
+    def _are_others(self, old: Collection[int]) -> bool:
+        try:
+            new = {worker.pid for worker in self.workers()}
+        except LabError:
+            return False  # between two workers there is none
+        return bool(new) and not new & set(old)
+
+    def start_another(self) -> str:
+        """Start a second nginx with the same configuration; return why it does not start, or nothing."""
+        path = configuration_path(self._configuration)
+        try:
+            self._stage.subject.run(["nginx", "-c", path])
+        except LabError as error:
+            return error.tail
+        return ""
 
     def until_they_leave(self, pids: Collection[int]) -> None:
         """Wait until these workers have left, or will as soon as their connections let them."""

@@ -36,6 +36,9 @@ class Flow:
     fast_open: bool = False  # requests may travel in the SYN (RFC 7413), as soon as the server has given a cookie
     keeps_heads: bool = False  # whether the header lines of answers are told, too
     tls: bool = False  # certificates are not checked
+    tls_version: str = ""  # "1.2" or "1.3", and no other
+    tls_trusts_nobody: bool = False  # whether they are checked after all, by a client that knows no authority
+    says: str = ""  # what is sent instead of each request (Latin-1)
     proxy_protocol: bool = False
     """Whether a connection begins with its own addresses, as a load balancer tells a client's
     (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1)."""

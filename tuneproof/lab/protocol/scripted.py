@@ -1,9 +1,25 @@
 """A backend that answers as a trial tells it, and tells what it has seen. images/backend/scripted does it."""
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import Final, Protocol
+
+BROKEN_PORT: Final = 8100
+"""Here each connection is answered as :meth:`Scripted.fault` says, whatever it asks."""
+SILENT_PORT: Final = 8101  # what comes is neither read nor answered
+FULL_PORT: Final = 8102  # the accept queue is full: SYNs get no answer
+DNS_ERROR_PORTS: Final = MappingProxyType({2: 8202, 3: 8203, 4: 8204, 5: 8205})
+"""UDP ports where questions about names are answered by an error (RFC 1035, section 4.1.1), by its code."""
+
+
+class Then(enum.StrEnum):
+    """What a broken server does with a connection after its answer."""
+
+    CLOSES = "closes"
+    RESETS = "resets"
+    STAYS = "stays"  # up to the other side's end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +80,9 @@ class Scripted(Protocol):
 
         Others have their usual ones.
         """
+
+    def fault(self, says: str, then: str) -> None:
+        """Answer each connection to BROKEN_PORT by this text (Latin-1) from now on; ``then`` is a :class:`Then`."""
 
     def seen(self) -> Seen:
         """Tell what was seen."""

@@ -509,8 +509,8 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
-        # By chance in one of a hundred.
-        row("20 of 400", FOUND, log(standstills=(stood_still(moments=400),))),
+        # By chance in one of fifty.
+        row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
         row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
         # The backend's kernel answers all workers alike, but not in one moment what it answers in another.

@@ -1,5 +1,6 @@
 """What nginx's error log says, in nginx's own words."""
 
+import tracemalloc
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -132,3 +133,19 @@ def test_names_of_upstreams_are_bounded() -> None:
     log = parse(f"{AT.format(0, 'error', 7)}{words.format(number)}" for number in range(999))
     assert log.of(Event.NONE_LEFT) == 999
     assert len(log.upstreams[Event.NONE_LEFT]) == 256
+
+
+def test_a_long_log_takes_no_more_memory_than_a_short_one() -> None:
+    """Each line with a client, a URI and a shape of its own."""
+    words = (
+        'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
+    )
+    lines = (
+        f"{AT.format(0, 'error', 7)}{words.format(number, number % 256, number // 256)}" for number in range(30_000)
+    )
+    tracemalloc.start()
+    log = parse(lines)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert log.messages == 30_000
+    assert peak_bytes < 4 << 20

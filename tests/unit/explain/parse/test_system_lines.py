@@ -6,9 +6,9 @@ from tuneproof.explain.parse.system_lines import message_of
 
 SAID = {
     "segfault": "nginx[4242]: segfault at 0 ip 000055d0c0de sp 00007ffc0000 error 4 in nginx[55d0c0de000+1000]",
-    "invalid_opcode": "traps: nginx[4242] trap invalid opcode ip:55d0c0de sp:7ffc0000 error:0 in libluajit-5.1.so[7f00+1000]",
-    "oom_cgroup": "Memory cgroup out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB, file-rss:4kB",
-    "oom_host": "Out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB, file-rss:4kB, shmem-rss:0kB",
+    "invalid_opcode": "traps: nginx[4242] trap invalid opcode ip:55d0c0de sp:7ffc0000 error:0",
+    "oom_cgroup": "Memory cgroup out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB",
+    "oom_host": "Out of memory: Killed process 4242 (nginx) total-vm:904kB, anon-rss:800kB",
     "syn_flooding": "TCP: request_sock_TCP: Possible SYN flooding on port 0.0.0.0:80. Sending cookies.",
     "page_allocation": "swapper/1: page allocation failure: order:1, mode:0x20",
     "conntrack_full": "nf_conntrack: nf_conntrack: table full, dropping packet",
@@ -41,13 +41,16 @@ def test_a_message_is_found_behind_its_stamp(row: str, program: str) -> None:
     ("line", "row"),
     [
         ("      Reason:       OOMKilled", "oomkilled"),
-        ("  Warning  Unhealthy  2m (x5 over 10m)  kubelet  Readiness probe failed: HTTP probe failed with statuscode: 502", "probe_failed"),
-        ("Nov 26 09:00:01 web systemd[1]: nginx.service: Main process exited, code=killed, status=9/KILL", "service_killed"),
+        ("  Warning  Unhealthy  2m (x5 over 10m)  kubelet  Readiness probe failed: statuscode: 502", "probe_failed"),
+        (
+            "Nov 26 09:00:01 a systemd[1]: nginx.service: Main process exited, code=killed, status=9/KILL",
+            "service_killed",
+        ),
         ("Nov 26 09:00:01 web systemd[1]: Failed to start A high performance web server (nginx).", "service_failed"),
         ("Nov 26 09:00:01 web systemd[1]: nginx.service: Start request repeated too quickly.", "service_too_often"),
         ("        RX errors 0  dropped 0  overruns 9  frame 0", "nic_drops"),
     ],
-)  # fmt: skip
+)
 def test_systemd_kubernetes_and_ifconfig_are_known(line: str, row: str) -> None:
     said = message_of(line)
     assert said is not None

@@ -367,3 +367,19 @@ def test_records_are_counted_whatever_pieces_they_come_in() -> None:
         for start in range(0, len(stream), size):
             records.add(stream[start : start + size])
         assert (records.hellos, records.sizes) == (1, [3, 4, 4])
+
+
+def test_something_else_may_be_said_instead_of_a_request() -> None:
+    """What was answered before the end is an answer like any other."""
+    heard: list[bytes] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readuntil(b"\n"))
+        writer.write(OK)
+        writer.close()
+
+    with server(handle) as port:
+        flow = Flow(says="\x16PROXY \xff\n")
+        ((connection,),) = flows.run([flow], flows.Server(address="127.0.0.1", port=port))
+    assert heard == [b"\x16PROXY \xff\n"]
+    assert [answer.status for answer in connection.answers] == [200]

@@ -4,6 +4,7 @@ import shutil
 import tarfile
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -280,6 +281,33 @@ def test_what_is_bootstrapped_never_gets_debians_name_nor_a_label(monkeypatch: p
     monkeypatch.setattr(base, "shutil", SimpleNamespace(which=lambda name: name))
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
     assert engine.names == {"tuneproof/base:bookworm"}
+
+
+@pytest.mark.parametrize(("suite", "tries"), [("forky", 2), ("bookworm", 1)])
+def test_expired_metadata_is_used_for_the_suite_in_testing_alone_and_said(
+    suite: str, tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of a released suite that is too old hides fixes."""
+    engine = Engine()
+    commands: list[str] = []
+    told: list[str] = []
+
+    def bootstrap(command: list[str], **_: object) -> SimpleNamespace:
+        commands.append(" ".join(command))
+        Path(command[-2]).write_bytes(b"")
+        accepts = "Check-Valid-Until" in commands[-1]
+        words = "" if "--quiet" in command else "E: Release file for http://mirror.example/InRelease is expired"
+        return SimpleNamespace(returncode=0 if accepts else 25, stderr=words)
+
+    monkeypatch.setattr(base, "docker", engine)
+    monkeypatch.setattr(base, "package_mirror", lambda: "http://mirror.example/debian")
+    monkeypatch.setattr(base, "subprocess", SimpleNamespace(run=bootstrap))
+    monkeypatch.setattr(base, "shutil", SimpleNamespace(which=lambda name: name))
+    with nullcontext() if tries > 1 else pytest.raises(CannotRunHereError, match="could not be bootstrapped"):
+        ensure_base(cast("Any", engine), suite, report=told.append)
+    assert len(commands) == tries
+    assert "Check-Valid-Until" not in commands[0]
+    assert any("has expired" in line for line in told) is (tries > 1)
 
 
 def test_every_stage_of_every_image_begins_as_a_layer() -> None:

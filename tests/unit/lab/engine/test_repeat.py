@@ -8,6 +8,7 @@ from typing import Any
 import docker
 import pytest
 import requests
+from docker.errors import APIError
 
 from tuneproof.lab.engine.repeat import once_more, repeat_safe_calls
 
@@ -16,6 +17,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
     """Closes so many connections before it answers: what was asked may have been done."""
 
     loses = 0
+    status = 200
     seen: list[str] = []  # noqa: RUF012 - a new one for each test
 
     def _answer(self) -> None:
@@ -25,8 +27,8 @@ class Engine(http.server.BaseHTTPRequestHandler):
             type(self).loses -= 1
             self.close_connection = True
             return
-        said = b"{}"
-        self.send_response(200)
+        said = b'{"message": "in use"}'
+        self.send_response(type(self).status)
         self.send_header("Content-Length", str(len(said)))
         self.end_headers()
         self.wfile.write(said)
@@ -40,7 +42,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def api() -> Iterator[docker.APIClient]:
     """A client of it."""
-    Engine.seen, Engine.loses = [], 0
+    Engine.seen, Engine.loses, Engine.status = [], 0, 200
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine) as server:
         serving = threading.Thread(target=server.serve_forever)
         serving.start()
@@ -110,3 +112,10 @@ def test_whoever_looks_what_a_first_try_did_may_try_once_more(api: docker.APICli
     with pytest.raises(requests.ConnectionError):
         once_more(lambda: api.create_container("image", name="n"))
     assert Engine.seen == ["POST /containers/create"] * 4
+
+
+def test_a_refusal_is_a_response_and_nothing_is_tried_once_more(api: docker.APIClient) -> None:
+    Engine.status = 409
+    with pytest.raises(APIError):
+        once_more(lambda: api.create_container("image", name="n"))
+    assert Engine.seen == ["POST /containers/create"]

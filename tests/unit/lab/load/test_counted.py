@@ -3,7 +3,7 @@
 import itertools
 import json
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -71,6 +71,7 @@ class Around:
         }
         self.clients: Iterator[str] = iter(())
         self.drops = [100]
+        self.refuses = ""  # why a command in the subject fails
         self.asked: list[tuple[Call[Any], float]] = []
         self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
 
@@ -86,6 +87,7 @@ class Around:
             workers=self._workers,
             sockets=self._sockets,
             signal_master=lambda name: self.did.append(("signal", name)),
+            signal_workers=lambda name: self.did.append(("signal to workers", name)),
             masters_wait=iter([False, True]).__next__,
             stop_workers=lambda: self.did.append("stop workers"),
             continue_workers=lambda: self.did.append("continue workers"),
@@ -100,7 +102,7 @@ class Around:
             reload=lambda: self.did.append("reload"),
             subject=types.SimpleNamespace(
                 fetch=lambda path: log.encode() if path == ACCESS_LOG_PATH else b"failed",
-                run=lambda command, *, user: self.did.append((command[-1], user)),
+                run=self._run,
             ),
             addresses={"backend": "172.18.0.5"},
             subject_name="subject",
@@ -124,6 +126,11 @@ class Around:
             return SEEN
 
         return types.SimpleNamespace(ask=ask)
+
+    def _run(self, command: Sequence[str], *, user: str = "") -> None:
+        self.did.append((command[-1], user))
+        if self.refuses:
+            raise LabError("nginx ended with status 1", tail=self.refuses)
 
     def _workers(self) -> object:
         found = following(self.workers)
@@ -419,3 +426,21 @@ def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:
     around.workers = [working, leaving, new]
     rig(around).until_they_are_gone({7})
     assert around.workers == [new]
+
+
+def test_workers_that_are_killed_have_successors_when_the_trial_goes_on() -> None:
+    """Between an old one and its successor there is none."""
+    around = Around()
+    old, new = (types.SimpleNamespace(pid=pid, run_s=0.5, is_asleep=True) for pid in (7, 8))
+    around.workers = [(old,), (old,), LabError("no worker"), (old, new), (new,), (new,)]
+    rig(around).kill_workers("KILL")
+    assert around.did == [("signal to workers", "KILL")]
+    assert following(around.workers) == (new,)
+
+
+@pytest.mark.parametrize("refuses", ["", "bind() failed"])
+def test_a_second_nginx_says_why_it_does_not_start(refuses: str) -> None:
+    around = Around()
+    around.refuses = refuses
+    assert rig(around).start_another() == refuses
+    assert around.did == [("/etc/subject/arm.conf", "")]

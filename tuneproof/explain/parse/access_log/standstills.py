@@ -155,15 +155,21 @@ class StandstillCounts:
         for each in sorted(requests, key=attrgetter("read_ms")):
             if each.connected_ms is not None:
                 opened[each.server].append(each)
-        asked: set[tuple[int, int]] = set()
-        for number, each in enumerate(requests):
-            if each.connected_ms is None or (each.worker_pid, each.connected_ms) in asked:
-                continue
-            nearest_ms = self._nearest_ms[each.worker_pid, each.server]
-            is_late = each.connected_ms - each.read_ms >= nearest_ms + LATE_MS
-            if is_late and self._is_overtaken(each, opened[each.server]):
-                asked.add((each.worker_pid, each.connected_ms))
+        # What went on together is one moment.
+        last_ms: dict[int, int] = {}
+        late = [(each.connected_ms or 0, number) for number, each in enumerate(requests) if self._is_late(each)]
+        for connected_ms, number in sorted(late):
+            each = requests[number]
+            if connected_ms - last_ms.get(each.worker_pid, 0) > TOGETHER_MS and self._is_overtaken(
+                each, opened[each.server]
+            ):
+                last_ms[each.worker_pid] = connected_ms
                 self._count(each, number, marks, requests)
+
+    def _is_late(self, each: _Request) -> bool:
+        if each.connected_ms is None:
+            return False
+        return each.connected_ms - each.read_ms >= self._nearest_ms[each.worker_pid, each.server] + LATE_MS
 
     def _is_overtaken(self, late: _Request, opened: Sequence[_Request]) -> bool:
         """Tell whether another worker, which began later to connect to the same server, was done sooner."""
@@ -179,15 +185,16 @@ class StandstillCounts:
         return False
 
     def _count(self, late: _Request, number: int, marks: Mapping[int, _Marks], requests: Sequence[_Request]) -> None:
-        pid, at_ms = late.worker_pid, late.connected_ms or 0
+        pid, connected_ms = late.worker_pid, late.connected_ms or 0
         if pid not in self._totals and len(self._totals) >= _MOST_WORKERS:
             return
         totals, own = self._totals[pid], marks[pid]
         self._servers[pid][late.server] += 1
         totals["moments"] += 1
-        first = bisect_left(own.at_ms, at_ms)
+        first = bisect_left(own.at_ms, connected_ms - TOGETHER_MS)
+        at_ms = own.at_ms[first]
         from_ms = own.at_ms[first - 1] if first else at_ms
-        until_ms = max(at_ms, min(at_ms + TOGETHER_MS, late.ended_ms - 1))
+        until_ms = max(connected_ms, min(connected_ms + TOGETHER_MS, late.ended_ms - 1))
         together = set(own.request[first : bisect_right(own.at_ms, until_ms)]) - {number}
         clients = {requests[other].client for other in together} - {late.client}
         silent_ms = at_ms - from_ms

@@ -179,6 +179,7 @@ def test_known_formats_keep_apart() -> None:
         "common": common,
         "combined": f'{common} "-" "curl"',
         "main": f'{common} "-" "curl" "-"',
+        "gitlab_access": f'{common} "-" "curl" 2.31',
         "upstream_time": f'{common} "-" "curl" {times}',
         "upstream_time without a space": f'{common} "-" "curl"{times}',
         "upstreaminfo": f'{common} "-" "curl" 88 0.014 [a] [] 10.0.0.1:80 12 0.010 200 4f5e',

@@ -1,0 +1,76 @@
+"""What upstreams do wrong: broken answers, silence, a full accept queue, and name servers that answer with an error."""
+
+import asyncio
+import socket
+import struct
+from functools import partial
+from typing import Final
+
+from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
+
+_READ_BYTES: Final = 65536
+_RESPONSE: Final = 0x8180  # a response to a recursive question; its last four bits are the error (RFC 1035, 4.1.1)
+# On, for no time: what is closed is reset (SO_LINGER, socket(7)).
+_RESETS: Final = struct.pack("ii", 1, 0)
+
+
+class Faults:
+    """Servers on ports of their own; each connection to BROKEN_PORT is answered as :meth:`say` was told last."""
+
+    def __init__(self) -> None:
+        self._says, self._then = b"", Then.CLOSES
+        self._silent: list[asyncio.WriteTransport] = []
+        self._open: list[asyncio.Server | socket.socket | asyncio.BaseTransport] = []
+
+    async def say(self, text: str, then: str) -> None:
+        """Answer from now on by this text, and then do this with the connection; forget those that wait in silence."""
+        for transport in self._silent:
+            transport.abort()
+        self._silent.clear()
+        self._says, self._then = text.encode("latin-1"), Then(then)
+
+    async def serve(self, address: str = "0.0.0.0", *, first_port: int = BROKEN_PORT) -> None:  # noqa: S104 - the lab's
+        """Listen; ports are counted from the first one."""
+        offset = first_port - BROKEN_PORT
+        for port, answer in ((BROKEN_PORT, self._answer), (SILENT_PORT, self._say_nothing)):
+            self._open.append(await asyncio.start_server(answer, address, port + offset))
+        self._open.append(socket.create_server((address, FULL_PORT + offset), backlog=0))
+        # The queue holds one connection more than the backlog; further ones get no answer to their SYN.
+        self._open.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
+        loop = asyncio.get_running_loop()
+        for code, port in DNS_ERROR_PORTS.items():
+            address_and_port = (address, port + offset)
+            server, _ = await loop.create_datagram_endpoint(partial(_NameServer, code), local_addr=address_and_port)
+            self._open.append(server)
+
+    async def close(self) -> None:
+        """Listen no more."""
+        for one in self._open:
+            one.close()
+        await self.say("", Then.CLOSES)
+
+    async def _say_nothing(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Of what comes, no more is read than fits the reader's own buffer.
+        self._silent.append(writer.transport)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(_READ_BYTES)
+        writer.write(self._says)
+        if self._then is Then.STAYS:
+            await reader.read()
+        elif self._then is Then.RESETS:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
+            writer.transport.abort()
+        writer.close()
+
+
+class _NameServer(asyncio.DatagramProtocol):
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        answer = data[:2] + struct.pack("!H", _RESPONSE | self._code) + data[4:]
+        self._transport.sendto(answer, addr)  # type: ignore[attr-defined]  # a datagram's transport

@@ -1,0 +1,45 @@
+"""Which version an audit is for: that of the nginx which uses the files, where there is one."""
+
+from pathlib import Path
+
+import pytest
+
+from tuneproof.audit.auditing import audit
+from tuneproof.audit.render import render
+from tuneproof.audit.version_choice import installed_version, lab_version
+
+SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'configure arguments: --conf-path={}' >&2\n"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of an nginx that is on PATH."""
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    (folder / "nginx.conf").write_text("events {}\nhttp { server { listen 80; } }\n", encoding="utf-8")
+    (tmp_path / "nginx").write_text(SAYS.format(folder / "nginx.conf"), encoding="utf-8")
+    (tmp_path / "nginx").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return folder
+
+
+def test_its_own_configuration_is_read_for_the_installed_nginx(installed: Path) -> None:
+    for named in (installed, installed / "nginx.conf"):
+        found = audit(str(named))
+        assert (found.facts.version, found.is_installed, found.versions) == ("1.22.1", True, ())
+        assert render(found, width=100).startswith("Read for nginx 1.22.1, which is installed here: 1 server")
+
+
+def test_a_copy_elsewhere_is_not_that_of_the_installed_nginx(installed: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.conf"
+    copy.write_bytes((installed / "nginx.conf").read_bytes())
+    assert installed_version(str(copy)) == ""
+    assert audit(str(copy)).versions == ("1.18", "1.22", "1.26", "1.30")
+
+
+def test_a_version_that_is_named_counts(installed: Path) -> None:
+    assert audit(str(installed), version="1.30").facts.version == "1.30"
+
+
+def test_the_lab_has_the_release_of_an_installed_version() -> None:
+    assert [lab_version(one) for one in ("1.22.1", "1.30.6", "1.24.0", "")] == ["1.22", "1.30", "", ""]

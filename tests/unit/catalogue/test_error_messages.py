@@ -1,0 +1,98 @@
+"""Cases of messages of the error log: what their rows become, and how lines are counted."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.exchanged import answered
+from tuneproof.catalogue import error_messages_rows as module
+from tuneproof.catalogue.error_messages import CLAIMS
+from tuneproof.catalogue.error_messages_rows import cases
+from tuneproof.catalogue.error_messages_scripts import SCRIPTS, failed, lines_of
+from tuneproof.lab.protocol.exchanges import Connection, Flow
+from tuneproof.lab.protocol.scripted import Then
+from tuneproof.messages.rows import messages
+from tuneproof.proof.inference.verdicts import Verdict
+
+REFUSED = (
+    "2026/11/26 09:34:46 [error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream, "
+    'client: 172.18.0.3, server: , request: "GET / HTTP/1.1", upstream: "http://127.0.0.1:9/", host: "lab"\n'
+)
+BROKEN = (
+    '2026/11/26 09:37:05 [error] 7#7: *1 broken header: "GET / HTTP/1.1\r\nHost: lab\r\n\r\n" while reading PROXY '
+    "protocol, client: 172.18.0.3, server: 0.0.0.0:8000\n"
+)
+AT_START = 'nginx: [warn] conflicting server name "a.test" on 0.0.0.0:8000, ignored\nnginx: configuration file\n'
+
+
+ANSWERS = ((answered(200),), (answered(502),), ())
+
+
+def row(**fields: Any) -> dict[str, Any]:
+    return {"id": "upstream_refused", "when": "w", "server": "a;", "remedy": {"is": "b;"}, **fields}
+
+
+def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
+    """Also where a client's own line breaks are in them, and where nginx has no log yet."""
+    assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
+    assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
+    assert lines_of("conflicting_server_name", AT_START) == 1
+    assert lines_of("upstream_refused", REFUSED.replace("connect()", "recv()") + BROKEN + AT_START) == 0
+
+
+def test_a_request_fails_that_is_not_answered_unless_its_client_stays() -> None:
+    """A connection that never stood has no answers at all."""
+    ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
+    asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, stays=True))
+    assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4
+    assert failed(asked, [(ok, bad, none), (ok, ok), (ok, bad, none)]) == 2 + 2 + 1
+
+
+def test_a_directive_is_put_into_the_server_and_other_parts_take_the_rows_place() -> None:
+    case = module._case(row(wrong={"is": "c 2;", "http": "d;", "asks": [{"path": "/x"}]}))
+    assert case.remedy.provocation.server == "b; a;"
+    assert case.wrong is not None
+    assert (case.wrong.name, case.wrong.provocation.server, case.wrong.provocation.http) == ("c", "a;", "d;")
+    assert [(flow.path, flow.close) for flow in case.wrong.provocation.asks] == [("/x", True)]
+    assert (case.row, case.provocation.http, case.provocation.fault.then) == ("upstream_refused", "", Then.CLOSES)
+
+
+def test_what_stands_for_something_is_replaced() -> None:
+    made = module._expanded({"server": "{certificate}", "asks": [{"path": "/{x*3}"}], "port": 1})
+    assert made["server"].startswith("ssl_certificate ")
+    assert (made["asks"], made["port"]) == ([{"path": "/xxx"}], 1)
+
+
+@pytest.mark.parametrize(("slip", "named"), [({"servr": "x"}, "servr"), ({"asks": [{"pth": "/"}]}, "pth")])
+def test_a_slip_is_named(slip: dict[str, Any], named: str) -> None:
+    with pytest.raises(TypeError, match=named):
+        module._case(row(**slip))
+
+
+def test_every_case_is_of_a_known_message_and_script() -> None:
+    """Several cases may be of one message."""
+    assert len({case.id for case in cases()}) == len(cases())
+    assert {case.row for case in cases()} <= set(messages())
+    changes = [change.provocation for case in cases() for change in (case.remedy, case.wrong) if change]
+    assert {each.does for each in (*changes, *(case.provocation for case in cases()))} <= set(SCRIPTS)
+
+
+def test_every_message_of_nginxs_is_provoked_or_says_why_not() -> None:
+    """In its own row, or in the list of those that this scenario leaves out."""
+    left_out = module.left_out()
+    provoked = {case.row for case in cases()}
+    own = {message.id for message in messages().values() if message.levels and not message.unprovoked}
+    assert own - provoked == set(left_out)
+    assert not {message.id for message in messages().values() if message.unprovoked} & provoked
+    assert all(re.fullmatch(r"[a-z].+[^.]", reason) for reason in left_out.values())
+
+
+def test_a_message_appears_its_remedy_ends_it_and_what_is_recommended_wrongly_does_not() -> None:
+    by_name = {claim.name: claim for claim in CLAIMS}
+    assert len(by_name) == len(CLAIMS) >= 2 * len(cases())
+    for case in cases():
+        assert by_name[f"{case.id}_appears"].expected is Verdict.HOLDS
+        assert by_name[f"remedy_ends_{case.id}"].expected is Verdict.HOLDS
+        if case.wrong:
+            assert by_name[f"{case.wrong.name}_ends_{case.id}"].expected is Verdict.REFUTED

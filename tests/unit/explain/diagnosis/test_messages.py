@@ -1,0 +1,164 @@
+"""Messages together: what follows from what, what explains most, and of how many requests it is about."""
+
+import pytest
+
+from tests.support.canned_evidence import grown, seen
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
+from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.diagnosis.messages import ENOUGH_MESSAGES, Messages, message_findings
+from tuneproof.explain.diagnosis.render import headline, rows
+from tuneproof.explain.diagnosis.render_messages import answer, details, to_json
+from tuneproof.explain.parse import error_log
+from tuneproof.explain.parse.access_log.known import COMBINED
+from tuneproof.explain.parse.access_log.log_summary import LogSummary, summarise
+from tuneproof.explain.parse.access_log.records import records
+
+CIRCUMSTANCES = (
+    'client: 10.0.0.{}, server: shop, request: "{} /a/{} HTTP/1.1", upstream: "http://10.0.0.5:80/a?x", host: "shop"'
+)
+REFUSED = "[error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream, "
+BIG = "[error] 7#7: *1 upstream sent too big header while reading response header from upstream, "
+NONE_LEFT = "[error] 7#7: *1 no live upstreams while connecting to upstream, "
+CLOSED = "[info] 7#7: *3 client 10.0.0.7 closed keepalive connection"
+KILLED = "[alert] 1#1: worker process 7 exited on signal 9"
+MISSING = '[error] 7#7: *1 open() "/srv/x" failed (2: No such file or directory), '
+
+
+def written(*messages: str, second: int = 1, client: int = 9) -> list[str]:
+    """Return lines of a log, one a second."""
+    return [
+        f"2026/11/26 09:{(second + number) // 60:02}:{(second + number) % 60:02} "
+        + (message + CIRCUMSTANCES.format(client, "GET", number % 2) if message.endswith(", ") else message)
+        for number, message in enumerate(messages)
+    ]
+
+
+def found(lines: list[str], requests: LogSummary | None = None) -> Messages:
+    return message_findings(evidence(lines, requests))
+
+
+def evidence(lines: list[str], requests: LogSummary | None = None) -> EvidenceSet:
+    return EvidenceSet(
+        error_logs=(Named(name="error.log", content=error_log.parse(lines)),),
+        access_logs=(Named(name="access.log", content=requests),) if requests is not None else (),
+    )
+
+
+def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogSummary:
+    """Return an access log of an hour."""
+    made = (
+        f'10.0.0.9 - - [26/Nov/2026:{hour:02}:{second * 59 // number:02}:00 +0100] "GET /a HTTP/1.1" '
+        f'{status if second < failed else 200} 5 "-" "-"'
+        for second in range(number)
+    )
+    return summarise(records(made, COMBINED), format_name="combined")
+
+
+def test_a_message_is_told_with_when_how_often_and_whom() -> None:
+    (finding,) = found([*written(*[REFUSED] * 3), *written(*[REFUSED] * 2, second=100, client=8)]).problems
+    assert (finding.row.id, finding.number) == ("upstream_refused", 5)
+    assert (finding.first, finding.last) == ("2026/11/26 09:00:01", "2026/11/26 09:01:41")
+    assert finding.upstreams == {"10.0.0.5:80": 5}
+    assert finding.clients == {"10.0.0.9": 3, "10.0.0.8": 2}
+    assert finding.requests == {"GET /a/*": 5}
+    assert finding.servers == {"shop": 5}
+
+
+def test_a_consequence_is_no_answer_of_its_own() -> None:
+    """Whatever its number; without what it follows from, it is one."""
+    (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
+    assert finding.row.id == "upstream_refused"
+    assert [(each.row.id, each.number) for each in finding.consequences] == [("no_live_upstreams", 9)]
+    assert [each.row.id for each in found(written(NONE_LEFT)).problems] == ["no_live_upstreams"]
+
+
+def test_what_takes_most_requests_comes_first() -> None:
+    """A worker that is killed takes more than one."""
+    told = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
+    assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
+
+
+def test_what_is_no_problem_is_one_line_with_its_share() -> None:
+    told = found(written(REFUSED, *[CLOSED] * 3, MISSING))
+    assert [each.row.id for each in told.ordinary] == ["client_closed_keepalive"]
+    assert [each.row.id for each in told.looks] == ["file_missing"]
+    texts = {row.label: row.text for row in rows(diagnose(seen()), told)}
+    assert texts["Ordinary"] == "3 of 5 messages (60 %) are no problem: clients close idle connections (3)."
+    assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
+
+
+def test_what_may_be_a_problem_is_no_finding() -> None:
+    given = evidence(written(*[MISSING] * 30))
+    said = headline(diagnose(given), message_findings(given))
+    assert (
+        said == "LOGGED: A file does not exist; whether that is a problem depends on how many there are, and from whom"
+    )
+
+
+def test_an_access_log_of_the_same_time_says_of_how_many_requests() -> None:
+    """One of another hour says nothing."""
+    lines = written(*[BIG] * 40, second=600)
+    (finding,) = found(lines, requests(200, 50)).problems
+    assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
+    (elsewhere,) = found(lines, requests(200, 50, hour=12)).problems
+    assert (elsewhere.of_requests, elsewhere.answered) == (None, None)
+
+
+def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
+    """It is told, and is no answer."""
+    given = evidence(written(BIG, second=600), requests(3000, 1))
+    told = message_findings(given)
+    assert told.leading is None
+    assert not headline(diagnose(given), told).startswith("FOUND")
+    assert any(row.label == "Rare" and "response header" in row.text for row in rows(diagnose(given), told))
+
+
+def test_a_502_with_its_reason_beside_it_is_no_refusal() -> None:
+    """The kind that a person would call a false finding."""
+    given = evidence(written(*[BIG] * 50, second=600), requests(200, 50))
+    told = message_findings(given)
+    assert headline(diagnose(given), told) == f"FOUND: {told.problems[0].row.name}"
+    assert not any("refused" in row.text for row in rows(diagnose(given), told) if row.label in {"Open", "Also"})
+
+
+def test_another_cause_that_is_found_goes_before_what_is_only_logged() -> None:
+    """And the messages stand below it."""
+    given = seen(grown(ListenOverflows=90, ListenDrops=90))
+    told = found(written(*[BIG] * 5))
+    assert headline(diagnose(given), told) == "FOUND: The accept queue overflows"
+    assert any(row.label == "Also" and "response header" in row.text for row in rows(diagnose(given), told))
+
+
+@pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
+def test_a_cause_whose_message_is_absent_is_said_to_be_not_logged(number: int, causes: object) -> None:
+    """Of a few lines nobody knows why they were chosen."""
+    absent = found(written(*[BIG] * number)).not_logged()
+    assert absent == causes or (causes is True and Cause.REFUSED in absent and Cause.NO_PORT in absent)
+    assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
+
+
+def test_messages_without_a_row_are_shown() -> None:
+    told = found(written("[error] 7#7: *1 a riddle", "[info] 7#7: *1 a riddle"))
+    assert (told.unknown, told.unknown_examples) == (1, ("a riddle",))
+    assert any(row.label == "Unknown" and "a riddle" in row.text for row in rows(diagnose(seen()), told))
+
+
+def test_details_and_json_have_every_message() -> None:
+    told = found(written(REFUSED, NONE_LEFT, MISSING, CLOSED))
+    whole = "\n".join(details(told))
+    assert all(f"({row})" in whole for row in ("upstream_refused", "file_missing", "client_closed_keepalive"))
+    document = to_json(told)
+    assert [each["id"] for each in document["found"]] == ["upstream_refused", "file_missing", "client_closed_keepalive"]
+    assert document["found"][0]["consequences"][0]["id"] == "no_live_upstreams"
+
+
+def test_names_that_only_few_requests_have_are_counted_and_not_listed() -> None:
+    """Of as many as are kept there may be more."""
+    lines = [written(REFUSED, client=number)[0] for number in range(200)]
+    (finding,) = found(lines).problems
+    text = "".join(line.text for line in answer(finding))
+    assert "200 clients." in text
+    (line,) = written(REFUSED)
+    many = [line.replace("10.0.0.9", f"10.0.{number // 200}.{number % 200}") for number in range(400)]
+    assert "256 or more clients." in "".join(line.text for line in answer(found(many).problems[0]))

@@ -1,0 +1,101 @@
+"""What upstreams do wrong: broken answers, silence, a full accept queue, errors of name servers."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from images.backend.scripted.faults import Faults
+from tests.support.questions import question
+from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
+
+# Free on the machines that run these tests; the lab's own ports belong to a container.
+FIRST_PORT = 29_100
+MOVED = FIRST_PORT - BROKEN_PORT
+HOST = "127.0.0.1"
+
+
+class Serving:
+    def __init__(self, loop: asyncio.AbstractEventLoop, faults: Faults) -> None:
+        self._loop = loop
+        self._faults = faults
+
+    def say(self, text: str, then: Then) -> None:
+        asyncio.run_coroutine_threadsafe(self._faults.say(text, then), self._loop).result()
+
+
+@pytest.fixture(name="serving", scope="module")
+def serving_fixture() -> Iterator[Serving]:
+    """Serve on an event loop of its own."""
+    loop, faults = asyncio.new_event_loop(), Faults()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(faults.serve(HOST, first_port=FIRST_PORT), loop).result()
+    try:
+        yield Serving(loop, faults)
+    finally:
+        asyncio.run_coroutine_threadsafe(faults.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection((HOST, port + MOVED), timeout=5)
+
+
+def test_a_broken_server_says_what_it_was_told_and_closes(serving: Serving) -> None:
+    serving.say("\x01half", Then.CLOSES)
+    with connected(BROKEN_PORT) as connection:
+        connection.sendall(b"anything")
+        assert b"".join(iter(lambda: connection.recv(100), b"")) == b"\x01half"
+
+
+def test_a_broken_server_resets(serving: Serving) -> None:
+    serving.say("", Then.RESETS)
+    with connected(BROKEN_PORT) as connection:
+        connection.sendall(b"anything")
+        with pytest.raises(ConnectionResetError):
+            connection.recv(100)
+
+
+def test_a_broken_server_stays_within_its_answer(serving: Serving) -> None:
+    serving.say("half", Then.STAYS)
+    with connected(BROKEN_PORT) as connection:
+        connection.sendall(b"anything")
+        assert connection.recv(100) == b"half"
+        connection.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            connection.recv(100)
+
+
+def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> None:
+    """Whose connections would else be left open for ever."""
+    with connected(SILENT_PORT) as connection:
+        connection.sendall(b"anything")
+        connection.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            connection.recv(100)
+        serving.say("", Then.CLOSES)
+        connection.settimeout(5)
+        assert connection.recv(100) == b""
+
+
+@pytest.mark.usefixtures("serving")
+def test_a_full_queue_answers_no_further_connection() -> None:
+    with pytest.raises(TimeoutError):
+        socket.create_connection((HOST, FULL_PORT + MOVED), timeout=0.3)
+
+
+@pytest.mark.usefixtures("serving")
+@pytest.mark.parametrize("code", DNS_ERROR_PORTS)
+def test_a_name_server_answers_by_an_error(code: int) -> None:
+    asked = question("app.test", 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5)
+        client.sendto(asked, (HOST, DNS_ERROR_PORTS[code] + MOVED))
+        answer = client.recv(512)
+    assert answer[:2] == asked[:2]
+    assert int.from_bytes(answer[2:4], "big") & 0x800F == 0x8000 | code

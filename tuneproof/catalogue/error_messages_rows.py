@@ -1,0 +1,145 @@
+"""Rows of messages of the error log: what provokes each, what ends it, and what is often recommended and does not.
+
+The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration is in parts, as written_config has them;
+``{certificate}`` in them stands for the lab's, ``{backend}`` for a server that answers every request, and ``{x*N}`` for
+so many x. Its ``remedy``, and ``wrong`` for what is often recommended, say in ``is`` what they change: their own parts
+take the place of the row's; without any, ``is`` is a directive that is put into the server.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.scripted import Then
+from tuneproof.lab.subject.config import ERROR_LOG_PATH
+from tuneproof.lab.subject.written_config import CERTIFICATE, written_config
+
+_FOLDER: Final = "error_messages"
+_LEFT_OUT: Final = "left_out.toml"
+# What takes all requests, with bodies of any size.
+_BACKEND: Final = "server { listen 8010; client_max_body_size 0; location / { return 200 ok; } }"
+_REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What the backend's broken server does."""
+
+    says: str
+    then: str = Then.CLOSES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provocation:
+    """A configuration, and what is done with it."""
+
+    server: str = ""
+    http: str = ""
+    listen: str = ""
+    main: str = ""
+    events: str = "worker_connections 1024;"
+    asks: tuple[Flow, ...] = (Flow(close=True),)  # what clients do
+    port: int = 0  # where they do it; 0 for the subject's own
+    fault: Fault = Fault(says="")
+    does: str = "asks"  # how the trial goes: a name in error_messages_scripts.SCRIPTS
+
+    def config(self) -> str:
+        """Return the text of its nginx.conf; http{} logs all that nginx may have to say to an operator."""
+        return written_config(
+            self.server,
+            http=f"error_log {ERROR_LOG_PATH} info;\nindex 1000.bin;\n{self.http}",
+            listen=self.listen,
+            main=self.main,
+            events=self.events,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What somebody recommends for a message."""
+
+    words: str
+    name: str  # for a claim's name
+    provocation: Provocation  # with the change
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A message of the error log, provoked in one way."""
+
+    id: str
+    row: str  # the id of what is known of it in tuneproof.messages
+    when: str  # it is written
+    provocation: Provocation
+    remedy: Change
+    wrong: Change | None = None
+    since: str = ""  # the version of nginx that brought it
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return all rows.
+
+    Raises ValueError: a row has a key that rows do not have, or lacks one; the error names it.
+    """
+    return tuple(_cases())
+
+
+def left_out() -> Mapping[str, str]:
+    """Return why messages that a container could provoke are left out, by their ids."""
+    return dict(tomllib.loads(resources.files("tuneproof.lines").joinpath(_FOLDER, _LEFT_OUT).read_text())["left_out"])
+
+
+def _cases() -> Iterator[Case]:
+    for file in sorted(resources.files("tuneproof.lines").joinpath(_FOLDER).iterdir(), key=lambda file: file.name):
+        for row in tomllib.loads(file.read_text(encoding="utf-8")).get("message", ()):
+            try:
+                yield _case(_expanded(row))
+            except (TypeError, KeyError) as error:
+                raise ValueError(f"tuneproof/lines/{_FOLDER}/{file.name}, {row.get('id')}: {error}") from error
+
+
+def _case(row: dict[str, Any]) -> Case:
+    remedy, wrong = row.pop("remedy"), row.pop("wrong", None)
+    own = {name: row.pop(name) for name in ("id", "when", "since") if name in row}
+    known = row.pop("message", own["id"])
+    provocation = replace(Provocation(), **_parts(row))
+    return Case(
+        **own,
+        row=known,
+        provocation=provocation,
+        remedy=_change(provocation, remedy),
+        wrong=_change(provocation, wrong) if wrong else None,
+    )
+
+
+def _change(provocation: Provocation, row: dict[str, Any]) -> Change:
+    words = row.pop("is")
+    name = row.pop("name", re.split(r"[ ;]", words)[0])
+    parts = _parts(row) or {"server": f"{words} {provocation.server}"}
+    return Change(words=words, name=name, provocation=replace(provocation, **parts))
+
+
+def _parts(row: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = dict(row)
+    if "asks" in row:
+        made["asks"] = tuple(Flow(**{"close": True, **flow}) for flow in row["asks"])
+    if "fault" in row:
+        made["fault"] = Fault(**row["fault"])
+    return made
+
+
+def _expanded(value: Any) -> Any:
+    if isinstance(value, str):
+        return _REPEATED.sub(
+            lambda found: "x" * int(found[1]),
+            value.replace("{certificate}", CERTIFICATE).replace("{backend}", _BACKEND),
+        )
+    if isinstance(value, dict):
+        return {name: _expanded(item) for name, item in value.items()}
+    return [_expanded(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,129 @@
+"""What trials of messages of the error log do: provoke one, and count its lines once nginx has come to rest."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from tuneproof.catalogue.error_messages_rows import Provocation
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import answers_of
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Connection, Flow
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.scripted import Scripted
+from tuneproof.messages.patterns import find_one
+
+BACKEND: Final = "backend"
+_FIRST_ERROR: Final = 400
+# As ngx_log_error_core() writes it, and nginx -t before it has opened its log; what a client sent may have line breaks.
+_ENTRY: Final = re.compile(
+    r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] (?:\d+#\d+: )?(?:\*\d+ )?"
+    r"(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{4}/)",
+    re.MULTILINE | re.DOTALL,
+)
+
+Went = tuple[str, int]
+"""What a trial leaves behind: the text that nginx wrote, and how many requests failed."""
+
+
+def lines_of(row: str, text: str) -> int:
+    """Count the lines of nginx's that are in the words of a row of tuneproof.messages."""
+    found = (find_one(" ".join(entry["message"].split()), entry["level"]) for entry in _ENTRY.finditer(text))
+    return sum(message is not None and message.id == row for message in found)
+
+
+def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
+    """Return the script: provoke a message, and count the lines that say what a row of tuneproof.messages does.
+
+    The provocation is in a tuple, whose content a claim's registration looks into.
+    """
+    does = SCRIPTS[asked[0].does]
+
+    def script(rig: Rig) -> Figures:
+        (provocation,) = asked
+        rig.backend(call(Scripted.fault, provocation.fault.says, provocation.fault.then), name=BACKEND)
+        text, unanswered = does(rig, provocation, row)
+        lines = lines_of(row, text)
+        return {"lines": lines, "appears": float(lines > 0), "ended": float(not lines and not unanswered)}
+
+    return script
+
+
+def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int:
+    """Return how many requests were not answered by less than 400; who stays need not have been answered."""
+    count = 0
+    for flow, connections in zip(asked, became, strict=True):
+        statuses = [answer.status for answer in answers_of(connections)]
+        answered = sum(0 < status < _FIRST_ERROR for status in statuses)
+        count += (len(statuses) if flow.stays else flow.connections * flow.requests) - answered
+    return count
+
+
+def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
+    """Ask; those that stay leave once all others have been answered and nginx has nothing left to do."""
+    with rig.standing(*provocation.asks, port=provocation.port) as became:
+        if any(flow.stays for flow in provocation.asks):
+            rig.rest()
+    rig.rest()
+    return rig.error_log(), failed(provocation.asks, became)
+
+
+def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
+    """Let clients stay until nginx has ended their connections."""
+    with rig.standing(*provocation.asks) as became:
+        rig.wait_until(lambda: not rig.sockets().local.get("ESTAB"), "did not end its connections")
+    rig.rest()
+    return rig.error_log(), failed(provocation.asks, became)
+
+
+def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
+    """Ask while the worker stands still, so that it meets all requests in one iteration of its event loop."""
+    became = rig.flows_behind_stopped_workers(*provocation.asks)
+    rig.rest()
+    return rig.error_log(), failed(provocation.asks, became)
+
+
+def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
+    """Ask on one connection of HTTP/2."""
+    (flow,) = provocation.asks
+    statuses = rig.http2(flow.requests, port=provocation.port, path=flow.path)
+    rig.rest()
+    return rig.error_log(), sum(not 0 < status < _FIRST_ERROR for status in statuses)
+
+
+def _tests(rig: Rig, _provocation: Provocation, _row: str) -> Went:
+    """Let nginx test the configuration."""
+    said = rig.test()
+    return said.text, said.status
+
+
+def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:
+    """Start a second nginx with the same configuration."""
+    return rig.start_another(), 0
+
+
+def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
+    """Return what ends the worker by a signal, and asks its successor."""
+
+    def trial(rig: Rig, provocation: Provocation, _row: str) -> Went:
+        rig.kill_workers(signal)
+        became = rig.flows(*provocation.asks)
+        rig.rest()
+        return rig.error_log(), failed(provocation.asks, became)
+
+    return trial
+
+
+SCRIPTS: Final[Mapping[str, Callable[[Rig, Provocation, str], Went]]] = MappingProxyType(
+    {
+        "asks": _asks,
+        "asks at once": _asks_at_once,
+        "asks until left": _asks_until_left,
+        "asks by HTTP/2": _asks_by_http2,
+        "tests": _tests,
+        "starts another": _starts_another,
+        **{signal: _ends_worker(signal) for signal in ("KILL", "SEGV", "ABRT", "ILL", "QUIT")},
+    }
+)
+"""How a trial goes, by a row's ``does``."""
