@@ -46,6 +46,7 @@ RARE: Final = (
     "listen spdy",
     "inet datagrams",
     "inet6 datagrams",
+    "unix datagrams",
 )
 
 
