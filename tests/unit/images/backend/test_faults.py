@@ -11,6 +11,9 @@ from images.backend.scripted.faults import Faults
 from tests.support.questions import question
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
+# Its ports are fixed, so one process runs all of it.
+pytestmark = pytest.mark.xdist_group("faults")
+
 # Free on the machines that run these tests; the lab's own ports belong to a container.
 FIRST_PORT = 29_100
 MOVED = FIRST_PORT - BROKEN_PORT
@@ -32,8 +35,8 @@ def serving_fixture() -> Iterator[Serving]:
     loop, faults = asyncio.new_event_loop(), Faults()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    asyncio.run_coroutine_threadsafe(faults.serve(HOST, first_port=FIRST_PORT), loop).result()
     try:
+        asyncio.run_coroutine_threadsafe(faults.serve(HOST, first_port=FIRST_PORT), loop).result()
         yield Serving(loop, faults)
     finally:
         asyncio.run_coroutine_threadsafe(faults.close(), loop).result()
