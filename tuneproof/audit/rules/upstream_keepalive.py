@@ -5,7 +5,7 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.new_upstream import named_block
-from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.audit.patches import Edit, Insert, Replace, setting
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.reuse import Lack, Reuse, connection_header
 from tuneproof.conf.statements import Statement
@@ -118,7 +118,8 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
             return ()
         edits += _cache_of(upstream)
     if not upstream.block.local("keepalive_timeout"):
-        edits.append(Insert(after=upstream.block.own[-1], text=_IDLE_TIMEOUT))
+        # The same edit as that of dying_connections, so that both together are one.
+        edits.append(setting(upstream.block, _IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
     if Lack.HEADER in lacks:
