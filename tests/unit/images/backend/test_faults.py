@@ -1,6 +1,7 @@
 """What upstreams do wrong: broken answers, silence, a full accept queue, errors of name servers."""
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,11 +12,9 @@ from images.backend.scripted.faults import Faults
 from tests.support.questions import question
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
-# Its ports are fixed, so one process runs all of it.
-pytestmark = pytest.mark.xdist_group("faults")
-
-# Free on the machines that run these tests; the lab's own ports belong to a container.
-FIRST_PORT = 29_100
+# Free on the machines that run these tests, and others for each process of pytest-xdist; the lab's own ports belong to
+# a container.
+FIRST_PORT = 29_100 + 20 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 MOVED = FIRST_PORT - BROKEN_PORT
 HOST = "127.0.0.1"
 
