@@ -495,11 +495,13 @@ def test_one_of_128_workers_is_named(stage: Stage, many: Callable[[], set[int]])
     one_of_many_is_named(stage)
 
 
+@pytest.mark.slow
 def test_none_of_128_workers_is_blamed_without_a_stall(stage: Stage, many: Callable[[], set[int]]) -> None:
     assert len(many()) == MANY
     none_of_many_is_blamed(stage)
 
 
+@pytest.mark.slow
 def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
     """They appear while watching, and one of them stalls: the program that runs takes them in."""
     before = many()
@@ -522,6 +524,7 @@ def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[in
         assert sum(map(int, numbers)) == MANY, seen.notes
 
 
+@pytest.mark.slow
 def test_a_load_that_comes_later_changes_the_level(stage: Stage) -> None:
     """Both programs load, and nothing but the calls is missing then."""
     load = partial(wrk, stage, connections=4, lasts_s=6)
@@ -531,7 +534,9 @@ def test_a_load_that_comes_later_changes_the_level(stage: Stage) -> None:
     assert busy, seen.text
 
 
-@pytest.mark.parametrize("after_s", [0.7, 1.5, 4.0])
+@pytest.mark.parametrize(
+    "after_s", [0.7, pytest.param(1.5, marks=pytest.mark.slow), pytest.param(4.0, marks=pytest.mark.slow)]
+)
 def test_a_killed_watch_leaves_nothing(stage: Stage, after_s: float) -> None:
     """Before bpftrace runs, while it compiles or attaches its program, and while it watches."""
     killed(stage, after_s)

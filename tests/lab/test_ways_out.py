@@ -112,6 +112,7 @@ def own_addresses() -> list[str]:
         return [looking.getsockname()[0]]
 
 
+@pytest.mark.slow
 def test_names_that_the_engine_passes_on_are_seen(
     images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
