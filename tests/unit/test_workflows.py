@@ -73,6 +73,7 @@ def test_every_workflow_was_read() -> None:
         "ci.yml gate",
         "nightly.yml scenarios",
         "nightly.yml stock",
+        "nightly.yml slow",
         "nightly.yml gate",
         "scenarios.yml plan",
         "scenarios.yml shard",
