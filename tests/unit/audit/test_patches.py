@@ -115,7 +115,7 @@ def test_remarks_and_layout_stay() -> None:
     changed = apply(edits, files)
     lines = changed["nginx.conf"].splitlines()
     assert "        '' ''; # bad" in lines
-    assert "    upstream one { server a:1; keepalive 32; keepalive_timeout 4s; }   # one line" in lines
+    assert "    upstream one { keepalive_timeout 4s; server a:1; keepalive 32; }   # one line" in lines
     assert "\tserver b:2; # last" in lines
     assert lines[lines.index("\tserver b:2; # last") + 1] == "\tkeepalive 32;"
     assert "            proxy_pass http://10_0_0_1_81/x; # behind" in lines
