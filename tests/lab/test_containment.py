@@ -149,6 +149,7 @@ def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_sessi
         assert guard.lost_bytes == 256 << 20
 
 
+@pytest.mark.slow
 def test_where_there_is_a_way_out_foreign_files_run_only_if_somebody_trusts_them(
     images: BuiltImages,
     lab_session: Session,

@@ -490,6 +490,7 @@ def none_of_many_is_blamed(of: Stage) -> str:
     return f"{len(seen.loops)} workers, {starved} starved of CPU; {seen.notes[-1]}"
 
 
+@pytest.mark.slow
 def test_one_of_128_workers_is_named(stage: Stage, many: Callable[[], set[int]]) -> None:
     assert len(many()) == MANY
     one_of_many_is_named(stage)

@@ -88,6 +88,7 @@ def test_nothing_answers_but_the_lab(images: BuiltImages, lab_session: Session, 
         assert lab["client"].run(["getent", "hosts", "beside"]).split()[1] == b"beside"
 
 
+@pytest.mark.slow
 def test_an_open_network_is_seen_as_one(
     engine: docker.DockerClient, images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
