@@ -74,7 +74,7 @@ def test_a_broken_server_stays_within_its_answer(serving: Serving) -> None:
 
 
 def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> None:
-    """Whose connections would else be left open for ever."""
+    """Until then the connection stays open."""
     with connected(SILENT_PORT) as connection:
         connection.sendall(b"anything")
         connection.settimeout(0.2)
