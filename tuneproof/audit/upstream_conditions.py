@@ -10,7 +10,7 @@ from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import Target
-from tuneproof.conf.values import time_ms, whole_number
+from tuneproof.conf.values import is_address, time_ms, whole_number
 
 _TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
 _LONG_MS: Final = 10 * 60 * 1000
@@ -29,19 +29,11 @@ def _tls_names(target: Target, facts: Facts) -> tuple[str, list[str]] | None:
     (name,) = names
     upstream = facts.upstreams.get(name)
     hosts = [_host(server) for server in (upstream.servers if upstream else (name,))]
-    return name, [host for host in dict.fromkeys(hosts) if _NAME.fullmatch(host) and not _is_address(host)]
+    return name, [host for host in dict.fromkeys(hosts) if _NAME.fullmatch(host) and not is_address(host)]
 
 
 def _host(address: str) -> str:
     return address if address.startswith(("unix:", "[")) else address.partition(":")[0]
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
@@ -112,7 +104,7 @@ def _mixed_resolvers(at: Statement | Block, _block: Block, _facts: Facts) -> str
 def _addresses(at: Statement | Block) -> Iterator[str]:
     for arg in at.args:
         host = arg.partition("]")[0].lstrip("[") if arg.startswith("[") else arg.partition(":")[0]
-        if "=" not in arg and _is_address(host):
+        if "=" not in arg and is_address(host):
             yield host
 
 

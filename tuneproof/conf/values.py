@@ -1,5 +1,6 @@
-"""Values of directives: sizes, times, numbers (https://nginx.org/en/docs/syntax.html)."""
+"""Values of directives: sizes, times, numbers, addresses (https://nginx.org/en/docs/syntax.html)."""
 
+import ipaddress
 import re
 from typing import Final
 
@@ -47,6 +48,15 @@ def time_ms(text: str) -> int | None:
 def whole_number(text: str) -> int | None:
     """Return a number; None if it is none, such as "auto"."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def is_address(host: str) -> bool:
+    """Tell whether a host is an IP address, written without brackets."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def nginx_size(number: int) -> str:

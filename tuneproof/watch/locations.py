@@ -3,13 +3,13 @@
 No input or output of its own: names are resolved by who calls.
 """
 
-import ipaddress
 from collections.abc import Callable
 from typing import Final
 
 from tuneproof.conf.effective import effective
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.tree import Block
+from tuneproof.conf.values import is_address
 
 Resolve = Callable[[str], frozenset[str]]
 """The addresses of a host name; none where it is not known here, as a container's neighbours are not."""
@@ -47,7 +47,7 @@ def _reaches(facts: Facts, proxied: Proxied, host: str, port: str, resolve: Reso
         upstream = facts.upstreams.get(name)
         for server in (name,) if upstream is None else upstream.servers:
             its_host, its_port = _parts(server, default)
-            addresses = frozenset({its_host}) if _is_address(its_host) else resolve(its_host)
+            addresses = frozenset({its_host}) if is_address(its_host) else resolve(its_host)
             if its_port == port and (not addresses or host in addresses):
                 return True
     return False
@@ -56,14 +56,6 @@ def _reaches(facts: Facts, proxied: Proxied, host: str, port: str, resolve: Reso
 def _parts(server: str, default_port: str) -> tuple[str, str]:
     host, colon, port = server.rpartition(":")
     return (host.strip("[]"), port) if colon and port.isdecimal() else (server.strip("[]"), default_port)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _folder(block: Block, version: tuple[int, ...]) -> str:
