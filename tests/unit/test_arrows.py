@@ -17,6 +17,7 @@ GROUND: Final = (
     "tuneproof.nginx_changes",
     "tuneproof.nginx_lua",
     "tuneproof.nginx_modules",
+    "tuneproof.own_version",
     "tuneproof.wording",
 )
 PARSERS: Final = (*GROUND, "tuneproof.conf", "tuneproof.explain.parse")
@@ -27,6 +28,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.nginx_changes": ("tuneproof.conf.directives", "tuneproof.wording"),
     "tuneproof.nginx_lua": (),
     "tuneproof.nginx_modules": (),
+    "tuneproof.own_version": (),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),

@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.errors import BadInputError
+from tuneproof.own_version import VERSION
 from tuneproof.wording import one_line
 
 BASELINE_SCHEMA: Final = 1
@@ -157,7 +157,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
         if has_baseline:
             result["baselineState"] = "new" if one.is_new else "unchanged"
         results.append(result)
-    driver = {"name": "tuneproof", "version": _own_version(), "rules": [_rule(rule, audit) for rule in rules]}
+    driver = {"name": "tuneproof", "version": VERSION, "rules": [_rule(rule, audit) for rule in rules]}
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -205,13 +205,6 @@ def _rule(rule: str, audit: Audit) -> dict[str, Any]:
         "shortDescription": {"text": recorded.claim},
         "help": {"text": f'"{recorded.claim}" {measured}.{more}'},
     }
-
-
-def _own_version() -> str:
-    try:
-        return version("tuneproof")
-    except PackageNotFoundError:
-        return "0"
 
 
 def _escaped(text: str, more: str = "") -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from tuneproof.cli import main as cli
 from tuneproof.cli.__main__ import installed
+from tuneproof.own_version import VERSION
 
 
 @pytest.fixture(autouse=True)
@@ -25,10 +26,15 @@ def test_it_goes_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(cli.NEEDS_CHECKOUT))
-def test_what_needs_a_checkout_is_no_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main([name])
-    assert f"invalid choice: '{name}'" in capsys.readouterr().err
+def test_a_command_that_needs_a_checkout_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name]) == cli.MISSING_PACKAGE
+    assert f"fix: clone Tuneproof's repository, and type `./lab {name}` there" in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^0$"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"tuneproof {VERSION}\n"
 
 
 @pytest.mark.parametrize(
