@@ -3,16 +3,24 @@
 
 From the checkout: ``PYTHONPATH=. .venv/bin/python .ci/tools/images.py [NGINX]...``; versions of nginx leave the others
 out. An engine that is missing is set up as for ``./lab run``. Names on stdout, one per line; progress on stderr.
+``--publish REPOSITORY`` pushes them to that place in a registry, such as registry.example/tuneproof, and writes
+images/published.json, by which the checkout of a release pulls them.
 """
 
+import argparse
 import contextlib
+import json
 import sys
 from collections.abc import Sequence
 
+import docker
+
 from tuneproof.cli.output import say, show
-from tuneproof.errors import TuneproofError
+from tuneproof.errors import LabError, TuneproofError
 from tuneproof.lab.engine.daemon import ensure_engine
+from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
+from tuneproof.lab.engine.published import PUBLISHED
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.subject.images import ROLES_SUITE, subject_images
 from tuneproof.lab.subject.versions import SUITES, choose_versions
@@ -30,20 +38,37 @@ def specs(versions: Sequence[str]) -> list[ImageSpec]:
     ]
 
 
-def main(versions: Sequence[str]) -> int:
-    """Build what is missing.
+def publish(client: docker.DockerClient, spec: ImageSpec, repository: str) -> dict[str, str]:
+    """Push an image; return the place in the registry and the digest that the registry gave it."""
+    place, version = f"{repository}/{spec.name}", spec.tag.partition(":")[2]
+    say(f"pushing {spec.tag} to {place}")
+    with engine_errors(f"pushing {spec.tag}"):
+        client.images.get(spec.tag).tag(place, tag=version)
+        lines = list(client.images.push(place, tag=version, stream=True, decode=True))
+    digests = [line["aux"]["Digest"] for line in lines if "aux" in line]
+    if not digests:
+        raise LabError(f"pushing {spec.tag} failed", where=place, tail=str(lines[-1]))
+    return {"repository": place, "digest": digests[-1]}
 
-    Args:
-        versions: nginx versions of the subject; none: all.
+
+def main(arguments: Sequence[str]) -> int:
+    """Build what is missing; publish it if asked to.
 
     Returns:
-        0; another status after a message where no engine answers, or an image cannot be built.
+        0; another status after a message where no engine answers, or an image cannot be built or pushed.
     """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("versions", nargs="*", metavar="NGINX")
+    parser.add_argument("--publish", metavar="REPOSITORY", default="")
+    options = parser.parse_args(arguments)
     try:
-        wanted = specs(choose_versions(versions) if versions else tuple(SUITES))
+        wanted = specs(choose_versions(options.versions) if options.versions else tuple(SUITES))
         ensure_engine(report=say)
         with contextlib.closing(connect(timeout_s=TIMEOUT_S)) as client:
             ensure_images(client, wanted, report=say)
+            if options.publish:
+                published = {spec.tag: publish(client, spec, options.publish) for spec in wanted}
+                PUBLISHED.write_text(json.dumps(published, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     except TuneproofError as error:
         say(str(error))
         return error.exit_status

@@ -1,0 +1,101 @@
+"""Images that a release published: pulled by digest, built where no registry answers, never replaced silently."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import docker
+import pytest
+from docker.errors import APIError, DockerException, NotFound
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine import published
+from tuneproof.lab.engine.published import BUILD_IMAGES, pull_published
+
+TAG: Final = "tuneproof/client:bookworm-0123456789ab"
+DIGEST: Final = f"sha256:{'5' * 64}"
+PLACE: Final = "registry.example/tuneproof/client"
+Registry = Callable[[Exception | None], list[str]]
+
+
+@pytest.fixture(name="registry")
+def registry_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """Let a release name the image, and an engine pull it or fail; returns what the engine was asked for."""
+    listing = tmp_path / "published.json"
+    listing.write_text(json.dumps({TAG: {"repository": PLACE, "digest": DIGEST}}), encoding="utf-8")
+    monkeypatch.setattr(published, "PUBLISHED", listing)
+    monkeypatch.delenv(BUILD_IMAGES, raising=False)
+
+    def answers(error: Exception | None) -> list[str]:
+        asked: list[str] = []
+
+        def pull(repository: str, *, tag: str) -> Any:
+            asked.append(f"pull {repository}@{tag}")
+            if error is not None:
+                raise error
+            return SimpleNamespace(tag=lambda name, tag: asked.append(f"tag {name}:{tag}"))
+
+        client = SimpleNamespace(images=SimpleNamespace(pull=pull), close=lambda: asked.append("close"))
+        monkeypatch.setattr(docker, "from_env", lambda **_: client)
+        return asked
+
+    return answers
+
+
+def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) -> None:
+    asked = registry(None)
+    assert pull_published(TAG, report=lambda _: None)
+    assert asked == [f"pull {PLACE}@{DIGEST}", f"tag {TAG}", "close"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotFound("x", explanation="manifest unknown"),
+        APIError("x", explanation="image verification failed for digest sha256:5"),
+    ],
+    ids=["unknown", "other-content"],
+)
+def test_another_image_in_the_registry_is_an_error_that_says_how_to_build(registry: Registry, error: Exception) -> None:
+    asked = registry(error)
+    with pytest.raises(CannotRunHereError) as caught:
+        pull_published(TAG, report=lambda _: None)
+    assert (caught.value.where, asked[-1]) == (f"{PLACE}@{DIGEST}", "close")
+    assert f"{BUILD_IMAGES}=1 builds the images here" in str(caught.value)
+
+
+def test_without_a_registry_the_image_is_built(registry: Registry) -> None:
+    registry(DockerException("dial tcp 127.0.0.1:1: connection refused"))
+    said: list[str] = []
+    assert not pull_published(TAG, report=said.append)
+    assert said[-1] == (f"no registry answers for {PLACE} (dial tcp 127.0.0.1:1: connection refused); building {TAG}")
+
+
+def test_an_image_that_somebody_changed_is_built(registry: Registry) -> None:
+    asked = registry(None)
+    assert not pull_published("tuneproof/client:bookworm-ffffffffffff", report=lambda _: None)
+    assert asked == []
+
+
+def test_a_user_can_ask_for_builds(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = registry(None)
+    monkeypatch.setenv(BUILD_IMAGES, "1")
+    assert not pull_published(TAG, report=lambda _: None)
+    assert asked == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"repository": "x"}}', "{"])
+def test_a_damaged_list_is_reported_with_its_place(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = tmp_path / "published.json"
+    listing.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(published, "PUBLISHED", listing)
+    with pytest.raises(BadInputError) as caught:
+        pull_published(TAG, report=lambda _: None)
+    assert caught.value.where == str(listing)
+
+
+def test_a_checkout_of_no_release_builds_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "PUBLISHED", tmp_path / "published.json")
+    assert not pull_published(TAG, report=lambda _: None)

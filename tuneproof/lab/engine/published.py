@@ -1,0 +1,81 @@
+"""The lab's images as a release published them: pulled by the digests that the release's checkout pins.
+
+``images/published.json`` exists in a release only. It has a registry's repository and, for the names that images have
+in that checkout, their digests (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of
+what an image is built from: an image that somebody changed is not in there, and is built.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import docker
+import requests
+from docker.errors import DockerException, ImageNotFound, NotFound
+
+from tuneproof.errors import BadInputError, CannotRunHereError
+from tuneproof.lab.engine.contexts import resolved
+from tuneproof.lab.engine.failures import engine_errors
+
+PUBLISHED: Final = Path(__file__).parents[3] / "images" / "published.json"
+BUILD_IMAGES: Final = "TUNEPROOF_BUILD_IMAGES"
+"""Environment variable: any value builds every image here, and asks no registry."""
+_PULL_TIMEOUT_S: Final = 600
+# What the engine says of content that is not what its digest says.
+_UNVERIFIED: Final = "verif"
+
+
+def pull_published(
+    tag: str,
+    *,
+    report: Callable[[str], None],
+    environment: Mapping[str, str] | None = None,
+) -> bool:
+    """Pull an image by its published digest, and give it its name here; False where it has to be built.
+
+    environment: what leads to the engine (default: this process's own).
+    Raises CannotRunHereError: a registry answers, and has other content than the release names.
+    """
+    repository, digest = _published().get(tag, ("", ""))
+    if not digest or os.environ.get(BUILD_IMAGES):
+        return False
+    report(f"pulling image {tag}")
+    # A client of its own: a download takes longer than other calls may.
+    around = resolved(os.environ if environment is None else environment)
+    pulling = docker.from_env(timeout=_PULL_TIMEOUT_S, environment=around)
+    try:
+        image = pulling.images.pull(repository, tag=digest)
+    except (DockerException, requests.RequestException) as error:
+        words = str(getattr(error, "explanation", None) or error)
+        if isinstance(error, (NotFound, ImageNotFound)) or _UNVERIFIED in words:
+            raise CannotRunHereError(
+                f"the registry does not have the image that this release names ({words[:200]})",
+                where=f"{repository}@{digest}",
+                remedy=f"{BUILD_IMAGES}=1 builds the images here instead",
+            ) from error
+        report(f"no registry answers for {repository} ({words[:120]}); building {tag}")
+        return False
+    else:
+        with engine_errors(f"tagging {tag}"):
+            name, _, version = tag.partition(":")
+            image.tag(name, tag=version)
+        return True
+    finally:
+        pulling.close()
+
+
+def _published() -> Mapping[str, tuple[str, str]]:
+    """Return repository and digest by the name that an image has here; nothing in a checkout of no release."""
+    try:
+        known = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+        return {tag: (str(place["repository"]), str(place["digest"])) for tag, place in known.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInputError(
+            f"the list of published images cannot be read: {error!r}",
+            where=str(PUBLISHED),
+            remedy="restore it from the release, or delete it to build the images",
+        ) from error
