@@ -25,7 +25,7 @@ from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.inference.plan import side
-from tuneproof.proof.inference.verdicts import order_interval
+from tuneproof.proof.inference.verdicts import level_of_medians, order_interval
 from tuneproof.proof.scenario.backends import FILES, READY, STATIC, Backend
 from tuneproof.proof.scenario.containers import BenchImages
 
@@ -208,8 +208,9 @@ def _summary(costs: Sequence[_Cost], packets: int) -> str:
 
 
 def _ratio(ratios: Sequence[float]) -> str:
-    interval = order_interval(ratios, side((len(ratios),)).looks[0])
-    return f"{interval.value:.2f} ({interval.level:.1%} interval {interval.low:.2f} to {interval.high:.2f})"
+    looks = (len(ratios),)
+    interval = order_interval(ratios, side(looks).looks[0], plan_level=level_of_medians(looks))
+    return f"{interval.value:.2f} ({interval.plan_level:.1%} interval {interval.low:.2f} to {interval.high:.2f})"
 
 
 def _count(capture: bytes) -> int:

@@ -1,4 +1,4 @@
-"""When the blocks are looked at, and how many of them must agree: exact, by enumeration."""
+"""A sequential sign test: when the blocks are looked at, and how many must agree; exact, by enumeration."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -54,9 +54,10 @@ def test_a_clear_effect_holds_and_the_cell_says_everything(decide: Deciding) -> 
     assert (cell.id, cell.lab) == ("stall/stall/nginx-1.22/bare", "stall/nginx-1.22/bare")
     assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
     # Twenty to 22 times as much, block by block: their median, the smallest and the largest.
-    assert effect_of(cell, "name", "unit", "value", "ci_low", "ci_high", "level") == (
+    assert effect_of(cell, "name", "unit", "value", "ci_low", "ci_high", "level", "plan_level") == (
         *("median lag, loaded ÷ idle", "ratio", 21, 20, 22),
         1 - 2 / 2**5,
+        1 - 2 * 21 / 512,
     )
     assert (cell.arms["loaded"]["trials"], cell.arms["loaded"]["worker1_lag_p50_ms"]) == (5, 21)
     assert written(decide) == [cell.to_json()]

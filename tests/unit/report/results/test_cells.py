@@ -22,6 +22,7 @@ SHARE: dict[str, Any] = {
     "count": 28.0,
     "of": 29,
     "level": 0.955,
+    "plan_level": 0.925,
 }
 CELL: dict[str, Any] = a_cell().to_json() | {
     "arms": {"idle": {"lag_p99_ms": 0.5, "requests": 100, "rss_bytes": None}},

@@ -1,8 +1,10 @@
 """The list of verdicts says everything, in colour and in plain ASCII, a line for each claim."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.support.written_results import a_cell
+from tests.support.written_results import a_cell, ratio
 from tuneproof.report.terminal.table import render_table
 
 
@@ -62,6 +64,14 @@ def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
         "",
         "decided: 2 of 4",
     ]
+
+
+def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
+    """Files from before it was recorded have none, and nothing is said."""
+    effects = [replace(ratio(), plan_level=level) for level in (0.925, 0.91796875, None)]
+    text = render_table([a_cell(str(number), effect=effect) for number, effect in enumerate(effects)], color=False)
+    assert "\nintervals: each covers the true value with a chance of at least 91.8 %\n" in text
+    assert "intervals" not in render_table([a_cell()], color=False)
 
 
 def test_run_without_cells_says_so() -> None:
