@@ -79,10 +79,10 @@ _PASSING: Final = ("proxy_", "fastcgi_", "grpc_", "scgi_", "uwsgi_")
 _TO_UPSTREAM: Final = "proxy_ssl_protocols", "grpc_ssl_protocols", "uwsgi_ssl_protocols"
 _OF_CONNECTIONS: Final = (
     "HTTP/2 and HTTP/3 requests with Connection, Proxy-Connection, Keep-Alive, Transfer-Encoding or Upgrade, or a TE "
-    "other than trailers, are answered by 400"
+    "other than trailers, are answered with 400"
 )
-_KEEPS: Final = "the keepalive line before it counts as well; before, this line discarded it"
-_OF_PUSH: Final = {"meaning": "server push was removed, and browsers have left it before"}
+_KEEPS: Final = "a keepalive line above it now takes effect; before, this line discarded it"
+_OF_PUSH: Final = {"meaning": "server push was removed; browsers had dropped it before"}
 # What the table's changes mean, and what is to be written instead.
 _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_recv_timeout", "1.19.7"): {"instead": "client_header_timeout"},
@@ -91,7 +91,7 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_max_field_size", "1.19.7"): {"instead": "large_client_header_buffers"},
     ("http2_max_header_size", "1.19.7"): {"instead": "large_client_header_buffers"},
     ("sendfile_max_chunk", "1.21.4"): {
-        "meaning": "one fast download no longer keeps a worker in sendfile(2) for itself"
+        "meaning": "one fast download no longer monopolizes a worker in sendfile(2)"
     },
     ("ssl_protocols", "1.23.4"): {"meaning": "clients get TLSv1.3"},
     **{(name, "1.23.4"): {"meaning": "TLSv1.3 is offered to the upstream as well"} for name in _TO_UPSTREAM},
@@ -99,23 +99,23 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_push_preload", "1.25.1"): _OF_PUSH,
     ("http2_max_concurrent_pushes", "1.25.1"): _OF_PUSH,
     ("ssl", "1.25.1"): {"instead": "listen … ssl", "meaning": "nginx does not start with it"},
-    ("ssl_protocols", "1.27.3"): {"meaning": "clients that speak no TLSv1.2 are turned away"},
+    ("ssl_protocols", "1.27.3"): {"meaning": "clients without TLSv1.2 are rejected"},
     **{
-        (name, "1.27.3"): {"meaning": "handshakes of the upstream with TLSv1 and TLSv1.1 fail"} for name in _TO_UPSTREAM
+        (name, "1.27.3"): {"meaning": "handshakes with upstreams that only speak TLSv1 or TLSv1.1 fail"} for name in _TO_UPSTREAM
     },
     ("proxy_http_version", "1.29.7"): {
-        "meaning": "the upstream may answer in chunks",
-        "without_header": "it may keep the connection, since Connection: close is no longer sent",
+        "meaning": "the upstream may send chunked responses",
+        "without_header": "it may keep the connection open, since Connection: close is no longer sent",
     },
     # 0 is legal from that version on only, where it says what was the default.
     ("keepalive", "1.29.7"): {
         "before": "0",
-        "meaning": "each worker keeps idle connections to this upstream, for each location apart",
+        "meaning": "each worker keeps idle connections to this upstream, separately per location",
     },
 }
 _REQUESTS: Final = {
-    "server": "clients keep a connection for ten times as many requests",
-    "upstream": "a connection to the upstream is kept for ten times as many requests",
+    "server": "a client may send ten times as many requests per connection",
+    "upstream": "nginx sends up to ten times as many requests per upstream connection",
 }
 _BY_HAND: Final = (
     *_parameter("1.19.1", "proxy_cache_path fastcgi_cache_path scgi_cache_path uwsgi_cache_path", "min_free="),
@@ -127,7 +127,7 @@ _BY_HAND: Final = (
         directive="keepalive_time",
         block="server",
         after="1h",
-        meaning="a client's connection is closed after its first request past one hour; before, there was no limit",
+        meaning="a client's connection is closed after its first request past one hour; before, connections had no age limit",
     ),
     *_parameter("1.21.0", "proxy_ssl_certificate grpc_ssl_certificate uwsgi_ssl_certificate", "$"),
     *_parameter("1.21.0", "proxy_ssl_certificate_key grpc_ssl_certificate_key uwsgi_ssl_certificate_key", "$"),
@@ -139,11 +139,11 @@ _BY_HAND: Final = (
         "header name or Host are answered with an error",
         block="http",
     ),
-    *_behaviour("1.21.2", "listen", "HTTP/1.0 requests with Transfer-Encoding are answered by 400", block="http"),
+    *_behaviour("1.21.2", "listen", "HTTP/1.0 requests with Transfer-Encoding are answered with 400", block="http"),
     *_behaviour(
         "1.21.4",
         "listen",
-        "clients that offer only protocols by ALPN that nginx does not speak are refused in the handshake",
+        "handshakes fail for clients that offer (ALPN) only protocols that nginx does not speak",
         block="http",
         args=r".*\bssl\b.*",
     ),
@@ -158,7 +158,7 @@ _BY_HAND: Final = (
         directive="listen",
         parameter="http2",
         instead="http2 on;",
-        meaning="nginx warns of it at each start; `http2 on;` says the same for one server",
+        meaning="nginx warns about it at each start; `http2 on;` does the same for one server",
     ),
     *_parameter("1.25.5", "listen", "deferred", "stream"),
     *_parameter("1.25.5", "listen", "default_server", "stream"),
@@ -174,26 +174,26 @@ _BY_HAND: Final = (
     ),
     *_behaviour("1.27.5", "ssl_session_cache", "sessions up to 8192 bytes are kept; before, 4096", args=r".*shared:.*"),
     *_behaviour(
-        "1.27.5", "listen", "HTTP/3 sends by CUBIC's congestion control; before, by NewReno's", args=r".*\bquic\b.*"
+        "1.27.5", "listen", "HTTP/3 uses CUBIC congestion control; before, NewReno", args=r".*\bquic\b.*"
     ),
     *_behaviour(
         "1.29.1",
         "listen",
-        "certificates are no longer compressed in TLSv1.3, which OpenSSL from 3.2 on did by itself",
+        "certificates are no longer compressed in TLSv1.3; OpenSSL 3.2 and later did that by default",
         block="http",
         args=r".*\bssl\b.*",
     ),
     *_behaviour(
         "1.29.2",
         "ssl_protocols",
-        "it counts for the server that the client names (SNI); before, what the default server of the socket says did",
+        "it applies to the server that the client names (SNI); before, the default server's value applied",
         block="server",
     ),
     *_parameter("1.29.4", "proxy_http_version", "2"),
     *_behaviour(
         "1.29.4",
         "listen",
-        "a Host that RFC 3986 does not allow, and a chunked body with a single LF as line end, are answered by 400",
+        "a Host that RFC 3986 does not allow, and a chunked body with a single LF as line end, are answered with 400",
         block="http",
     ),
     *_behaviour("1.29.4", "proxy_pass", "a chunked response with a single LF as line end is an error", block="http"),
@@ -209,7 +209,7 @@ _BY_HAND: Final = (
         directive="max_headers",
         block="server",
         after="1000",
-        meaning="requests with more header lines are answered by 400; before, only their size was limited",
+        meaning="requests with more header lines are answered with 400; before, only their size was limited",
     ),
     *_behaviour("1.31.0", "http2", _OF_CONNECTIONS, args="on"),
     *_behaviour("1.31.0", "listen", _OF_CONNECTIONS, args=r".*\b(http2|quic)\b.*"),
@@ -221,7 +221,7 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.31.4",
         "proxy_set_header",
-        "an HTTP/1.1 request has $proxy_host as Host; before, it had none",
+        "HTTP/1.1 requests carry $proxy_host as Host; before, they had no Host",
         args="(?i:host) ",
     ),
     *_behaviour("1.31.4", "grpc_set_header", "it is sent as :authority, no longer as Host", args="(?i:host) .+"),

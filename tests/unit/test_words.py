@@ -55,7 +55,8 @@ def texts() -> Iterator[tuple[str, str]]:
         if page == STYLE:
             text = _TABLE.sub("", text)
         yield str(page.relative_to(CHECKOUT)), _NO_PROSE.sub(" ", text)
-    yield "help", "\n".join([build_parser().format_help(), lab_help(), *map(help_of, COMMANDS)])
+    helps = "\n".join([build_parser().format_help(), lab_help(), *map(help_of, COMMANDS)])
+    yield "help", _NO_PROSE.sub(" ", helps)
     claims = [claim for advice in every_advice() for claim in advice.scenario(RunConditions()).claims]
     yield "claims", "\n".join(part for claim in claims for part in (claim.sentence, claim.why, claim.effect_name))
     yield "audit", "\n".join(concern.why for line in every_line() for concern in line.audit)

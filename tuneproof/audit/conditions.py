@@ -38,7 +38,7 @@ def _is_tls_only(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return what each worker takes at its start, in words; a space where that is little."""
     held = (facts.worker_connections or 0) * SLOT_BYTES
-    return f". Each takes {size(held)} for worker_connections at its start" if held >= _LARGE_BYTES else " "
+    return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
 
 
 def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:

@@ -55,9 +55,9 @@ def _version(audit: Audit) -> str:
         because, newest = audit.choice.because, audit.facts.version
         needs = f", since {because.what} needs it ({_at(audit, because.said)})" if because is not None else ""
         versions = f"{audit.versions[0]} to {newest}" if audit.versions else newest
-        return f"Read for nginx {versions}{needs} (yours: --nginx VERSION)"
+        return f"Audited for nginx {versions}{needs} (yours? --nginx VERSION)"
     where = ", which is installed here" if audit.is_installed else ""
-    return f"Read for nginx {audit.facts.version}{where}"
+    return f"Audited for nginx {audit.facts.version}{where}"
 
 
 def _at(audit: Audit, at: Statement | Block) -> str:
@@ -68,7 +68,7 @@ def _problems(audit: Audit, width: int) -> Iterator[str]:
     configuration = audit.facts.configuration
     if stand_ins := [f"{one.written} = {one.value}" for one in configuration.filled if not one.is_given]:
         filled = ", ".join(map(one_line, stand_ins))
-        yield _wrapped(f"A template: {filled} are stand-ins; --set NAME=VALUE or --env FILE gives yours.", width)
+        yield _wrapped(f"A template: {filled} are placeholders; give yours with --set NAME=VALUE or --env FILE.", width)
     lines = [
         f"{audit.shown(problem.file)}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems
     ]
@@ -145,7 +145,7 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
         f"From nginx {audit.facts.version} to {new}: {count(len(found.differences), 'difference')} in these files."
     ]
     if as_numbers(new) > as_numbers(newest()):
-        parts.append(f"What came after {newest()} is not known here.")
+        parts.append(f"Changes after {newest()} are not known to this release.")
     parts += _problems(audit, width)
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)

@@ -92,8 +92,8 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     for option, version in (("--from", old), ("--to", new)):
         if numbers_of(version, option=option) < numbers_of(LAB_VERSIONS[0]):
             raise BadInputError(
-                f"{option} {version}: what changed before {LAB_VERSIONS[0]} is not known here",
-                remedy=f"a version from {LAB_VERSIONS[0]} on",
+                f"{option} {version}: changes before {LAB_VERSIONS[0]} are not covered",
+                remedy=f"use {LAB_VERSIONS[0]} or later",
             )
     before, after = audit_source(source, version=old), audit_source(source, version=new)
     found = list(_of_directives(before, old=old, new=new))
@@ -203,7 +203,7 @@ def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterato
     if isinstance(place, Block) and place.name == _IN_UPSTREAM and place.args:
         kept = [one.reuse.reuse for one in newer.passing_to(place.args[0])]
         if change.directive == "keepalive" and Reuse.YES not in kept:
-            yield "whether it does, only a request can tell"
+            yield "only a request shows whether it does"
 
 
 def _places_without(change: Change, audit: Audit, newer: Facts) -> Iterator[Statement | Block]:

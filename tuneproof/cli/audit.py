@@ -1,4 +1,4 @@
-"""``./lab audit``: what the proven advice comes to in a configuration of nginx. It needs neither nginx nor root."""
+"""``./lab audit``: check an nginx configuration against measured advice. Needs neither nginx nor root."""
 
 import argparse
 import contextlib
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--nginx",
         metavar="VERSION",
-        help="your version of nginx (default: the oldest lab version that knows all directives)",
+        help="your version of nginx (default: the one installed with CONF, or all lab versions that know its directives)",
     )
     parser.add_argument("--details", action="store_true", help="show passing checks in full, too")
     parser.add_argument(

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     proof.add_argument("--prove", action="store_true", help="run both versions side by side (implied by an image)")
     proof.add_argument("--location", default="", metavar="PATH", help="path to request (default: one per location)")
     proof.add_argument("--host", default="", metavar="NAME", help="server name to request (default: all)")
-    proof.add_argument("--trust", action="store_true", help="run them even where the lab's network has a way out")
+    proof.add_argument("--trust", action="store_true", help="run them even if the lab's network is not isolated")
     proof.add_argument("--seed", type=int, default=None, help="seed of the random order (default: a new one, printed)")
     proof.add_argument(
         "--results", type=Path, default=Path("results"), metavar="FOLDER", help="folder for results (default: results)"

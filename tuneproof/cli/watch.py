@@ -31,11 +31,11 @@ container; it can be omitted if only one nginx runs. With a URL, delays are meas
 """
 EPILOG = """\
 examples:
-  tuneproof watch                            # the only nginx on this host, until Ctrl-C
-  tuneproof watch shop-nginx-1 --seconds 10  # the nginx in this container
-  tuneproof watch --all --record loops.json  # later, on any machine: tuneproof explain loops.json
-  tuneproof watch --nginx-conf /etc/nginx    # stalls are reported with their location
-  tuneproof watch http://10.0.0.7/           # from outside, 30 s
+  ./lab watch                            # the only nginx on this host, until Ctrl-C
+  ./lab watch shop-nginx-1 --seconds 10  # the nginx in this container
+  ./lab watch --all --record loops.json  # later, on any machine: ./lab explain loops.json
+  ./lab watch --nginx-conf /etc/nginx    # stalls are reported with their location
+  ./lab watch http://10.0.0.7/           # from outside, for 30 s
 
 exit status: 0 watched, with or without findings; 2 no such nginx; 3 this host lacks a requirement.
 """

@@ -71,22 +71,22 @@ def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int,
 
 def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     if is_whole and not any(target.may_be(name) for name in upstreams):
-        why = f"{target.host} can name no upstream block of these files, and nginx keeps connections only through one"
+        why = f"{target.host} cannot name an upstream block of these files, and nginx reuses connections only through one"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
-    why = f"{target.host} is known only when a request comes: connections are kept only if it names an upstream block"
+    why = f"{target.host} is known only at request time: connections are reused only if it names an upstream block"
     return Judgement(reuse=Reuse.UNKNOWN, why=why)
 
 
 def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     missing = [name for name in names if name not in upstreams]
     if len(missing) < len(names):
-        why = f"{target.host} is one of {', '.join(names)}; only upstream blocks keep connections"
+        why = f"{target.host} is one of {', '.join(names)}; only through upstream blocks are connections reused"
         return Judgement(reuse=Reuse.DEPENDS, why=why)
     if not is_whole and all(map(_may_be_elsewhere, missing)):
-        why = f"upstream {missing[0]} is not in these files; if it is no upstream block at all, nothing is kept"
+        why = f"upstream {missing[0]} is not in these files; if it is not an upstream block, connections are not reused"
         return Judgement(reuse=Reuse.UNKNOWN, why=why)
     through = "a variable" if variables(target.host) else "an address"
-    why = f"{target.host} is {through}, and no upstream block: nginx opens a connection for every request"
+    why = f"{target.host} is {through}, not an upstream block: nginx opens a connection for every request"
     return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
 
 
@@ -102,7 +102,7 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
     unseen = [name for block in (*target.block.within(), upstream.block) for name in block.unseen]
     if unseen and found and all(one.culprit is None for one in stops or found):
         why = "; ".join(one.why for one in stops or found)
-        return Judgement(reuse=Reuse.UNKNOWN, why=f"{why}, unless {unseen[0]}, which is not here, says otherwise")
+        return Judgement(reuse=Reuse.UNKNOWN, why=f"{why}, unless {unseen[0]}, which is not in these files, changes that")
     if stops:
         lacks = tuple(one.lacks[0] for one in stops)
         culprit = next((one.culprit for one in stops if one.culprit is not None), None)
@@ -110,7 +110,7 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
     if found:
         return found[0]
     default = "" if upstream.statement else f", nginx's default since {KEPT_SINCE}"
-    why = f"upstream {upstream.name} keeps {upstream.keepalive} idle connections per worker{default}"
+    why = f"upstream {upstream.name} keeps up to {upstream.keepalive} idle connections per worker{default}"
     return Judgement(reuse=Reuse.YES, why=why)
 
 
@@ -146,7 +146,7 @@ def _of_version(said: Statement | None, version: tuple[int, ...], header: Judgem
         yield Judgement(reuse=Reuse.DEPENDS, why=why)
         return
     default = "" if said else f", the default before nginx {KEPT_SINCE}"
-    why = f"it speaks HTTP/{spoken} to the upstream{default}"
+    why = f"nginx speaks HTTP/{spoken} to the upstream{default}"
     yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.VERSION,), culprit=said)
 
 
@@ -158,11 +158,11 @@ def connection_header(block: Block, version: tuple[int, ...]) -> Judgement:
             return Judgement(reuse=Reuse.YES, why="no Connection header is sent")
         lost = next((level for level in block.within() if _has_connection(level)), None)
         hidden = (
-            f" (proxy_set_header at {lost.file}:{lost.line} does not count here: an inner block has headers of its own)"
+            f" (proxy_set_header at {lost.file}:{lost.line} does not apply here: an inner block sets its own headers)"
             if lost is not None
             else ""
         )
-        why = f"nginx sends Connection: close unless told otherwise{hidden}"
+        why = f"nginx sends Connection: close by default{hidden}"
         return Judgement(reuse=Reuse.NO, why=why)
     found = [_of_value(statement, block) for statement in headers]
     worst = (Reuse.NO, Reuse.DEPENDS, Reuse.UNKNOWN, Reuse.YES)
@@ -185,7 +185,7 @@ def _of_value(statement: Statement, block: Block) -> Judgement:
         return _of_text(sent, f"map {table.args[-1]} ({table.file}:{table.line})", table)
     values_of = possible_values(written, block)
     if values_of is None:
-        why = f"Connection is {written} ({at}), which is known only when a request comes"
+        why = f"Connection is {written} ({at}), which is known only at request time"
         return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=statement)
     judged = [_of_text(value, f"proxy_set_header at {at}", statement) for value in sorted(values_of)]
     if all(one.reuse is judged[0].reuse for one in judged):
@@ -203,7 +203,7 @@ def _of_text(sent: str, where: str, culprit: Statement | Block) -> Judgement:
         asks = "keep-alive" in tokens
         return Judgement(reuse=Reuse.YES, why=f"{where} leaves the connection open", culprit=culprit, asks=asks)
     if variables(sent):
-        why = f"{where} sends {sent}, which is known only when a request comes"
+        why = f"{where} sends {sent}, which is known only at request time"
         return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=culprit)
-    why = f"{where} sends Connection: {sent} with every request; whether it then stays open is up to the backend"
+    why = f"{where} sends Connection: {sent} with every request; the backend decides whether it then stays open"
     return Judgement(reuse=Reuse.DEPENDS, why=why, culprit=culprit)

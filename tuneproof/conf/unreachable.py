@@ -45,7 +45,7 @@ def _in(level: Block) -> Iterator[Unreachable]:
     is_regex = level.name == "location" and Location.of(level).kind in REGEXES
     for place, one in enumerate(found):
         if is_regex and one.kind not in REGEXES:
-            why = "nginx looks for nothing but regular expressions inside a location with one"
+            why = "inside a regex location, nginx searches only regex locations"
             yield Unreachable(block=one.block, by=level, why=why)
             continue
         earlier = found[:place] if one.kind in REGEXES else found
@@ -53,7 +53,7 @@ def _in(level: Block) -> Iterator[Unreachable]:
         if one.kind in REGEXES:
             hidden = _hidden_by_prefix(one, found) if not level.unseen else None
             if hidden is not None:
-                yield Unreachable(block=one.block, by=hidden.block, why="^~ comes before regular expressions")
+                yield Unreachable(block=one.block, by=hidden.block, why="^~ takes precedence over regex locations")
                 continue
             taking = next((other for other in regexes if _takes_all(other, one)), None)
         else:
@@ -61,7 +61,7 @@ def _in(level: Block) -> Iterator[Unreachable]:
             may_be = is_plain and not any(True for _ in locations_in(one.block))
             taking = next((other for other in regexes if may_be and _takes_all_below(other, one.name)), None)
         if taking is not None:
-            why = "its regular expression comes first, and matches all of them"
+            why = "its regex comes first and matches all of them"
             yield Unreachable(block=one.block, by=taking.block, why=why)
             continue
         yield from _in(one.block)

@@ -108,6 +108,13 @@ def test_a_directive_without_arguments_ends_no_audit() -> None:
     assert of(http, main=text, events=text).facts.configuration.is_broken
 
 
+@pytest.mark.parametrize("entry", ["'' ''", '"" $request_id', "multi_accept on", "default upgrade"])
+def test_entries_of_a_map_are_not_directives(entry: str) -> None:
+    """A row without a directive, such as that of keepalive_min_timeout, was reported at every empty key."""
+    audit = of(f"map $a $b {{ {entry}; }} server {{ listen 80; }}", main="worker_shutdown_timeout 1h;")
+    assert [one.at for one in audit.advice if one.at.name not in {"http", "events", "listen"}] == []
+
+
 def test_a_hint_is_given_once() -> None:
     """However many locations pass requests on to one name; what can be patched is told at each place."""
     locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")

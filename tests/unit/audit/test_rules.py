@@ -111,7 +111,7 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
     """Only what makes the variable can name an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
-    assert advised.why.endswith("; if the variables named upstream blocks with keepalive, these would keep some open")
+    assert advised.why.endswith("; if the variables named upstream blocks with keepalive, these would reuse connections")
 
 
 def test_what_is_harmful_says_how_much() -> None:
@@ -119,7 +119,7 @@ def test_what_is_harmful_says_how_much() -> None:
     large = of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}")
     assert "1 GiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
     many = of("", main="worker_processes 32;", events="worker_connections 1000000;")
-    assert "404 MiB at its start, 12.6 GiB for 32 workers" in many.advice[0].why
+    assert "404 MiB at start, 12.6 GiB for 32 workers" in many.advice[0].why
 
 
 def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
@@ -173,7 +173,7 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
     text = render(found, width=80)
     assert text.startswith(
-        "Read for nginx 1.22: 1 server, 1 upstream block, 2 proxied locations, 1 of which\nreuses upstream connections."
+        "Audited for nginx 1.22: 1 server, 1 upstream block, 2 proxied locations, 1 of\nwhich reuses upstream connections."
     )
     assert "\nnginx.conf:5: without effect, upstream_keepalive\n" in text
     assert "\n2 more are fine (--details).\n" in text

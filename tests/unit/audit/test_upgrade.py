@@ -155,9 +155,9 @@ def test_what_a_default_does_is_told_as_far_as_it_does() -> None:
     }
     plain, passed = whys.values()
     assert "Connection: close is no longer sent" in plain["proxy_http_version"]
-    assert passed["proxy_http_version"].endswith("the upstream may answer in chunks")
+    assert passed["proxy_http_version"].endswith("the upstream may send chunked responses")
     assert "only a request can tell" not in plain["keepalive"]
-    assert passed["keepalive"].endswith("whether it does, only a request can tell")
+    assert passed["keepalive"].endswith("only a request shows whether it does")
 
 
 def test_advice_that_expires_is_told() -> None:
@@ -288,7 +288,7 @@ def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
 
 def test_versions_that_nothing_is_known_of_are_refused() -> None:
     """And what is no version."""
-    with pytest.raises(BadInputError, match=r"--from 1\.16: what changed before 1\.18"):
+    with pytest.raises(BadInputError, match=r"--from 1\.16: changes before 1\.18"):
         changes("server { }", old="1.16")
     with pytest.raises(BadInputError, match="--to new: no version"):
         changes("server { }", new="new")
@@ -322,6 +322,6 @@ def test_the_command_tells_places_and_writes_the_patch(
     assert main(["upgrade", "--from", "1.26", "--to", newest(), "nginx"]) == 0
     assert "is not known here" not in capsys.readouterr().out
     assert main(["upgrade", "--from", "1.26", "--to", f"{newest()}.1", "nginx"]) == 0
-    assert f"What came after {newest()} is not known here." in capsys.readouterr().out
+    assert f"Changes after {newest()} are not known to this release." in capsys.readouterr().out
     (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; }\n", encoding="utf-8")
     assert main(options) == 2

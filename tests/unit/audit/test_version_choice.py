@@ -27,7 +27,7 @@ def test_its_own_configuration_is_read_for_the_installed_nginx(installed: Path) 
     for named in (installed, installed / "nginx.conf"):
         found = audit(str(named))
         assert (found.facts.version, found.is_installed, found.versions) == ("1.22.1", True, ())
-        assert render(found, width=100).startswith("Read for nginx 1.22.1, which is installed here: 1 server")
+        assert render(found, width=100).startswith("Audited for nginx 1.22.1, which is installed here: 1 server")
 
 
 def test_a_copy_elsewhere_is_not_that_of_the_installed_nginx(installed: Path, tmp_path: Path) -> None:

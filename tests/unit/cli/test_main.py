@@ -47,6 +47,20 @@ def test_without_a_command_the_usage_is_printed_and_the_status_is_2(capsys: pyte
         assert "usage: ./lab COMMAND" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("program", "typed"), [("tuneproof", "tuneproof"), ("__main__.py", "./lab")])
+@pytest.mark.parametrize("name", ["audit", "explain", "upgrade", "watch", "why"])
+def test_examples_show_what_the_user_types(
+    name: str, program: str, typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An installed package has no ``./lab``."""
+    monkeypatch.setattr(sys, "argv", [f"/opt/bin/{program}"])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        cli.main([name, "--help"])
+    examples = capsys.readouterr().out.partition("examples:")[2]
+    other = {"tuneproof": "./lab", "./lab": "tuneproof "}[typed]
+    assert (f"{typed} {name}" in examples, other in examples) == (True, False)
+
+
 def test_the_usage_needs_only_the_standard_library() -> None:
     """``./lab --help`` works before any package is installed: -S hides the virtual environment's packages."""
     done = subprocess.run(

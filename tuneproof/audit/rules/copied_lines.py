@@ -1,7 +1,7 @@
 """Lines that travel from one nginx.conf to the next: which of them help, which do nothing, and which do harm.
 
-What is said of each, and when, stands in its row (:mod:`tuneproof.lines`); here is what a row can ask of a
-configuration.
+What a finding says, and when it applies, is in its row (:mod:`tuneproof.lines`); this module reads the conditions of
+a row.
 """
 
 import operator
@@ -15,7 +15,7 @@ from tuneproof.audit.conditions import WHERE
 from tuneproof.audit.patches import Before, Edit, Replace, setting
 from tuneproof.audit.remedies import REMEDIES
 from tuneproof.conf.facts import Facts
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.values import size_bytes, time_ms
 from tuneproof.lines import Concern, Line, every_line
@@ -33,6 +33,8 @@ def advise(facts: Facts) -> Iterator[Advised]:
     main = facts.configuration.main
     said_before: set[tuple[str, ...]] = set()
     for said, block in main.everything():
+        if block.name in TABLES:  # its entries are data, whatever they are called
+            continue
         for line, concern in rows:
             if concern.directive != said.name or not _is_written(said, concern) or block.name == concern.outside:
                 continue

@@ -26,10 +26,10 @@ def advise(facts: Facts) -> Iterator[Advised]:
         backlog = _backlog(at)
         room = f"min({_DEFAULT if backlog is None else backlog}, net.core.somaxconn) + 1 connections"
         if backlog is not None and backlog > _DEFAULT:
-            why = f"{name} queues {room}: somaxconn must be as large, and is not in these files"
+            why = f"{name} queues {room}; net.core.somaxconn, which is not in these files, must be at least as large"
             yield Advised(name=NAME, claim=CLAIM, state=State.IN_EFFECT, at=at, why=why)
         else:
-            why = f"{name} queues {room}; a burst beyond that waits for a second or longer"
+            why = f"{name} queues {room}; further connects wait a second or longer"
             edit = Replace(old=at, text=f"listen {' '.join(_without_backlog(at))} backlog={_WANTED};")
             edits = () if socket.address.family == "unix" else (edit,)
             yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=edits, routine=True)

@@ -31,13 +31,13 @@ def advise(facts: Facts) -> Iterator[Advised]:
         if held >= LARGE_BYTES:
             edits = _remedy(proxied)
             why = (
-                f"one slow reader can make a worker hold {size(held)} ({_what_it_holds(proxied)}), {_READERS} of them "
+                f"one slow reader can make a worker hold {size(held)} ({_what_it_holds(proxied)}); {_READERS} of them, "
                 f"{size(held * _READERS)}{_cost(proxied, edits)}"
             )
             state = State.HARMFUL if held >= _HARMFUL_BYTES else State.MISSING
             yield Advised(name=NAME, claim=CLAIM, state=state, at=target.statement, why=why, edits=edits)
         elif not proxied.is_buffered:
-            why = f"one slow reader holds {size(held)} of a worker, and its backend until it has read all"
+            why = f"one slow reader costs a worker {size(held)}, and occupies its backend until it has read everything"
             claim = "buffering_off_is_bounded"
             yield Advised(name=NAME, claim=claim, state=State.IN_EFFECT, at=target.statement, why=why)
 

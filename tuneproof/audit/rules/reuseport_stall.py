@@ -19,13 +19,13 @@ def advise(facts: Facts) -> Iterator[Advised]:
             if "reuseport" not in listen.args:
                 continue
             if facts.workers == 1:
-                why = "with one worker there is nothing to share out"
+                why = "with one worker there is nothing to distribute"
                 text = f"listen {' '.join(arg for arg in listen.args if arg != 'reuseport')};"
                 edits = (Replace(old=listen, text=text),)
                 yield Advised(name=NAME, claim=CLAIM, state=State.WITHOUT_EFFECT, at=listen, why=why, edits=edits)
             elif any(proxied.is_buffered for proxied in facts.proxied):
                 why = (
-                    "the kernel goes on handing connections to a worker that large responses keep busy, where a shared "
-                    "queue would not; whether yours carry any, no configuration says"
+                    "the kernel keeps assigning connections to a worker that is busy with large responses; a shared queue "
+                    "would not. The configuration does not show whether you have such responses"
                 )
                 yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=listen, why=why)

@@ -20,8 +20,8 @@ _IDLE_CONNECTIONS: Final = 32
 # Below the backend's own timeout, which is 5 s for Node; nginx's default is 60 s (docs/dying-connections.md).
 _IDLE_TIMEOUT: Final = "keepalive_timeout 4s;"
 _PINNED: Final = (
-    "each idle connection occupies a child of PHP-FPM, so it gains only where there are more children than "
-    "connections that all workers keep"
+    "each idle connection occupies a PHP-FPM child, so keepalive helps only if there are more children than the "
+    "workers keep connections"
 )
 
 
@@ -51,10 +51,10 @@ def _sentence(proxied: Proxied) -> str:
     cost = "a new connection for every request"
     if Lack.BLOCK not in proxied.reuse.lacks:
         return f"{proxied.reuse.why}: {cost}"
-    blocks = "an upstream block with keepalive, named in its place,"
+    blocks = "an upstream block with keepalive in its place"
     if variables(proxied.target.host):
         blocks = "if the variables named upstream blocks with keepalive, these"
-    return f"{proxied.reuse.why}; {blocks} would keep some open"
+    return f"{proxied.reuse.why}; {blocks} would reuse connections"
 
 
 def _working(facts: Facts, proxied: Proxied) -> Advised:
@@ -70,7 +70,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
         )
         if is_default:
             lines = ", ".join(f"{item.name} ({item.file}:{item.line})" for item in own)
-            why = f"connections are kept, as they would be without {lines}: the default since nginx {KEPT_SINCE}"
+            why = f"connections are reused, as they would be without {lines}: the default since nginx {KEPT_SINCE}"
             return Advised(name=NAME, claim=CLAIM, state=State.EXPIRED, at=target.statement, why=why)
     return Advised(name=NAME, claim=CLAIM, state=State.IN_EFFECT, at=target.statement, why=proxied.reuse.why)
 

@@ -23,5 +23,5 @@ def advise(facts: Facts) -> Iterator[Advised]:
         each = facts.worker_connections * SLOT_BYTES
         if each >= _LARGE_BYTES:
             total = f", {size(each * facts.workers)} for {facts.workers} workers" if facts.workers else ""
-            why = f"every worker takes {size(each)} at its start{total}, whether anybody connects or not"
+            why = f"every worker allocates {size(each)} at start{total}, before anybody connects"
             yield Advised(name=NAME, claim=CLAIM, state=State.HARMFUL, at=said, why=why)
