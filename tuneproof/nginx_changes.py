@@ -90,9 +90,7 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_max_requests", "1.19.7"): {"instead": "keepalive_requests"},
     ("http2_max_field_size", "1.19.7"): {"instead": "large_client_header_buffers"},
     ("http2_max_header_size", "1.19.7"): {"instead": "large_client_header_buffers"},
-    ("sendfile_max_chunk", "1.21.4"): {
-        "meaning": "one fast download no longer monopolizes a worker in sendfile(2)"
-    },
+    ("sendfile_max_chunk", "1.21.4"): {"meaning": "one fast download no longer monopolizes a worker in sendfile(2)"},
     ("ssl_protocols", "1.23.4"): {"meaning": "clients get TLSv1.3"},
     **{(name, "1.23.4"): {"meaning": "TLSv1.3 is offered to the upstream as well"} for name in _TO_UPSTREAM},
     ("http2_push", "1.25.1"): _OF_PUSH,
@@ -101,7 +99,8 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("ssl", "1.25.1"): {"instead": "listen … ssl", "meaning": "nginx does not start with it"},
     ("ssl_protocols", "1.27.3"): {"meaning": "clients without TLSv1.2 are rejected"},
     **{
-        (name, "1.27.3"): {"meaning": "handshakes with upstreams that only speak TLSv1 or TLSv1.1 fail"} for name in _TO_UPSTREAM
+        (name, "1.27.3"): {"meaning": "handshakes with upstreams that only speak TLSv1 or TLSv1.1 fail"}
+        for name in _TO_UPSTREAM
     },
     ("proxy_http_version", "1.29.7"): {
         "meaning": "the upstream may send chunked responses",
@@ -127,7 +126,7 @@ _BY_HAND: Final = (
         directive="keepalive_time",
         block="server",
         after="1h",
-        meaning="a client's connection is closed after its first request past one hour; before, connections had no age limit",
+        meaning="a client's connection is closed after its first request past one hour; before, there was no limit",
     ),
     *_parameter("1.21.0", "proxy_ssl_certificate grpc_ssl_certificate uwsgi_ssl_certificate", "$"),
     *_parameter("1.21.0", "proxy_ssl_certificate_key grpc_ssl_certificate_key uwsgi_ssl_certificate_key", "$"),
@@ -173,9 +172,7 @@ _BY_HAND: Final = (
         args=r"(?!data:)[^$]*",
     ),
     *_behaviour("1.27.5", "ssl_session_cache", "sessions up to 8192 bytes are kept; before, 4096", args=r".*shared:.*"),
-    *_behaviour(
-        "1.27.5", "listen", "HTTP/3 uses CUBIC congestion control; before, NewReno", args=r".*\bquic\b.*"
-    ),
+    *_behaviour("1.27.5", "listen", "HTTP/3 uses CUBIC congestion control; before, NewReno", args=r".*\bquic\b.*"),
     *_behaviour(
         "1.29.1",
         "listen",

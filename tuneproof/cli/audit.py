@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--nginx",
         metavar="VERSION",
-        help="your version of nginx (default: the one installed with CONF, or all lab versions that know its directives)",
+        help="your version of nginx (default: the installed one, or all lab versions that know the directives)",
     )
     parser.add_argument("--details", action="store_true", help="show passing checks in full, too")
     parser.add_argument(

@@ -71,7 +71,7 @@ def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int,
 
 def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     if is_whole and not any(target.may_be(name) for name in upstreams):
-        why = f"{target.host} cannot name an upstream block of these files, and nginx reuses connections only through one"
+        why = f"{target.host} cannot name an upstream block of these files; only through one are connections reused"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
     why = f"{target.host} is known only at request time: connections are reused only if it names an upstream block"
     return Judgement(reuse=Reuse.UNKNOWN, why=why)
@@ -102,7 +102,9 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
     unseen = [name for block in (*target.block.within(), upstream.block) for name in block.unseen]
     if unseen and found and all(one.culprit is None for one in stops or found):
         why = "; ".join(one.why for one in stops or found)
-        return Judgement(reuse=Reuse.UNKNOWN, why=f"{why}, unless {unseen[0]}, which is not in these files, changes that")
+        return Judgement(
+            reuse=Reuse.UNKNOWN, why=f"{why}, unless {unseen[0]}, which is not in these files, changes that"
+        )
     if stops:
         lacks = tuple(one.lacks[0] for one in stops)
         culprit = next((one.culprit for one in stops if one.culprit is not None), None)

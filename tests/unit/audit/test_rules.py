@@ -111,7 +111,9 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
     """Only what makes the variable can name an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
-    assert advised.why.endswith("; if the variables named upstream blocks with keepalive, these would reuse connections")
+    assert advised.why.endswith(
+        "; if the variables named upstream blocks with keepalive, these would reuse connections"
+    )
 
 
 def test_what_is_harmful_says_how_much() -> None:
@@ -173,7 +175,8 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
     text = render(found, width=80)
     assert text.startswith(
-        "Audited for nginx 1.22: 1 server, 1 upstream block, 2 proxied locations, 1 of\nwhich reuses upstream connections."
+        "Audited for nginx 1.22: 1 server, 1 upstream block, 2 proxied locations, 1 of\n"
+        "which reuses upstream connections."
     )
     assert "\nnginx.conf:5: without effect, upstream_keepalive\n" in text
     assert "\n2 more are fine (--details).\n" in text

@@ -25,7 +25,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
                 yield Advised(name=NAME, claim=CLAIM, state=State.WITHOUT_EFFECT, at=listen, why=why, edits=edits)
             elif any(proxied.is_buffered for proxied in facts.proxied):
                 why = (
-                    "the kernel keeps assigning connections to a worker that is busy with large responses; a shared queue "
-                    "would not. The configuration does not show whether you have such responses"
+                    "the kernel keeps assigning connections to a worker that is busy with large responses; a shared "
+                    "queue would not. The configuration does not show whether you have such responses"
                 )
                 yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=listen, why=why)
