@@ -211,7 +211,7 @@ def _answers(environment: Mapping[str, str]) -> bool:
 def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[Part]) -> int:
     """Write the results of all parts as one, show them, and return the exit status."""
     found = [
-        # No part is strict by itself: what it leaves open may be decided on another engine.
+        # No part is strict by itself: the run is judged as a whole.
         replace(results, options={**results.options, "strict_evidence": plan.is_strict})
         for part in sorted(plan.folder.glob("*/"))
         for results in runs_in(part)
@@ -244,7 +244,7 @@ def _looked_at(results: Results) -> set[str]:
 
 
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
-    """Return results with each cell as it came out first, unless it was unsupported there.
+    """Return results with each cell as it came out first, unless it was unsupported there with nothing measured.
 
     ``looked_at``: labs that were lost after their first look.
     """
@@ -253,7 +253,7 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
     for one in ordered:
         for cell in one.cells:
             known = source.get(cell.id)
-            if known is None or any(old.id == cell.id and old.verdict == Verdict.UNSUPPORTED for old in known.cells):
+            if known is None or any(old.id == cell.id and _not_measured(old) for old in known.cells):
                 source[cell.id] = one
 
     def kept(one: Results) -> tuple[Cell, ...]:
@@ -262,6 +262,11 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
 
     # What was begun on a lost engine is as complete as it can be: another part has the rest.
     return [replace(one, cells=kept(one), finished=True) for one in ordered if one.cells or one.finished] or ordered[:1]
+
+
+def _not_measured(cell: Cell) -> bool:
+    """Tell whether another engine may measure a cell: one that a control made unsupported was looked at."""
+    return cell.verdict == Verdict.UNSUPPORTED and cell.effect is None
 
 
 def _second_start(cell: Cell) -> Cell:

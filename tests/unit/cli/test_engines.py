@@ -244,6 +244,25 @@ def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_anew(
     assert ("second chance to err" in other.reason) == (verdict == "unsupported")
 
 
+@pytest.mark.parametrize("measured", [True, False], ids=["measured", "not-measured"])
+def test_what_a_control_made_unsupported_on_a_lost_engine_is_not_measured_again(
+    farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch, *, measured: bool
+) -> None:
+    """Another engine measures only what this one could not."""
+    farm.lost = {"b"}
+    cells = farm._cells
+
+    def unable(engine: str, shard: str) -> tuple[Cell, Cell]:
+        claim, other = cells(engine, shard)
+        failed = replace(claim, verdict="unsupported", effect=claim.effect if measured else None)
+        return (failed if engine == "b" else claim, other)
+
+    monkeypatch.setattr(farm, "_cells", unable)
+    found = {cell.name: cell for cell in shared()[1].cells}
+    (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]
+    assert (found[f"claim_{begun}"].reason, len(found)) == ("b" if measured else "a", 16)
+
+
 @pytest.mark.parametrize("lost", [set(), {"b"}], ids=["not-lost", "lost"])
 def test_a_cell_that_contradicts_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]) -> None:
     """Also that of an engine which was lost afterwards; one that is back is swept in the end.

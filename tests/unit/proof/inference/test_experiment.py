@@ -140,12 +140,11 @@ def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level:
 
 
 def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None:
-    """The error reaches the caller; the next call measures the same block anew, and nothing is counted twice."""
-    failures = [RuntimeError("the container died")]
+    """The error reaches the caller; another block takes its place, with a number and an order of its own."""
 
     def level(arm: str, block: int) -> float:
-        if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4) and failures:
-            raise failures.pop()
+        if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4):
+            raise RuntimeError("the container died")
         return _levels(arm, block)
 
     bench = _Bench(level)
@@ -154,8 +153,33 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None
         experiment.answer("stall")
     answer = experiment.answer("stall")
     assert (answer.verdict, answer.blocks, len(answer.trials)) == (Verdict.HOLDS, 6, 12)
-    assert sorted(trial.block for trial in answer.trials) == sorted([*range(1, 7)] * 2)
-    assert answer == _Bench(_levels).experiment(_ratio("stall", "loaded", "idle")).answer("stall")
+    assert sorted(trial.block for trial in answer.trials) == sorted([1, 2, 3, 5, 6, 7] * 2)
+    assert len(set(bench.asked)) == len(bench.asked)
+
+
+@pytest.mark.parametrize("broken", ["effect", "condition"])
+@pytest.mark.parametrize(
+    "error", [KeyError("rss"), TypeError("no number"), ValueError("nothing was counted")], ids=repr
+)
+def test_what_raises_on_a_block_ends_its_question_and_the_block_counts_for_all_others(
+    broken: str, error: Exception
+) -> None:
+    """Whether a question comes before or after it in their order: none of them has the block twice, or not at all."""
+
+    def raising(_observations: Mapping[str, float]) -> float:
+        raise error
+
+    bench = _Bench(_levels)
+    before, after = (_ratio(name, "loaded", "idle") for name in ("before", "after"))
+    between = replace(_ratio("between", "loaded", "idle"), **{broken: raising})  # type: ignore[arg-type] # by name
+    experiment = bench.experiment(before, between, after)
+    answer = experiment.answer("between")
+    assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)
+    assert answer.reason.startswith("block 1 has no effect, which no repetition mends: ")
+    assert str(error.args[0]) in answer.reason
+    for name in ("before", "after"):
+        other = experiment.answer(name)
+        assert (other.blocks, [trial.block for trial in other.trials]) == (6, [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6])
 
 
 def test_progress_tells_what_runs_and_which_questions_are_open() -> None:

@@ -7,8 +7,10 @@ import pytest
 
 from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SUBJECT, Deciding, FakeBench, access_line, calm, claim, stalled
+from tuneproof.errors import LabError
 from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.protocol.codec import from_plain
+from tuneproof.report.charts.records import Material
 
 FILES = ["effects.json", "host.json", "samples.jsonl", "subject.nginx.conf", "subject.preconditions.json"]
 
@@ -64,6 +66,32 @@ def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
     measurement = decide.measuring(FakeBench(canned), first, second)
     sizes = [decide.texts(measurement.decide(each))["subject.access.log"].count("\n") for each in (first, second)]
     assert sizes == [2 * 5, 2 * 9]
+
+
+def test_a_block_that_failed_leaves_nothing_among_the_evidence_of_the_one_in_its_place(decide: Deciding) -> None:
+    """A trial of block 3 went well before the other one raised: it is in the journal, and counts nowhere."""
+
+    def canned(arm_name: str, number: int) -> StallRecord:
+        if len(bench.trials) == 6:
+            raise LabError("the container died")
+        return stalled(arm_name, number)
+
+    bench = FakeBench(canned)
+    asked = claim("stall", "one", "two")
+    measurement = decide.measuring(bench, asked)
+    with pytest.raises(LabError, match="the container died"):
+        measurement.decide(asked)
+    cell = measurement.decide(asked)
+    samples = decide.samples(cell)
+    assert (cell.blocks, len(samples)) == (5, 10)
+    assert sorted((item["arm"], item["block"]) for item in samples) == [
+        (arm, block) for arm in ("one", "two") for block in (1, 2, 4, 5, 6)
+    ]
+    assert decide.texts(cell)["subject.access.log"].count("-b3") == 0
+    assert Material.of(cell, decide.texts(cell)).arms.keys() == {"one", "two"}
+    assert {len(trials) for trials in Material.of(cell, decide.texts(cell)).arms.values()} == {5}
+    journal = (decide.writer.folder / "trials.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["block"] for line in journal].count(3) == 1
 
 
 def test_a_subject_that_logs_nothing_leaves_no_log(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
