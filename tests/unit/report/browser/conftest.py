@@ -1,29 +1,21 @@
 """The system's Chromium, and a report to look at."""
 
-import shutil
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.support.canned_results import write_small_run
+from tests.support.chromium import chromium
 from tuneproof.report.html import write_report
 from tuneproof.report.results.run_file import Results
-
-_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(name="browser", scope="module")
 def browser_fixture() -> Iterator[Browser]:
-    """Start the system's Chromium; skip the tests where there is none."""
-    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
-    if program is None:
-        pytest.skip(f"needs one of {', '.join(_PROGRAMS)}; on Debian and Ubuntu: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(name="small", scope="module")

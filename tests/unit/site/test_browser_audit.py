@@ -1,0 +1,101 @@
+"""The page that audits in the browser: the same findings as the command, and nothing leaves the page."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.support.chromium import chromium
+from tests.support.places import CHECKOUT
+from tools.site.__main__ import PYODIDE, packed, write
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+CONF: Final = """\
+upstream app { server 10.0.0.5:3000; keepalive 32; }
+server { listen 443 ssl; location / { proxy_pass https://app; proxy_set_header X-Secret sesame; } }
+"""
+_LARGEST_BYTES: Final = 15_000_000
+_WIDTH: Final = "100"
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves a folder, and keeps quiet."""
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(name="site", scope="module")
+def site_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not PYODIDE.is_dir():
+        pytest.skip(f"needs Pyodide: npm ci --prefix {PYODIDE.parents[1].relative_to(CHECKOUT)}")
+    folder = tmp_path_factory.mktemp("site")
+    assert write(folder) < _LARGEST_BYTES
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(name="page", scope="module")
+def page_fixture(site: str) -> Iterator[Page]:
+    """Load the page once: that is most of the work."""
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(site)
+        page.wait_for_selector("#audit:enabled")
+        yield page
+
+
+def audit_there(page: Page, text: str, version: str = "") -> str:
+    page.fill("#configuration", text)
+    page.fill("#version", version)
+    page.click("#audit")
+    return page.inner_text("#result").strip()
+
+
+@pytest.mark.parametrize("version", ["", "1.22"], ids=["any", "1.22"])
+def test_it_finds_what_the_command_finds(page: Page, version: str) -> None:
+    command = [sys.executable, "-m", "tuneproof.cli", "audit", "-", *(["--nginx", version] if version else [])]
+    environment = {"COLUMNS": _WIDTH, "PYTHONPATH": str(CHECKOUT)}
+    here = subprocess.run(command, input=CONF, env=environment, capture_output=True, text=True, check=True)
+    assert audit_there(page, CONF, version) == here.stdout.strip()
+
+
+def test_bad_input_is_one_sentence(page: Page) -> None:
+    assert "NGINX DOES NOT START" in audit_there(page, "not nginx")
+    assert audit_there(page, CONF, "newest").startswith("--nginx newest: no version")
+
+
+def test_nothing_is_sent(page: Page, site: str) -> None:
+    """Once loaded, an audit asks for nothing; and the page's policy keeps scripts from asking anybody else."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    audit_there(page, CONF)
+    assert asked == []
+    elsewhere = site.replace("127.0.0.1", "localhost")
+    sent = page.evaluate("url => fetch(url, {mode: 'no-cors'}).then(() => true, () => false)", elsewhere)
+    assert not sent
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    audit_there(page, CONF)
+    assert Axe().run(page).response["violations"] == []
+
+
+def test_the_archive_has_what_an_audit_needs_and_no_more() -> None:
+    names = {name for _, name in packed()}
+    assert {"tuneproof/audit/render.py", "tuneproof/conf/directives.tsv"} <= names
+    assert not [name for name in names if Path(name).parts[1] in {"lab", "proof", "report", "catalogue"}]

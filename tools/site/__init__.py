@@ -1,0 +1,1 @@
+"""The site: what a browser runs of Tuneproof."""

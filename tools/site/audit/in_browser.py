@@ -1,0 +1,20 @@
+"""Runs in the browser: audits the text of a configuration, as ``tuneproof audit -`` does for standard input."""
+
+import io
+import sys
+
+from tuneproof.audit.auditing import audit
+from tuneproof.audit.render import render
+from tuneproof.errors import TuneproofError
+
+WIDTH = 100
+"""Columns of the screen."""
+
+
+def audited(text: str, version: str) -> str:
+    """Return the screen of an audit, or why there is none; an empty version means all that know the directives."""
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
+    try:
+        return render(audit("-", version=version or None), width=WIDTH)
+    except TuneproofError as error:
+        return str(error)
