@@ -44,6 +44,7 @@ def aa_control(
         form=Form.SAME,
         why="the square root of the smallest threshold among the claims that use this metric",
         everywhere=True,
+        is_aa_control=True,
         # Five blocks are few for so narrow a margin.
         further_looks=(6,),
     )

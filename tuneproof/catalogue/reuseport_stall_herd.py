@@ -84,6 +84,7 @@ SCENARIO: Final = Scenario(
             arms=(SHARED.name, OWN.name),
             effect=lambda block: block[SHARED.name].run_queue_wait_share / block[OWN.name].run_queue_wait_share,
             effect_name="time on the run queue, shared queue ÷ reuseport",
+            metric="run_queue_wait_share",
             scale=Scale.RATIO,
             threshold=WAIT_THRESHOLD,
             why="the article's wait is about twice as long; 10 % is the least that matters on a busy machine",

@@ -195,6 +195,7 @@ class League:
                 arms=tuple(arm.name for arm in self.arms() if arm.name != TWIN),
                 effect=factors,
                 effect_name="main effect on the CPU time of a loop iteration, tcp_rmem ÷ temporary file",
+                metric="worker1_turn_cpu_p50_ms",
                 scale=Scale.RATIO,
                 threshold=FACTOR_THRESHOLD,
                 why="the larger of two factors is more than equal",

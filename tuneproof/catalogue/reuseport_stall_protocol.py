@@ -68,6 +68,7 @@ SCENARIO: Final = Scenario(
             arms=(REUSEPORT.name, SMALL.name, OFF.name),
             effect=lambda block: block[REUSEPORT.name].slowest_tenth_ms / block[SMALL.name].slowest_tenth_ms,
             effect_name="mean of the slowest tenth of fast requests, default ÷ small tcp_rmem",
+            metric="slowest_tenth_ms",
             scale=Scale.RATIO,
             threshold=SLOWEST_THRESHOLD,
             why="in the article, 1010 ms become 120; users complain when the slowest tenth takes 50 % longer",

@@ -21,10 +21,12 @@ from tests.support.fake_bench import (
     stalled,
 )
 from tests.support.written_results import LINK
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Cell
 
 WAN: Final = PROFILES["wan"]
@@ -119,6 +121,67 @@ def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
     assert (cell.id, cell.network, cell.expected) == ("stall/stall/nginx-1.22/wan", "wan", None)
     assert decide.texts(cell)["wire-client.log"] == "Linux\n"
     assert written(decide) == [cell.to_json()]
+
+
+def twins(**changes: Any) -> Claim[StallObservation]:
+    """Return an A/A control: the loaded worker's lag is the same in both arms but for a factor of 2."""
+
+    def lag_ms(seen: StallObservation) -> float:
+        lag = seen.workers[0].lag_p50_ms
+        assert lag is not None
+        return lag
+
+    control = aa_control(
+        "twins", "They lag alike", arms=("first", "second"), value=lag_ms, what="lag", figure="lag_ms", decides=4.0
+    )
+    return replace(control, further_looks=(), **changes)
+
+
+def lagging_twins(*second_ms: float) -> Canned:
+    """Return trials of a first arm that lags 20 ms, and of a second one that lags so much; any other lags 20 ms."""
+    return lambda arm, number: stall_record(
+        lags_ms=([second_ms[(number - 1) % len(second_ms)] if arm == "second" else 20.0], [1.0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("second_ms", "verdict", "reason"),
+    [
+        ((20.0,), "holds", ""),
+        ((90.0,), "unsupported", "the A/A control twins (lag, first ÷ second) is refuted"),
+        ((5.0, 90.0), "holds", "the A/A control twins (lag, first ÷ second) is inconclusive"),
+    ],
+    ids=["holds", "refuted", "inconclusive"],
+)
+@pytest.mark.parametrize("asked_first", ["claim", "control"])
+def test_what_an_aa_control_says_of_a_metric_holds_for_the_claims_that_use_it(
+    second_ms: tuple[float, ...], verdict: str, reason: str, asked_first: str, decide: Deciding
+) -> None:
+    """In whichever order they are asked for; a claim on another metric is decided as ever."""
+    control, same = twins(), claim("stall", "loaded", metric="lag_ms")
+    other = claim("other", "loaded", figure="bytes")
+    measurement = decide.measuring(FakeBench(lagging_twins(*second_ms)), same, other, control)
+    if asked_first == "control":
+        measurement.decide(control)
+    cell = measurement.decide(same)
+    assert (cell.verdict, cell.reason) == (verdict, reason)
+    assert cell.effect is not None, "what was measured is shown"
+    assert (measurement.decide(other).verdict, measurement.decide(other).reason) == ("holds", "")
+
+
+def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: Deciding) -> None:
+    """Nobody else's trials are run for it, either."""
+    bench = FakeBench(lagging_twins(90.0))
+    asked = claim("stall", "loaded", metric="lag_ms")
+    cell = decide.measuring(bench, asked).decide(asked)
+    assert (cell.verdict, cell.reason, set(bench.trials)) == ("holds", "", {"loaded"})
+
+
+def test_an_aa_control_is_an_ordinary_claim_itself(decide: Deciding) -> None:
+    """Two controls of one metric do not check each other."""
+    first, second = twins(), twins(name="others")
+    measurement = decide.measuring(FakeBench(lagging_twins(90.0)), first, second)
+    assert [(cell.verdict, cell.reason) for cell in map(measurement.decide, (first, second))] == [("refuted", "")] * 2
 
 
 @pytest.mark.parametrize(
