@@ -1,4 +1,4 @@
-"""Messages of the error log: what provokes each of them, what ends it, and what is often recommended and does not.
+"""Messages of the error log: what causes each one, what ends it, and what is often recommended and does not help.
 
 Each row of tuneproof/lines/error_messages/*.toml makes two or three arms and as many claims.
 """
@@ -17,7 +17,7 @@ from tuneproof.proof.scenario.backends import SCRIPTED, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
 _NAME: Final = "error_messages"
-# Else whoever is not root may listen on every port in a container.
+# By default, any user may listen on every port in a container.
 _SYSCTLS: Final = {"net.ipv4.ip_unprivileged_port_start": "1024"}
 
 
@@ -42,13 +42,18 @@ def _setting(case: Case, name: str, provocation: Provocation) -> Setting:
     )
 
 
+def _clause(name: str) -> str:
+    """Return a message's name for the middle of a sentence: PHP and OpenSSL keep their capitals."""
+    return name[0].lower() + name[1:] if name.partition(" ")[0].istitle() else name
+
+
 def _lines(case: Case) -> Iterator[Line]:
     provoked, remedied, mistaken = (_arm(case, kind) for kind in ("", "remedied", "mistaken"))
-    words = messages()[case.row].name
+    words = _clause(messages()[case.row].name)
     yield Line(
         scenario=_NAME,
         claim=f"{case.id}_appears",
-        sentence=f"Where {case.when}, the error log says: {words}",
+        sentence=f"When {case.when}, the error log shows that {words}",
         source="nginx's source has these words",
         arms=(provoked,),
         figure="appears",
@@ -59,7 +64,7 @@ def _lines(case: Case) -> Iterator[Line]:
     yield Line(
         scenario=_NAME,
         claim=f"remedy_ends_{case.id}",
-        sentence=f"With {case.remedy.words.rstrip(';')}, the error log no longer says: {words}",
+        sentence=f"With {case.remedy.words.rstrip(';')}, the error log no longer shows that {words}",
         source="this project's page about the message",
         arms=(remedied,),
         figure="ended",
@@ -71,7 +76,7 @@ def _lines(case: Case) -> Iterator[Line]:
         yield Line(
             scenario=_NAME,
             claim=f"{case.wrong.name}_ends_{case.id}",
-            sentence=f"With {case.wrong.words.rstrip(';')}, the error log no longer says: {words}",
+            sentence=f"With {case.wrong.words.rstrip(';')}, the error log no longer shows that {words}",
             source="often recommended for this message",
             line=case.wrong.words,
             arms=(mistaken,),
