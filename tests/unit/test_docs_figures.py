@@ -133,7 +133,7 @@ def test_what_was_counted_on_several_versions_is_told_of_each_where_they_differ(
     page = fill("<!-- counted: stall: failed, tries --><!-- end -->", results, where="page.md")
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert rows == [
-        "| arm | failed | tries |",
+        "| variant | failed | tries |",
         "| --- | --- | --- |",
         "| kept | 6 (1.22); 0 (1.30) | 2 |",
         "| spared | 0 | - |",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tools.docs.cells import NOTHING, cells_of, claim_text, plain, run_line, threshold_notes, verdict
+from tools.docs.cells import NOTHING, cells_of, claim_text, folded, plain, threshold_notes, verdict
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import head, row
@@ -20,7 +20,7 @@ def version_table(results: Results, wanted: str) -> str:
 
 
 def line_table(results: Results, _wanted: str = "") -> str:
-    """Return what became of each line that copied configurations have, in the order of the lines.
+    """Return the verdicts on each line of copied configurations, in the order of the lines.
 
     KeyError: No cell is about such a line.
     """
@@ -47,7 +47,7 @@ def counted_table(results: Results, wanted: str) -> str:
     for name in names:
         if not any(name in by_name for by_name in found.values()):
             raise KeyError(f"no arm of {scenario} has the metric {name}")
-    heads = ["arm", *names]
+    heads = ["variant", *names]
     rows = [row([plain(arm), *[_of_versions(by.get(name, {})) for name in names]]) for arm, by in found.items()]
     return "\n".join([*head(heads), *rows])
 
@@ -76,7 +76,7 @@ def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], results: Results, notes: Sequence[str] = ()) -> str:
     versions = sorted({cell.nginx for _, of in rows for cell in of}, key=as_numbers)
-    heads = [first, *[f"nginx {version}" for version in versions], "counted", "figure"]
+    heads = [first, *[f"nginx {version}" for version in versions], "counted", "figure (newest version)"]
     lines = head(heads)
     for said, of in rows:
         by_version = {cell.nginx: cell for cell in of}
@@ -85,4 +85,4 @@ def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], results: Results,
         name = plain(newest.effect.name) if newest.effect else NOTHING
         lines.append(row([said, *verdicts, name, measured(newest, nothing=NOTHING)]))
     shown = {cell.id for _, of in rows for cell in of}
-    return "\n".join([*lines, "", *notes, *([""] if notes else []), run_line(results, shown)])
+    return "\n".join([*lines, "", *folded(results, shown, notes)])

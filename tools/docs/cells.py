@@ -1,6 +1,6 @@
 """What all tables of the pages say of a cell in the same way."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from tuneproof.report.results.cells import Cell
@@ -39,7 +39,7 @@ def claim_text(cell: Cell) -> str:
 
 
 def threshold_notes(cells: Iterable[Cell]) -> list[str]:
-    """Return where the thresholds come from, once for all claims that share one, and what makes a claim exploratory."""
+    """Return the reason of each threshold, once for all claims that share it, and what makes a claim exploratory."""
     claims_of: dict[tuple[str, str], list[str]] = {}
     exploratory: dict[str, str] = {}
     for cell in cells:
@@ -52,6 +52,13 @@ def threshold_notes(cells: Iterable[Cell]) -> list[str]:
         for (asked, why), names in claims_of.items()
     ]
     return [*notes, *[f"- `{name}` is *exploratory*: {plain(why)}." for name, why in exploratory.items()]]
+
+
+def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
+    """Return the lines of what few readers open: thresholds, and where the figures of some cells come from."""
+    what = "Thresholds, machine and seed" if notes else "Machine and seed"
+    fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
+    return [fold, "", *notes, *([""] if notes else []), run_line(results, shown), "", "</details>"]
 
 
 def run_line(results: Results, shown: Collection[str]) -> str:
