@@ -86,7 +86,7 @@ def backlog_drops(block: Mapping[str, StormObservation]) -> float:
 CLAIMS: Final = (
     Claim[StormObservation](
         name="long_backlog_spares_connects",
-        sentence="In a burst of 1000 connects to busy workers, most wait a second with somaxconn 128 but not with 2048",
+        sentence="Of 1000 simultaneous connects, over 80 % wait a second with somaxconn 128, and none with 2048",
         source=f"{ARTICLE}: 2048 cures what 128 causes",
         arms=(SHORT, LONG),
         effect=lambda block: slow(block[SHORT]) - slow(block[LONG]),

@@ -150,7 +150,7 @@ class NetworkQuality:
         return (
             _lag_claim(
                 name="slow_upstream_ends_stall",
-                sentence="The reuseport stall disappears when the upstream link is slower than nginx",
+                sentence="An upstream link slower than nginx cuts a loop iteration's CPU time to less than a fifth",
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
                 effect_name="CPU time of a loop iteration, unlimited ÷ 500 Mbit/s upstream",
@@ -161,7 +161,7 @@ class NetworkQuality:
             ),
             _lag_claim(
                 name="slow_client_worsens_stall",
-                sentence="A slow client in front of a fast backend makes the reuseport stall worse",
+                sentence="A slow client in front of a fast backend costs a loop iteration at least 25 % more CPU time",
                 source=good_network,
                 arms=(SLOW_CLIENT, UNLIMITED),
                 effect_name="CPU time of a loop iteration, 100 Mbit/s client ÷ unlimited",
@@ -176,7 +176,8 @@ class NetworkQuality:
             ),
             Claim(
                 name="distant_client_still_stalls",
-                sentence="A worker loaded with downloads also stalls when clients are 20 ms away (RTT)",
+                sentence="With clients 20 ms away (RTT), a loop iteration of a loaded worker also takes more than five "
+                "times the CPU time of an idle one's",
                 source=good_network,
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),
@@ -189,7 +190,8 @@ class NetworkQuality:
             ),
             Claim(
                 name="slow_upstream_spares_every_client",
-                sentence="An upstream link slower than nginx ends the reuseport stall at every client rate",
+                sentence="An upstream link slower than nginx cuts a loop iteration's CPU time to at most a fifth "
+                "at every client rate",
                 source=good_network,
                 arms=self.grid.arms(),
                 effect=lambda block: relieved_share(block, self.grid),

@@ -136,7 +136,7 @@ CLAIMS: Final = (
     ),
     Claim[MemoryObservation](
         name="buffering_off_is_bounded",
-        sentence="With proxy_buffering off, a slow reader costs only proxy_buffer_size",
+        sentence="With proxy_buffering off, a slow reader costs less than a tenth of the memory",
         source=f"{ARTICLE}: 64 MB more, in production 20 GB instead of 128",
         arms=(ARTICLES.name, OFF.name),
         effect=lambda block: ratio(block[ARTICLES.name].growth_bytes, block[OFF.name].growth_bytes),
@@ -148,7 +148,7 @@ CLAIMS: Final = (
     ),
     Claim[MemoryObservation](
         name="small_buffers_spill_to_disk",
-        sentence="With default buffer sizes, nginx puts what a slow reader has not taken in a file, not in memory",
+        sentence="By default, nginx keeps at least ten times as much for a slow reader in a file as in memory",
         source="https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_max_temp_file_size",
         arms=(DEFAULTS.name,),
         effect=lambda block: block[DEFAULTS.name].temp_file_bytes / max(block[DEFAULTS.name].growth_bytes, MIB),

@@ -102,7 +102,7 @@ def _alone(of: str, directive: str, source: str) -> CountedClaim:
     """Return the claim that a line of the copied snippet lets events through, without all others."""
     return _arrive(
         f"{of}_lets_events_through",
-        f"{directive} alone lets small events through over HTTP, TLS or HTTP/2, despite buffering",
+        f"{directive} alone lets most small events through over HTTP, TLS or HTTP/2, despite buffering",
         source=source,
         arm="buffered",
         turned_by="unbuffered",
@@ -153,7 +153,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "buffering_off_is_enough",
-        "proxy_buffering off alone lets small events through, over plain HTTP, TLS and HTTP/2",
+        "proxy_buffering off alone lets most small events through, over plain HTTP, TLS and HTTP/2",
         source="ralscha/sse-eventbus#18: proxy_buffering is the important setting",
         arm="unbuffered",
         turned_by="buffered",
@@ -172,7 +172,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "accel_header_is_enough",
-        "X-Accel-Buffering: no from the backend lets small events through, with no change to nginx.conf",
+        "X-Accel-Buffering: no from the backend lets most small events through, with no change to nginx.conf",
         source="gin-gonic/gin#1589, ggml-org/llama.cpp#24774 and most frameworks since",
         arm="header",
         turned_by="buffered",
@@ -181,7 +181,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "http_1_1_is_enough_over_plain_http",
-        "proxy_http_version 1.1 alone lets small events through over plain HTTP",
+        "proxy_http_version 1.1 alone lets most small events through over plain HTTP",
         source="confidential-dot-ai/c8s#144: HTTP/1.1 is what makes the response streamable",
         arm="buffered",
         turned_by="gzip",
@@ -191,7 +191,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "http_1_1_is_enough_within_tls",
-        "proxy_http_version 1.1 alone lets small events through over TLS",
+        "proxy_http_version 1.1 alone lets most small events through over TLS",
         source="as over plain HTTP: what was tried there is what users get from an HTTPS site",
         arm="buffered",
         turned_by="unbuffered",
@@ -217,7 +217,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "snippet_without_buffering_off_is_enough_within_tls",
-        "The copied SSE snippet lets small events through over TLS, even without proxy_buffering off",
+        "The copied SSE snippet lets most small events through over TLS, even without proxy_buffering off",
         source=_SNIPPET,
         arm="buffered",
         turned_by="unbuffered",
@@ -239,7 +239,7 @@ CLAIMS: Final = (
     ),
     _arrive(
         "records_of_4k_let_events_through",
-        "ssl_buffer_size 4k with HTTP/1.1 lets small events through over TLS, even without proxy_buffering off",
+        "ssl_buffer_size 4k with HTTP/1.1 lets most small events through over TLS, even without proxy_buffering off",
         source="igrigorik/istlsfastyet.com#63: 4k is reasonable, less for interactive traffic",
         arm="records-4k",
         turned_by="unbuffered",
