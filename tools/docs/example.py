@@ -1,26 +1,43 @@
-"""The examples of docs/: what an audit really says of the configuration above it."""
+"""The examples of docs/: what an audit really says of the configuration above it, and explain of an error log."""
 
 import re
+import tempfile
+from pathlib import Path
 from typing import Final
 
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.render import render
 from tuneproof.conf.sources import Dump
+from tuneproof.explain.explanation import explain
+from tuneproof.explain.opening import Source
+from tuneproof.explain.terminal import render_text
 
 _NAME: Final = "site.conf"
 _VERSION: Final = "1.22"
 _COLUMNS: Final = 100
 _EXAMPLE: Final = re.compile(r"(```nginx\n(?P<site>.*?)```\n.*?```text\n).*?(```)", re.DOTALL)
+LOGGED: Final = re.compile(r"(```text\n(?P<log>\d{4}/\d\d/\d\d .*?)```\n.*?```text\n).*?(```)", re.DOTALL)
+"""A block of an error log, and the next block of text."""
 
 
 def with_example(page: str) -> str:
     """Return a page whose block of text says what an audit says of its block of nginx's configuration.
 
-    With ``--details`` where the page says so before the block.
+    With ``--details`` where the page says so before the block. The block after one of an error log says what explain
+    says of that.
     """
-    return _EXAMPLE.sub(lambda match: f"{match[1]}{_audited(match)}\n{match[3]}", page)
+    audited = _EXAMPLE.sub(lambda match: f"{match[1]}{_audited(match)}\n{match[3]}", page)
+    return LOGGED.sub(lambda match: f"{match[1]}{_explained(match['log'])}{match[3]}", audited)
 
 
 def _audited(match: re.Match[str]) -> str:
     found = audit_source(Dump({_NAME: match["site"]}, is_complete=False), version=_VERSION)
     return render(found, width=_COLUMNS, details="--details" in match[1])
+
+
+def _explained(log: str) -> str:
+    with tempfile.NamedTemporaryFile(prefix="tuneproof-") as pasted:
+        path = Path(pasted.name)
+        path.write_text(log, encoding="utf-8")
+        told = explain([Source(name="standard input", path=path)])
+    return render_text(told.found, told.diagnosis, told.messages, width=_COLUMNS, color=False)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 from tools.docs.__main__ import AUDITED, RESULTS, documents
-from tools.docs.example import with_example
+from tools.docs.example import LOGGED, with_example
 from tools.docs.recorded import recorded as kept_of
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import NEWEST, Audit, audit_source
@@ -151,11 +151,19 @@ def test_what_was_recorded_is_what_docs_show() -> None:
     assert kept["cells"]["upstream_keepalive/connections_are_the_cause"]["page"] == "docs/upstream-keepalive.md"
 
 
-def test_the_example_of_docs_is_what_an_audit_says() -> None:
+def test_the_examples_of_docs_are_what_an_audit_and_explain_say() -> None:
+    """A log in them was written by the lab's nginx."""
     for path in AUDITED:
         page = path.read_text(encoding="utf-8")
         assert with_example(page) == page
     assert "+    ''      '';" in (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
+    (example,) = LOGGED.finditer((CHECKOUT / "README.md").read_text(encoding="utf-8"))
+    written = {
+        line
+        for log in CHECKOUT.glob("tests/captures/error_logs/*/*.log")
+        for line in log.read_text(encoding="utf-8").splitlines()
+    }
+    assert set(example["log"].splitlines()) <= written
 
 
 def test_what_matters_comes_first() -> None:
