@@ -1,0 +1,49 @@
+"""Results that any earlier version wrote still load, and go through everything that reads results.
+
+``tests/frozen_results`` has a file for each form in which docs/results.json and docs/own-nginx.json were ever written,
+cut to a few cells. A change of the format adds a file; none is ever changed.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import CHECKOUT
+from tuneproof.report.html import write_report
+from tuneproof.report.results.comparing import compare
+from tuneproof.report.results.merging import merge
+from tuneproof.report.results.run_file import load
+from tuneproof.report.results.schema import document_violation
+from tuneproof.report.terminal.comparison_text import comparison_markdown, render_comparison
+from tuneproof.report.terminal.markdown import render_markdown
+from tuneproof.report.terminal.table import render_table
+
+FROZEN = sorted((CHECKOUT / "tests" / "frozen_results").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
+def test_results_of_every_earlier_version_are_read_by_everything(path: Path, tmp_path: Path) -> None:
+    results = load(path)
+    assert results.cells
+    assert document_violation(results.to_json()) is None
+    table = render_table(results.cells, color=False)
+    assert all(cell.name in table for cell in results.cells)
+    others = tuple(replace(cell, verdict="unsupported", effect=None) for cell in results.cells)
+    same, changed = compare(results, results), compare(results, replace(results, cells=others))
+    assert (len(same.changed), len(changed.changed)) == (0, sum(cell.verdict != "unsupported" for cell in results.cells))
+    for comparison in (same, changed):
+        assert render_comparison(comparison, width=100, color=False)
+        assert comparison_markdown(comparison)
+    assert render_markdown(results)
+    text = write_report(results, tmp_path / "pages").read_text(encoding="utf-8")
+    assert all(cell.name in text for cell in results.cells)
+
+
+def test_results_of_different_versions_are_merged() -> None:
+    """Where no cell is in both."""
+    first, *others = map(load, FROZEN)
+    merged = [other for other in others if not {cell.id for cell in first.cells} & {cell.id for cell in other.cells}]
+    assert merged
+    for other in merged:
+        assert len(merge([first, other], same_rules=False).cells) == len(first.cells) + len(other.cells)
