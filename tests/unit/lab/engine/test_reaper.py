@@ -59,7 +59,7 @@ def test_a_reaper_that_was_killed_does_not_spoil_the_end_of_the_session() -> Non
 class Engine:
     """An engine in the place of Docker's, with such answers, and then such; looking and pausing move its clock."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: int | Exception, then: int = 0) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: int | Exception | Removed, then: int = 0) -> None:
         self._answers = itertools.chain(answers, itertools.repeat(then))
         self.now_s = 0.0
         self.looks: list[str] = []
@@ -84,7 +84,7 @@ class Engine:
         answer = next(self._answers)
         if isinstance(answer, Exception):
             raise answer
-        return Removed(containers=answer)
+        return answer if isinstance(answer, Removed) else Removed(containers=answer)
 
     def close(self) -> None:
         self.closed += 1
@@ -131,10 +131,22 @@ def test_another_engine_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) 
     assert fake.hosts == ["unix:///here.sock", "tcp://10.0.0.5:2375"]
 
 
-def test_an_engine_that_stays_away_is_given_up_after_two_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("quiet_s", "given_up_s"), [(0.0, 120), (6.0, 3600)], ids=["session-waits", "killed"])
+def test_an_engine_that_stays_away_is_given_up_at_last(
+    quiet_s: float, given_up_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an hour where nobody waits; it is asked less often by then."""
     fake = Engine(monkeypatch, then=1)
-    reap("abc", quiet_s=6.0)
-    assert fake.now_s == pytest.approx(120, abs=1)
+    reap("abc", quiet_s=quiet_s)
+    assert fake.now_s == pytest.approx(given_up_s, abs=6)
+    assert len(fake.looks) < 1000
+
+
+def test_what_the_engine_refuses_to_remove_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network, for example, that an endpoint is just leaving."""
+    fake = Engine(monkeypatch, Removed(refused=("has active endpoints",)))
+    reap("abc", quiet_s=0.0)
+    assert len(fake.looks) == 2
 
 
 @pytest.mark.parametrize("named", [[], ["tcp://10.0.0.5:2375"]], ids=["default", "named"])
