@@ -83,6 +83,7 @@ def server(inside: str) -> str:
         ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffers 16 32k; }} }}"), ""),
         ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffering off; }} }}"), "in effect"),
         ("worker_connections", of("", events="worker_connections 65535;"), ""),
+        ("worker_connections", of("", events="worker_connections 300000;"), "cannot tell"),
         ("worker_connections", of("", events="worker_connections 1000000;"), "harmful"),
     ],
 )

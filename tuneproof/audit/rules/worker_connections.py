@@ -12,6 +12,8 @@ NAME: Final = "worker_connections"
 RANK: Final = 2
 CLAIM: Final = "a_connection_costs_424_bytes"
 _LARGE_BYTES: Final = 64 << 20
+_MEASURED: Final = 1_000_000
+"""The number of which the memory at the start was measured; whether fewer are too many depends on who connects."""
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
@@ -24,4 +26,12 @@ def advise(facts: Facts) -> Iterator[Advised]:
         if each >= _LARGE_BYTES:
             total = f", {size(each * facts.workers)} for {facts.workers} workers" if facts.workers else ""
             why = f"every worker allocates {size(each)} at start{total}, before anybody connects"
-            yield Advised(name=NAME, claim=CLAIM, state=State.HARMFUL, at=said, why=why)
+            is_measured = facts.worker_connections >= _MEASURED
+            yield Advised(
+                name=NAME,
+                claim=CLAIM,
+                state=State.HARMFUL if is_measured else State.CANNOT_TELL,
+                at=said,
+                why=why if is_measured else f"{why}; worth it if about so many connections are open at once",
+                check="" if is_measured else "ss -Htn state established | wc -l",
+            )
