@@ -38,6 +38,16 @@ _LISTS: Final = frozenset(
     }
 )
 _FLAG_SETTER: Final = "ngx_conf_set_flag_slot"
+# Those that return "is duplicate" for the second directive of a block, whatever its arguments.
+_ONCE: Final = frozenset(
+    {
+        *(f"ngx_conf_set_{name}_slot" for name in ("num", "size", "off", "msec", "sec", "bufs", "enum", "str")),
+        *(f"ngx_http_set_complex_value_{name}slot" for name in ("", "zero_", "size_")),
+        *(f"ngx_stream_set_complex_value_{name}slot" for name in ("", "zero_", "size_")),
+        *("ngx_http_core_root", "ngx_http_proxy_pass", "ngx_http_core_resolver"),
+        *("ngx_set_worker_processes", "ngx_event_connections"),
+    }
+)
 _WITHOUT_EFFECT: Final = ("_obsolete", "_deprecated")
 _STRUCTURE: Final = re.compile(r"\b(ngx_\w+_t)\s+\*(\w+)\s*=\s*(?:\(ngx_\w+_t \*\)\s*)?conf\b")
 
@@ -51,6 +61,7 @@ class Row:
     contexts: tuple[str, ...]
     arguments: str  # the numbers that it takes: "1", "1-3", "1,3", "2-" without a limit
     is_flag: bool
+    is_once: bool  # whether a block takes one only
     is_block: bool
     inheritance: str
     default: str  # empty for none, or where it is unknown
@@ -88,6 +99,7 @@ def rows(sources: Sources, version: str) -> Iterator[Row]:
             contexts=contexts,
             arguments=_arguments(command.flags),
             is_flag=_is_flag(command, sources),
+            is_once=_is_flag(command, sources) or command.setter in _ONCE,
             is_block="NGX_CONF_BLOCK" in command.flags,
             inheritance=_inheritance(command, frozenset(contexts), sources, version),
             default=_default(command, sources, version) or "",

@@ -42,6 +42,7 @@ class Directive:
     least_args: int
     most_args: int | None  # None: any number
     is_flag: bool  # on or off
+    is_once: bool  # whether a block takes one only; unknown for some that are false here
     is_block: bool
     inheritance: Inheritance
     default: str | None
@@ -164,6 +165,7 @@ def _read(line: str) -> Directive:
         least_args=min(counts),
         most_args=None if is_endless else max(counts),
         is_flag=kind == "flag",
+        is_once=kind in {"flag", "once"},
         is_block=kind == "block",
         inheritance=Inheritance(inheritance),
         default=default or None,

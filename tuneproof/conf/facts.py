@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tuneproof.conf.refusals import refusals
 from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
 from tuneproof.conf.statements import Statement
@@ -85,7 +86,12 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     sockets = sockets_of(main, numbers)
     # Of a folder of fragments nobody knows which are included together.
     refused = () if configuration.is_fragment else sockets.problems
-    problems = (*configuration.problems, *port_problems(targets, upstreams), *refused)
+    problems = (
+        *configuration.problems,
+        *refusals(configuration, numbers),
+        *port_problems(targets, upstreams),
+        *refused,
+    )
     servers = [block for block in main.all("server") if "http" in block.path]
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
     events = next(iter(main.all("events")), None)

@@ -107,7 +107,10 @@ def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path
     status, out = audited(lab, *known, "--format", "github")
     assert status == 1
     assert [line.split("::")[2].split(":")[1].split()[0] for line in out.splitlines()] == ["send_timeout"]
-    config.write_text(MAIN.replace("on;", "on; multi_accept on;"), encoding="utf-8")
+    audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")
+    assert audited(lab, *known)[0] == 0
+    site = folder / "my deploy/conf.d/site.conf"
+    site.write_text(SITE.replace("reuseport;", "reuseport;\n  send_timeout 2;"), encoding="utf-8")
     assert audited(lab, *known)[0] == 1
 
 

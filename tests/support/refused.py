@@ -1,0 +1,60 @@
+"""Lines of http{} that every nginx of the lab refuses, with its words, and lines like them that it loads."""
+
+from collections.abc import Mapping
+from typing import Final
+
+_URI: Final = '"proxy_pass" cannot have URI part in location given by regular expression'
+REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    "prefix-twice": ("server { location / { } location / { } }", 'duplicate location "/"'),
+    "exact-twice": ("server { location = /a { } location =/a { } }", 'duplicate location "/a"'),
+    "two-kinds-of-prefix": ("server { location ^~ /a { } location /a { } }", 'duplicate location "/a"'),
+    "nested-twice": ("server { location /a { location /a/b { } location /a/b { } } }", 'duplicate location "/a/b"'),
+    "bytes-twice": ("server { location /ä { } location /ä { } }", 'duplicate location "/ä"'),
+    "outside": ("server { location /a { location /b { } } }", 'location "/b" is outside location "/a"'),
+    "prefix-in-regex": ("server { location ~ x { location /a { } } }", 'location "/a" is outside location "x"'),
+    "in-exact": ("server { location = /a { location /a/b { } } }", 'cannot be inside the exact location "/a"'),
+    "in-named": ("server { location @a { location /b { } } }", 'cannot be inside the named location "@a"'),
+    "nested-name": (
+        "server { location /a { location @b { } } }",
+        'named location "@b" can be on the server level only',
+    ),
+    "modifier": ("server { location ? /a { } }", 'invalid location modifier "?"'),
+    "uri-in-regex": ("server { location ~ a { proxy_pass http://127.0.0.1/x; } }", _URI),
+    "uri-is-a-slash": ("server { location @a { proxy_pass http://127.0.0.1/; } }", _URI),
+    "uri-is-a-query": ("server { location ~* a { proxy_pass http://127.0.0.1?x; } }", _URI),
+    "uri-in-if": ("server { location / { if ($arg_a) { proxy_pass http://127.0.0.1/; } } }", _URI),
+    "uri-in-limit-except": ("server { location / { limit_except GET { proxy_pass http://127.0.0.1/; } } }", _URI),
+    "upstream-twice": (
+        "upstream a { server 127.0.0.1:1; } upstream A { server 127.0.0.1:2; }",
+        'duplicate upstream "A"',
+    ),
+    "no-servers": ("upstream a { keepalive 2; }", "no servers are inside upstream"),
+    "flag-twice": ("gzip on; gzip on;", '"gzip" directive is duplicate'),
+    "number-twice": ("server { client_max_body_size 1m; client_max_body_size 2m; }", "directive is duplicate"),
+    "root-twice": ("server { location / { root /a; root /b; } }", '"root" directive is duplicate'),
+    "passed-twice": (
+        "server { location / { proxy_pass http://127.0.0.1; proxy_pass http://127.0.0.2; } }",
+        '"proxy_pass" directive is duplicate',
+    ),
+    "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
+}
+LOADED: Final[Mapping[str, str]] = {
+    "exact-and-prefix": "server { location = /a { } location /a { } }",
+    "regex-twice": "server { location ~ /a { } location ~ /a { } location ~* /a { } }",
+    "name-twice": "server { location @a { } location @a { } }",
+    "in-regex-twice": "server { location ~ ^/a { location ~ b { } location ~ b { } } }",
+    "same-in-two-servers": "server { listen 81; location / { } } server { listen 82; location / { } }",
+    "names-without-slash": "server { location a { location ab { } } }",
+    "variable-uri-in-regex": "server { location ~ /a { proxy_pass http://127.0.0.1$request_uri; } }",
+    "no-uri-in-regex": "server { location ~ /a { proxy_pass http://127.0.0.1; } }",
+    "uri-in-prefix": "server { location ^~ /a { proxy_pass http://127.0.0.1/; } }",
+    "rewritten-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",
+    "lists-twice": "server { add_header A b; add_header A b; error_page 404 /a; error_page 404 /b; index a; index b; }",
+    "once-in-each-block": "gzip on; server { gzip on; location / { gzip on; if ($arg_a) { gzip on; } } }",
+    "backup-only": "upstream a { server 127.0.0.1:1 down; }",
+}
+
+
+def whole(text: str) -> str:
+    """Return a configuration of some lines of http{}."""
+    return f"error_log stderr; pid /tmp/nginx.pid; events {{ }}\nhttp {{ access_log off; {text} }}\n"

@@ -1,0 +1,46 @@
+"""What nginx surely refuses, in its words; the lab asks nginx about the same lines."""
+
+import pytest
+
+from tests.support.refused import LOADED, REFUSED, whole
+from tuneproof.audit.auditing import audit_source
+from tuneproof.conf.sources import Dump
+from tuneproof.nginx_changes import LAB_VERSIONS
+
+
+def problems(text: str, version: str = LAB_VERSIONS[0], *, is_complete: bool = True) -> list[str]:
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=is_complete), version=version)
+    return [problem.message for problem in found.facts.configuration.problems]
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_nginx_refuses_is_a_problem(name: str, version: str) -> None:
+    text, message = REFUSED[name]
+    [found] = problems(whole(text), version)
+    assert message in found
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+@pytest.mark.parametrize("name", LOADED)
+def test_what_nginx_loads_is_none(name: str, version: str) -> None:
+    assert problems(whole(LOADED[name]), version) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "upstream a { server 127.0.0.1:1; }\nupstream a { server 127.0.0.1:2; }\n",
+        "gzip on;\nserver { }\ngzip on;\n",
+        "events { }\nhttp { upstream a { consul 127.0.0.1:8500 app; } }\n",
+        "events { }\nhttp { upstream a { include /etc/nginx/peers.conf; } }\n",
+    ],
+    ids=["alternatives-of-a-fragment", "lines-of-a-fragment", "servers-of-another-module", "servers-that-are-not-here"],
+)
+def test_what_may_load_is_none(text: str) -> None:
+    assert problems(text, is_complete=False) == []
+
+
+def test_main_and_events_take_one_of_each() -> None:
+    text = "worker_processes 1;\nworker_processes 2;\nevents { multi_accept on; multi_accept off; }\n"
+    assert problems(text) == [f'"{name}" directive is duplicate' for name in ("worker_processes", "multi_accept")]

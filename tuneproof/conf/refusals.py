@@ -1,0 +1,118 @@
+"""What nginx surely refuses about blocks that are all here, in its words: it looks no further than at them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from tuneproof.conf.directives import directive, rows_of
+from tuneproof.conf.locations import REGEXES, Kind, Location
+from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.tree import Block, Configuration
+
+_MODIFIERS: Final = frozenset({Kind.EXACT, Kind.PREFIX_ONLY, Kind.REGEX, Kind.REGEX_ANY_CASE})
+_URI: Final = (
+    '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, '
+    'or inside "if" statement, or inside "limit_except" block'
+)
+_CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
+
+
+def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield what a version of nginx refuses, beyond single directives and sockets."""
+    main = configuration.main
+    # Of fragments nobody knows which are included together.
+    whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
+    for block in whole:
+        yield from _repeated(block, version)
+    for http in main.blocks:
+        if http.name == "http":
+            yield from _of_block(http, version)
+            yield from _upstreams(http) if http.span is not None else ()
+
+
+def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    if block.span is not None:
+        yield from _repeated(block, version)
+        yield from _locations(block)
+    yield from _uris(block)
+    for inner in block.blocks:
+        yield from _of_block(inner, version)
+
+
+def _problem(at: Statement | Block, message: str) -> Problem:
+    return Problem(file=at.file, line=at.line, message=message)
+
+
+def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the second of the directives that a block takes once (ngx_conf_set_flag_slot and its siblings)."""
+    context = _CONTEXTS.get((block.name, block.parent.name if block.parent is not None else ""), block.name)
+    seen = set()
+    for said in block.own:
+        row = directive(said.name, version, context=context)
+        if said.name in seen and row is not None and row.is_once:
+            yield _problem(said, f'"{said.name}" directive is duplicate')
+        seen.add(said.name)
+
+
+def _locations(level: Block) -> Iterator[Problem]:
+    """Yield what ngx_http_core_location and ngx_http_join_exact_locations refuse in a server or location."""
+    outer = Location.of(level) if level.name == "location" else None
+    seen: set[tuple[bool, str]] = set()
+    for block in level.blocks:
+        if block.name != "location":
+            continue
+        if len(block.args) > 1 and block.args[0] not in _MODIFIERS:
+            yield _problem(block, f'invalid location modifier "{block.args[0]}"')
+            continue
+        one = Location.of(block)
+        if outer is not None and (message := _misplaced(one, outer)):
+            yield _problem(block, message)
+        # Regular expressions are tried in turn, and the tree of names is not made of what is inside one.
+        if one.kind not in {*REGEXES, Kind.NAMED} and (outer is None or outer.kind not in REGEXES):
+            key = (one.kind is Kind.EXACT, one.name)
+            if key in seen:
+                yield _problem(block, f'duplicate location "{_shown(one)}"')
+            seen.add(key)
+
+
+def _misplaced(one: Location, outer: Location) -> str:
+    if outer.kind in {Kind.EXACT, Kind.NAMED}:
+        what = "exact" if outer.kind is Kind.EXACT else "named"
+        return f'location "{_shown(one)}" cannot be inside the {what} location "{_shown(outer)}"'
+    if one.kind is Kind.NAMED:
+        return f'named location "{_shown(one)}" can be on the server level only'
+    if one.kind not in REGEXES and not one.name.startswith(outer.name):
+        return f'location "{_shown(one)}" is outside location "{_shown(outer)}"'
+    return ""
+
+
+def _shown(one: Location) -> str:
+    return one.name.encode("latin-1").decode(errors="replace")
+
+
+def _uris(block: Block) -> Iterator[Problem]:
+    """Yield each ``proxy_pass`` with a path where nginx knows no part of the request's to replace by it."""
+    if block.name == "location":
+        is_nameless = Location.of(block).kind in {*REGEXES, Kind.NAMED}
+    else:
+        is_nameless = block.name in {"if", "limit_except"}
+    for said in block.local("proxy_pass") if is_nameless else ():
+        _, has_scheme, rest = said.value.partition("://")
+        if has_scheme and "$" not in rest and not rest.startswith("unix:") and {"/", "?"} & set(rest):
+            yield _problem(said, _URI)
+
+
+def _upstreams(http: Block) -> Iterator[Problem]:
+    seen = set()
+    for block in _named(http, "upstream"):
+        name = block.args[0].lower()
+        if name in seen:
+            yield _problem(block, f'duplicate upstream "{block.args[0]}"')
+        seen.add(name)
+        # Other modules' directives may add servers.
+        is_known = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
+        if is_known and not block.local("server"):
+            yield _problem(block, "no servers are inside upstream")
+
+
+def _named(level: Block, name: str) -> Iterable[Block]:
+    return (block for block in level.blocks if block.name == name and block.args)
