@@ -25,7 +25,7 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.own_nginx import CAPABILITIES
 from tuneproof.wording import as_numbers
 from tuneproof.yours.needs import EMPTY, needs_of
-from tuneproof.yours.ways import probes_of
+from tuneproof.yours.routes import probes_of
 
 pytestmark = [pytest.mark.engine]
 

@@ -26,8 +26,8 @@ from tuneproof.wording import count
 from tuneproof.yours.compared import told
 from tuneproof.yours.grounds import Grounds, grounds
 from tuneproof.yours.proposal import DEFAULT_MAIN, Prepared, Wanted, prepare
+from tuneproof.yours.routes import probes_of
 from tuneproof.yours.two_versions import ROUNDS, Compared, Side, compare
-from tuneproof.yours.ways import probes_of
 
 _TIMEOUT_S: Final = 600
 

@@ -13,8 +13,8 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.report.results.cells import Fine, Remedy
 from tuneproof.wording import size
 from tuneproof.yours.refusers import refusers
+from tuneproof.yours.routes import Route
 from tuneproof.yours.trials import ARRIVED_OVER, ASKED, CLIENTS, EVENTS, MIB
-from tuneproof.yours.ways import Way
 
 OwnClaim = Claim[CountedObservation]
 Block = Mapping[str, CountedObservation]
@@ -34,134 +34,136 @@ _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
 
 
-def connects(name: str, way: Way, arm: str) -> OwnClaim:
-    """Return the claim that requests by a way cost a connection to the upstream each."""
+def connects(name: str, route: Route, arm: str) -> OwnClaim:
+    """Return the claim that requests by a route cost a connection to the upstream each."""
     return _claim(
         f"{name}_connects_every_time",
-        f"Every request to {way.shown} costs a new connection to the upstream",
+        f"Every request to {route.shown} costs a new connection to the upstream",
         (arm,),
-        effect=lambda block: _connecting_share(block[arm], way),
+        effect=lambda block: _connecting_share(block[arm], route),
         effect_name="trials in which more than half of the answers from the upstream took a new connection",
         threshold=_USUALLY,
         why="nginx connects for each request or keeps connections: more often than not tells which",
-        way=way,
+        route=route,
         scale=Scale.SHARE,
-        moderator=lambda arms: _unanswered(arms[arm], way),
+        moderator=lambda arms: _unanswered(arms[arm], route),
         fine=Fine(what="upstream connections are reused", verdict=Verdict.REFUTED),
     )
 
 
-def keeps_connections(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
+def keeps_connections(name: str, route: Route, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch saves connections to the upstream."""
     return _claim(
         f"{name}_patch_keeps_connections",
-        f"With the patch, requests to {way.shown} share connections to the upstream",
+        f"With the patch, requests to {route.shown} share connections to the upstream",
         arms,
-        effect=_saved(arms, "upstream_connects", lambda seen: _answered(seen, way)),
+        effect=_saved(arms, "upstream_connects", lambda seen: _answered(seen, route)),
         effect_name="connections to the upstream, yours ÷ patched",
         threshold=_TIMES,
         why="half of the connections saved is the least that somebody would change a configuration for",
-        way=way,
+        route=route,
         figure="upstream_connects",
-        remedy=replace(change, gains=_CONNECTIONS, place=way.shown),
+        remedy=replace(change, gains=_CONNECTIONS, place=route.shown),
     )
 
 
-def holds_what_is_computed(name: str, way: Way, arm: str, held_bytes: int) -> OwnClaim:
+def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -> OwnClaim:
     """Return the claim that a slow reader holds what the directives add up to, and not more."""
-    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if way.tls else 0)
+    besides = _BESIDES_BYTES + (_OF_TLS_BYTES if route.tls else 0)
     most = held_bytes * _BOUND_MARGIN + besides
     return _claim(
         f"{name}_slow_reader_is_bounded",
-        f"One slow reader of {way.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
+        f"One slow reader of {route.shown} makes a worker hold {size(held_bytes)} of buffers, and not more",
         (arm,),
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         threshold=1.0,
         why="the sum of the directives, with what nginx keeps besides, is the most that a reader may cost",
-        way=way,
+        route=route,
     )
 
 
-def holds_less(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
+def holds_less(name: str, route: Route, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch makes slow readers hold less."""
     return _claim(
         f"{name}_patch_bounds_slow_readers",
-        f"With the patch, a slow reader of {way.shown} holds less memory",
+        f"With the patch, a slow reader of {route.shown} holds less memory",
         arms,
         effect=_saved(arms, "grown_bytes"),
         effect_name="memory for each slow reader, yours ÷ patched",
         threshold=_TIMES,
         why="half of the memory for each slow reader doubles the number of them that a machine survives",
-        way=way,
+        route=route,
         figure="grown_bytes",
-        remedy=replace(change, gains="memory per slow client", place=way.shown),
+        remedy=replace(change, gains="memory per slow client", place=route.shown),
     )
 
 
-def keeps_loop_busy(name: str, way: Way, arm: str) -> OwnClaim:
+def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
     """Return the claim that large responses make iterations of an event loop long."""
     return _claim(
         f"{name}{_BUSY}",
-        f"Large responses of {way.shown} keep an event loop busy: one iteration reads more than 1 MiB before anyone "
+        f"Large responses of {route.shown} keep an event loop busy: one iteration reads more than 1 MiB before anyone "
         "else has theirs",
         (arm,),
-        effect=lambda block: _turn_bytes(block[arm], way) / MIB,
+        effect=lambda block: _turn_bytes(block[arm], route) / MIB,
         effect_name="bytes that a loop iteration reads ÷ 1 MiB",
         threshold=1.0,
         why="1 MiB read in one go keeps a worker for milliseconds, in which nobody else is served",
         fine=Fine(what="large responses leave the event loop to others", verdict=Verdict.REFUTED),
-        way=way,
+        route=route,
     )
 
 
-def shortens_turns(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
+def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that small receive buffers make iterations short."""
     return _claim(
         f"{name}_small_rmem_restores_the_loop",
-        f"With small receive buffers, a loop iteration reads less of the large responses of {way.shown}",
+        f"With small receive buffers, a loop iteration reads less of the large responses of {route.shown}",
         arms,
-        effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, way)),
+        effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, route)),
         effect_name="bytes that a loop iteration reads, yours ÷ patched",
         threshold=_TIMES,
         why="half of what an iteration reads halves what everybody else waits for",
-        way=way,
+        route=route,
         figure="turn_bytes",
-        remedy=replace(change, gains="bytes that a loop iteration reads", place=way.shown, only_if=f"{name}{_BUSY}"),
+        remedy=replace(change, gains="bytes that a loop iteration reads", place=route.shown, only_if=f"{name}{_BUSY}"),
     )
 
 
-def streams(name: str, way: Way, arm: str) -> OwnClaim:
+def streams(name: str, route: Route, arm: str) -> OwnClaim:
     """Return the claim that events of a stream arrive as they are sent."""
     return _claim(
         f"{name}_delivers_events",
-        f"Each event of a stream through {way.shown} arrives as it is sent",
+        f"Each event of a stream through {route.shown} arrives as it is sent",
         (arm,),
-        effect=lambda block: Tally.yes(when=_arrived_events(block[arm], way) == EVENTS),
+        effect=lambda block: Tally.yes(when=_arrived_events(block[arm], route) == EVENTS),
         effect_name=f"trials in which all {EVENTS} events of {len(EVENT)} bytes have arrived, and the stream is open",
         threshold=_USUALLY,
         why="nginx passes events on or waits for more of them: more often than not tells which",
-        way=way,
+        route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _held(arms[arm]),
         fine=Fine(what="events of a stream arrive as they are sent", verdict=Verdict.HOLDS),
     )
 
 
-def delivers_events(name: str, way: Way, arms: tuple[str, str], change: Remedy) -> OwnClaim:
+def delivers_events(name: str, route: Route, arms: tuple[str, str], change: Remedy) -> OwnClaim:
     """Return the claim that the patch lets more of the events through at once."""
     before, after = arms
     return _claim(
         f"{name}_patch_delivers_events",
-        f"With the patch, more of {EVENTS} events of a stream through {way.shown} arrive as they are sent",
+        f"With the patch, more of {EVENTS} events of a stream through {route.shown} arrive as they are sent",
         arms,
-        effect=lambda block: max(_arrived_events(block[after], way), 1) / max(_arrived_events(block[before], way), 1),
+        effect=lambda block: (
+            max(_arrived_events(block[after], route), 1) / max(_arrived_events(block[before], route), 1)
+        ),
         effect_name="events that arrive while the stream is open, patched ÷ yours",
         threshold=_TIMES,
         why="where half of the events wait for the next ones, a reader sees the stream stop and go",
-        way=way,
+        route=route,
         figure="arrived_events",
-        remedy=replace(change, gains=f"events that arrive as they are sent, of {EVENTS}", place=way.shown),
+        remedy=replace(change, gains=f"events that arrive as they are sent, of {EVENTS}", place=route.shown),
     )
 
 
@@ -194,9 +196,9 @@ def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy)
     )
 
 
-def _claim(name: str, sentence: str, arms: tuple[str, ...], *, way: Way | None = None, **rest: Any) -> OwnClaim:
+def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | None = None, **rest: Any) -> OwnClaim:
     """Return a claim with what all of them share: a ratio unless said otherwise, and no expectation."""
-    said = way.proxied.target.statement if way is not None else None
+    said = route.proxied.target.statement if route is not None else None
     source = SOURCE if said is None else f"{SOURCE}, {said.file}:{said.line}"
     rest.setdefault("scale", Scale.RATIO)
     return OwnClaim(name=name, sentence=sentence, arms=arms, source=source, expected=None, **rest)
@@ -216,28 +218,30 @@ def _saved(
     return effect
 
 
-def _connecting_share(seen: CountedObservation, way: Way) -> Tally:
-    answered = _answered(seen, way)
+def _connecting_share(seen: CountedObservation, route: Route) -> Tally:
+    answered = _answered(seen, route)
     # Requests of one trial share connections, or do not, together: one unit.
     return Tally.yes(when=seen["upstream_connects"] > answered / 2)
 
 
-def _answered(seen: CountedObservation, way: Way) -> float:
+def _answered(seen: CountedObservation, route: Route) -> float:
     """Return how many answers a stand-in gave.
 
     Raises ValueError: None, with who may have refused the requests; or some got no answer at all.
     """
     if unanswered := seen.figures.get("status_0"):
-        raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {way.shown} got no answer at all")
+        raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {route.shown} got no answer at all")
     fresh = seen["answered"] - seen["from_cache"]
     if fresh < 1:
-        raise ValueError(f"no request to {way.shown} got to a stand-in: {_refused(seen.figures, way) or 'no answer'}")
+        raise ValueError(
+            f"no request to {route.shown} got to a stand-in: {_refused(seen.figures, route) or 'no answer'}"
+        )
     return fresh
 
 
-def _arrived_events(seen: CountedObservation, way: Way) -> float:
+def _arrived_events(seen: CountedObservation, route: Route) -> float:
     if seen["answered"] < seen["asked"]:
-        raise ValueError(f"no stream through {way.shown} came from a stand-in: {_refused(seen.figures, way)}")
+        raise ValueError(f"no stream through {route.shown} came from a stand-in: {_refused(seen.figures, route)}")
     return seen["arrived_events"]
 
 
@@ -248,26 +252,26 @@ def _held(metrics: Mapping[str, Metric]) -> str:
     return "" if is_whole else f"of {EVENTS} events arrive {', '.join(told)}"
 
 
-def _turn_bytes(seen: CountedObservation, way: Way) -> float:
+def _turn_bytes(seen: CountedObservation, route: Route) -> float:
     if not seen["turn_bytes"]:
-        raise ValueError(f"nothing was read for {way.shown}: no large response came from a stand-in")
+        raise ValueError(f"nothing was read for {route.shown}: no large response came from a stand-in")
     return seen["turn_bytes"]
 
 
-def _unanswered(metrics: Mapping[str, Metric], way: Way) -> str:
+def _unanswered(metrics: Mapping[str, Metric], route: Route) -> str:
     asked, answered = metrics.get("asked") or 0, metrics.get("answered") or 0
     if answered >= asked:
         return ""
-    return f"{asked - answered:g} of {asked:g} requests were refused: {_refused(metrics, way)}"
+    return f"{asked - answered:g} of {asked:g} requests were refused: {_refused(metrics, route)}"
 
 
-def _refused(figures: Mapping[str, Metric], way: Way) -> str:
+def _refused(figures: Mapping[str, Metric], route: Route) -> str:
     """Return the other answers with the directives of the configuration that may be behind them."""
     told = []
     for name, number in figures.items():
         if name.startswith("status_") and number:
             status = int(name.removeprefix("status_"))
-            behind = [f"{said.name} ({said.file}:{said.line})" for said in refusers(status, way.proxied.target.block)]
+            behind = [f"{said.name} ({said.file}:{said.line})" for said in refusers(status, route.proxied.target.block)]
             by = f", perhaps by {' or '.join(behind)}" if behind else ""
             told.append(f"{number:g} times {status or 'no answer'}{by}")
     return "; ".join(told)

@@ -14,7 +14,7 @@ from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.exchanges import Connection, Streams
 from tuneproof.wording import format_number, size
 from tuneproof.yours import trials
-from tuneproof.yours.ways import Probe, Way
+from tuneproof.yours.routes import Probe, Route
 
 SEPARATOR: Final = ": "
 """Between what is looked at and what was seen, in the name of a figure that is a text; its number is how often."""
@@ -80,7 +80,7 @@ class Look:
     script: trials.Script
 
 
-def looks_of(probes: Sequence[Probe], ways: Sequence[Way], *, records_turns: bool) -> Iterator[Look]:
+def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns: bool) -> Iterator[Look]:
     """Yield what a configuration can be looked at for."""
     yield Look(at="all workers", script=trials.fresh_workers)
     for probe in probes:
@@ -93,15 +93,19 @@ def looks_of(probes: Sequence[Probe], ways: Sequence[Way], *, records_turns: boo
         yield Look(at=server, script=over_http2(probe))
         if probe.tls and not probe.proxy_protocol:
             yield Look(at=server, script=handshakes(probe))
-    for way in ways:
-        yield Look(at=way.shown, script=connections(way))
+    for route in routes:
+        yield Look(at=route.shown, script=connections(route))
     # The first of each kind: what takes seconds is not repeated for places that do the same.
-    first = list(reversed(ways))
-    for way in {(way.proxied.target.kind, way.proxied.reader_bytes, way.tls): way for way in first}.values():
-        if way.proxied.reader_bytes is not None:
-            yield Look(at=way.shown, script=trials.slow_readers(way, way.proxied.reader_bytes))
-    for way in {way.proxied.target.kind: way for way in first if way.proxied.is_buffered and records_turns}.values():
-        yield Look(at=way.shown, script=trials.bulk(way))
+    first = list(reversed(routes))
+    for route in {
+        (route.proxied.target.kind, route.proxied.reader_bytes, route.tls): route for route in first
+    }.values():
+        if route.proxied.reader_bytes is not None:
+            yield Look(at=route.shown, script=trials.slow_readers(route, route.proxied.reader_bytes))
+    for route in {
+        route.proxied.target.kind: route for route in first if route.proxied.is_buffered and records_turns
+    }.values():
+        yield Look(at=route.shown, script=trials.bulk(route))
 
 
 def asked(probe: Probe) -> trials.Script:
@@ -200,13 +204,13 @@ def handshakes(probe: Probe) -> trials.Script:
     return script
 
 
-def connections(way: Way) -> trials.Script:
+def connections(route: Route) -> trials.Script:
     """Return the trial of requests, with how many connections to the upstream stay open afterwards: ``kept``."""
-    asking = trials.requests(way)
+    asking = trials.requests(route)
 
     def script(rig: Rig) -> Figures:
         figures = asking(rig)
-        kept = rig.steady(lambda: rig.sockets(way.listens_on).others.get("ESTAB", 0))
+        kept = rig.steady(lambda: rig.sockets(route.listens_on).others.get("ESTAB", 0))
         compared = {name: figures[name] for name in ("upstream_connects", "from_cache")}
         return {**compared, "kept": kept}
 

@@ -3,16 +3,19 @@
 import ipaddress
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.conf.facts import Facts
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.listens import Address, Listen, ListenError
 from tuneproof.conf.tree import Block
+from tuneproof.conf.values import is_address
 
 _SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
 _HTTP_PORT: Final = 80
 _LOCALHOST: Final = "127.0.0.1"
+_ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - nothing is bound here
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
 ENGINES_RESOLVER: Final = "127.0.0.11"
 """The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services"""
@@ -123,27 +126,35 @@ def peers_of(facts: Facts) -> Peers:
     )
 
 
-def own_ports(facts: Facts, *, to: str = "") -> Iterator[int]:
-    """Yield the TCP ports that nginx itself listens on; those that an address ``to`` its machine leads to, if given."""
-    for block in facts.configuration.main.all("server"):
-        for listen in block.local("listen"):
-            if to and not _is_reached(listen, to):
-                continue
-            if (port := port_of(listen.value)) is not None:
-                yield port
-        if not block.local("listen") and ":" not in to:
-            yield _HTTP_PORT
+def own_ports(facts: Facts, *, to: str = "") -> set[int]:
+    """Return the TCP ports that nginx itself listens on; only those that an address ``to`` leads to, if given."""
+    return {address.port for address in _own_addresses(facts) if not to or _is_reached(address, to)}
 
 
-def _is_reached(listen: Statement, address: str) -> bool:
-    """Tell whether what connects to an address of nginx's machine gets to a ``listen``."""
-    host, bracket, _ = listen.value.lstrip("[").partition("]")
-    if ":" in address:
-        return bool(bracket) and str(ipaddress.ip_address(host)) in {"::", address}
-    if bracket:
-        return "ipv6only=off" in listen.args
-    host = listen.value.partition(":")[0]
-    return not is_ipv4(host) or host == "0.0.0.0" or _is_loopback(host)  # noqa: S104 - compared, not bound
+def _own_addresses(facts: Facts) -> Iterator[Address]:
+    for socket in facts.sockets.found:
+        if socket.address.port and not socket.address.is_udp:
+            yield socket.address
+            if socket.takes_ipv4:
+                yield Address(host=_ANY_ADDRESS, port=socket.address.port)
+    for name in facts.sockets.unknown:
+        yield Address(host=_LOCALHOST, port=port_of(name.value) or _HTTP_PORT)
+    for server in facts.configuration.main.all("server"):
+        listens = server.local("listen")
+        if "http" not in server.path:
+            for listen in listens:
+                # It refuses "udp", which only stream{} has.
+                with suppress(ListenError):
+                    yield from (one for one in Listen.of(listen, facts.version_numbers).addresses if one.port)
+        elif not listens:
+            yield Address(host=_ANY_ADDRESS, port=_HTTP_PORT)
+
+
+def _is_reached(own: Address, to: str) -> bool:
+    """Tell whether what connects to an address of nginx's machine gets to one that it listens on."""
+    if own.family != Address(host=to, port=own.port).family:
+        return False
+    return own.is_wildcard or own.host == to or (own.family == "inet" and _is_loopback(own.host))
 
 
 def port_of(listen: str) -> int | None:
@@ -200,11 +211,7 @@ def _peer(text: str, default_port: int) -> Peer | None:
 
 def is_ipv4(text: str) -> bool:
     """Tell whether a text is an IPv4 address."""
-    try:
-        ipaddress.IPv4Address(text)
-    except ValueError:
-        return False
-    return True
+    return ":" not in text and is_address(text)
 
 
 def _is_loopback(address: str) -> bool:

@@ -35,14 +35,14 @@ from tuneproof.yours.needs import EMPTY, JAVASCRIPT, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.refusers import limits
+from tuneproof.yours.routes import Route, Unreachable, entries_of, files_wanted, ports_of, routes_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
-from tuneproof.yours.ways import NoWay, Way, entries_of, files_wanted, ports_of, ways_of
 
 SCENARIO: Final = "yours"
 DEFAULT_MAIN: Final = "/etc/nginx/nginx.conf"
 _STANDIN: Final = "standin"
 _FIRST_PROBE_PORT: Final = 18080
-_MOST_WAYS: Final = 6
+_MOST_ROUTES: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
@@ -134,7 +134,7 @@ class Prepared:
     facts: Facts
     subject: Subject  # the nginx with it
     standin: Backend  # for all that it passes requests on to
-    ways: tuple[Way, ...]  # one to each kind of place that passes requests on
+    routes: tuple[Route, ...]  # one to each kind of place that passes requests on
     told: tuple[str, ...]  # as of a Proposal
     packages: tuple[str, ...]  # likewise
 
@@ -199,10 +199,10 @@ class _Proposer:
         self._places = places.with_lines([probe_server(self._probe_port), *absent.lines])
         changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
         self._changes: Changes = replace(changes, told=(*absent.told, *changes.told))
-        all_ways = ways_of(found.facts, location=wanted.location, host=wanted.host)
-        kinds = _kinds([way for way in all_ways if isinstance(way, Way)])
-        self._ways, self._further = kinds[:_MOST_WAYS], kinds[_MOST_WAYS:]
-        self._no_ways = [way for way in all_ways if isinstance(way, NoWay)]
+        all_routes = routes_of(found.facts, location=wanted.location, host=wanted.host)
+        kinds = _kinds([route for route in all_routes if isinstance(route, Route)])
+        self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
+        self._unreachable = [route for route in all_routes if isinstance(route, Unreachable)]
         self._yours = self._subject("yours")
         self._patches = {
             name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
@@ -212,13 +212,13 @@ class _Proposer:
     def proposal(self) -> Proposal:
         arms: dict[str, Arm[CountedObservation]] = {}
         found: list[OwnClaim] = []
-        for name, way in zip(claims.unique([way.slug for way in self._ways]), self._ways, strict=True):
-            found += self._of_stream(name, way, arms) if self._wanted.stream else self._of_way(name, way, arms)
+        for name, route in zip(claims.unique([route.slug for route in self._routes]), self._routes, strict=True):
+            found += self._of_stream(name, route, arms) if self._wanted.stream else self._of_route(name, route, arms)
         if not self._wanted.stream:
             found += self._of_queue(arms)
             found += self._of_workers(arms)
         if not found:
-            why = "; ".join(f"{_place(one)}: {one.why}" for one in self._no_ways) or "nothing passes requests on"
+            why = "; ".join(f"{_place(one)}: {one.why}" for one in self._unreachable) or "nothing passes requests on"
             raise BadInputError(f"there is nothing to prove: {why}", where=self._wanted.configuration)
         scenario = Scenario(
             name=SCENARIO,
@@ -228,8 +228,10 @@ class _Proposer:
             beside=(CLIENT,),
             many_clients=True,
         )
-        left_out = [f"{_place(one)}: {one.why}" for one in self._no_ways]
-        left_out += [f"{_place(way)}: like others that are; alone: --location {way.path}" for way in self._further]
+        left_out = [f"{_place(one)}: {one.why}" for one in self._unreachable]
+        left_out += [
+            f"{_place(route)}: like others that are; alone: --location {route.path}" for route in self._further
+        ]
         return Proposal(
             scenario=scenario,
             chosen=tuple(self._choices()),
@@ -243,7 +245,7 @@ class _Proposer:
             facts=self._audit.facts,
             subject=self._yours,
             standin=self._standin(),
-            ways=tuple(self._ways),
+            routes=tuple(self._routes),
             told=self._around(),
             packages=self._packages(),
         )
@@ -278,46 +280,46 @@ class _Proposer:
             because = choice.because
             knows = f" that knows {because.what} ({because.said.file}:{because.said.line})" if because else ""
             yield f"the oldest of {', '.join(LAB_VERSIONS)}{knows}; yours: --nginx VERSION"
-        for way in self._ways:
-            place = f"location {way.proxied.target.location}"
+        for route in self._routes:
+            place = f"location {route.proxied.target.location}"
             if wanted.location:
                 yield f"--location {wanted.location}: nginx takes {place} for it"
-            elif by := ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limits(way.proxied.target.block)):
+            elif by := ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limits(route.proxied.target.block)):
                 yield f"{place} is tested with {by} in effect; --location PATH tests another"
 
-    def _of_way(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
-        asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(way))
-        yield claims.connects(name, way, asked)
-        if self._concerns(way, "upstream_keepalive") and (kept := self._patches["upstream_keepalive"]):
+    def _of_route(self, name: str, route: Route, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
+        asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(route))
+        yield claims.connects(name, route, asked)
+        if self._concerns(route, "upstream_keepalive") and (kept := self._patches["upstream_keepalive"]):
             change, subject = kept
-            after = _arm(arms, f"{name}-requests-kept", subject, trials.requests(way))
-            yield claims.keeps_connections(name, way, (asked, after), change)
-        held = way.proxied.reader_bytes
+            after = _arm(arms, f"{name}-requests-kept", subject, trials.requests(route))
+            yield claims.keeps_connections(name, route, (asked, after), change)
+        held = route.proxied.reader_bytes
         if held is not None:
-            slow = _arm(arms, f"{name}-slow-readers", self._yours, trials.slow_readers(way, held))
-            yield claims.holds_what_is_computed(name, way, slow, held)
-            if self._concerns(way, "proxy_buffering") and (smaller := self._patches["proxy_buffering"]):
+            slow = _arm(arms, f"{name}-slow-readers", self._yours, trials.slow_readers(route, held))
+            yield claims.holds_what_is_computed(name, route, slow, held)
+            if self._concerns(route, "proxy_buffering") and (smaller := self._patches["proxy_buffering"]):
                 change, subject = smaller
-                after = _arm(arms, f"{name}-slow-readers-bounded", subject, trials.slow_readers(way, held))
-                yield claims.holds_less(name, way, (slow, after), change)
-        if not self._wanted.image and way.proxied.is_buffered:
-            loaded = _arm(arms, f"{name}-bulk", self._yours, trials.bulk(way))
-            yield claims.keeps_loop_busy(name, way, loaded)
+                after = _arm(arms, f"{name}-slow-readers-bounded", subject, trials.slow_readers(route, held))
+                yield claims.holds_less(name, route, (slow, after), change)
+        if not self._wanted.image and route.proxied.is_buffered:
+            loaded = _arm(arms, f"{name}-bulk", self._yours, trials.bulk(route))
+            yield claims.keeps_loop_busy(name, route, loaded)
             small = self._subject("small-rmem", sysctls={_TCP_RMEM: _SMALL_RMEM})
-            after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(way))
-            yield claims.shortens_turns(name, way, (loaded, after), _SMALLER_BUFFERS)
+            after = _arm(arms, f"{name}-bulk-small-rmem", small, trials.bulk(route))
+            yield claims.shortens_turns(name, route, (loaded, after), _SMALLER_BUFFERS)
 
-    def _of_stream(self, name: str, way: Way, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
-        asked = _arm(arms, f"{name}-stream", self._yours, trials.stream(way))
-        yield claims.streams(name, way, asked)
-        if way.proxied.is_buffered and (unbuffered := self._unbuffered()):
+    def _of_stream(self, name: str, route: Route, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
+        asked = _arm(arms, f"{name}-stream", self._yours, trials.stream(route))
+        yield claims.streams(name, route, asked)
+        if route.proxied.is_buffered and (unbuffered := self._unbuffered()):
             change, subject = unbuffered
-            after = _arm(arms, f"{name}-stream-unbuffered", subject, trials.stream(way))
-            yield claims.delivers_events(name, way, (asked, after), change)
+            after = _arm(arms, f"{name}-stream-unbuffered", subject, trials.stream(route))
+            yield claims.delivers_events(name, route, (asked, after), change)
 
     def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         longer = self._patches["listen_queue"]
-        ports = [(way.port, way.listens_on) for way in self._ways] or ports_of(self._audit.facts)
+        ports = [(route.port, route.listens_on) for route in self._routes] or ports_of(self._audit.facts)
         if longer is None or not ports:
             return
         change, subject = longer
@@ -332,16 +334,16 @@ class _Proposer:
             arm = _arm(arms, "fresh-workers", self._yours, trials.fresh_workers)
             yield claims.takes_at_start(arm, connections, connections * SLOT_BYTES)
 
-    def _concerns(self, way: Way, name: str) -> bool:
-        return any(one.at is way.proxied.target.statement and one.edits for one in self._advice(name))
+    def _concerns(self, route: Route, name: str) -> bool:
+        return any(one.at is route.proxied.target.statement and one.edits for one in self._advice(name))
 
     def _advice(self, name: str) -> list[Advised]:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
     def _unbuffered(self) -> tuple[Remedy, Subject] | None:
-        """Return the change that lets streams through at all ways, likewise."""
+        """Return the change that lets streams through at all routes, likewise."""
         (text,) = [one.patch for one in line_of("streams", "buffering_off_is_enough").audit if one.patch]
-        targets = [way.proxied.target for way in self._ways if way.proxied.is_buffered]
+        targets = [route.proxied.target for route in self._routes if route.proxied.is_buffered]
         edits = [
             setting(one.block.around("location") or one.block, text.replace("{kind}", one.kind)) for one in targets
         ]
@@ -363,7 +365,7 @@ class _Proposer:
         changed = apply([*self._changes.edits, *edits], texts)
         places = self._places
         ours = {PLACES: no_places(), JAVASCRIPT: b"export default {};\n"}
-        served = [] if self._wanted.image else list(files_wanted(self._ways))
+        served = [] if self._wanted.image else list(files_wanted(self._routes))
         files = {
             **places.files({**texts, **changed}),
             SCRIPT: script(
@@ -405,16 +407,16 @@ def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, 
     return name
 
 
-def _kinds(ways: Sequence[Way]) -> list[Way]:
-    """Return one way for each kind of place: the same directives mean the same. One without limits, if any has none."""
-    kinds: dict[tuple[object, ...], Way] = {}
-    for way in sorted(ways, key=lambda way: bool(limits(way.proxied.target.block))):
-        proxied = way.proxied
+def _kinds(routes: Sequence[Route]) -> list[Route]:
+    """Return a route for each kind of place: the same directives mean the same. One without limits, if any has none."""
+    kinds: dict[tuple[object, ...], Route] = {}
+    for route in sorted(routes, key=lambda route: bool(limits(route.proxied.target.block))):
+        proxied = route.proxied
         key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
-        kinds.setdefault(key, way)
+        kinds.setdefault(key, route)
     return list(kinds.values())
 
 
-def _place(one: Way | NoWay) -> str:
+def _place(one: Route | Unreachable) -> str:
     said = one.proxied.target.statement
     return f"{said.file}:{said.line}, location {one.proxied.target.location}"

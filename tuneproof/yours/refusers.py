@@ -6,15 +6,15 @@ from typing import Final
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
+LIMITING: Final = ("limit_req", "limit_conn")
 # https://nginx.org/en/docs/http/ngx_http_limit_req_module.html, and so on.
 _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
     401: ("auth_basic", "auth_request", "auth_jwt"),
     403: ("deny", "auth_request", "valid_referers"),
     404: ("try_files", "root", "return"),
-    429: ("limit_req", "limit_conn"),
-    503: ("limit_req", "limit_conn"),
+    429: LIMITING,
+    503: LIMITING,
 }
-
 
 LIMITED: Final = frozenset({429, 503})
 """Statuses by which nginx refuses requests above a limit: what else it does with them says nothing of the rest."""
@@ -22,7 +22,7 @@ LIMITED: Final = frozenset({429, 503})
 
 def limits(block: Block) -> list[Statement]:
     """Return what limits requests or asks for an account in a location: another one is better tested."""
-    return [said for name in ("limit_req", "limit_conn", "auth_basic", "auth_request") for said in _on(block, name)]
+    return [said for name in (*LIMITING, "auth_basic", "auth_request") for said in _on(block, name)]
 
 
 def _on(block: Block, name: str) -> list[Statement]:

@@ -1,4 +1,4 @@
-"""What a trial does with the user's nginx, and what it counts. All requests take a way that the configuration has."""
+"""What a trial does with the user's nginx, and what it counts. All requests take a route that the configuration has."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -10,8 +10,8 @@ from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
 from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.standin import EVENT, Standin, Streaming
-from tuneproof.yours.refusers import LIMITED, limits
-from tuneproof.yours.ways import Probe, Way
+from tuneproof.yours.refusers import LIMITED, LIMITING, limits
+from tuneproof.yours.routes import Probe, Route
 
 Script = Callable[[Rig], Figures]
 
@@ -45,24 +45,28 @@ STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429,
 """What a request may be answered with that no stand-in has answered."""
 
 
-def requests(way: Way) -> Script:
+def requests(route: Route) -> Script:
     """Return the trial of some requests on kept connections, each answered by a stand-in.
 
+    Where a client's requests are limited, each comes from a client of its own, on a connection of its own.
     Counted are: ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, answers ``from_cache``
     that a stand-in has given before, and ``status_<number>`` of the others (0 for no answer, -1 for any other number).
     """
+    limiting = limits(route.proxied.target.block)
+    connections = ASKED if any(one.name in LIMITING for one in limiting) else CLIENTS
+    each = ASKED // connections
 
     def script(rig: Rig) -> Figures:
         # No connection is left from an earlier trial.
         rig.fresh_workers()
-        flow = flow_to(way, connections=CLIENTS, requests=_REQUESTS, timeout_s=ANSWERED_WITHIN_S)
-        answers = list(answers_of(rig.flow(flow, port=way.port)))
+        flow = flow_to(route, connections=connections, at_once=CLIENTS, requests=each, timeout_s=ANSWERED_WITHIN_S)
+        answers = list(answers_of(rig.flow(flow, port=route.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
         # A connection that fails leaves the rest of its requests unasked.
         unasked = ASKED - len(answers)
         others = [answer.status for answer in answers if not answer.numbered] + [0] * unasked
         refused = sum(status in LIMITED for status in others)
-        by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limits(way.proxied.target.block))
+        by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
         rig.must(not (refused and by), f"{refused} of {ASKED} requests were refused by {by}; --location tests another")
         return {
             "asked": ASKED,
@@ -75,7 +79,7 @@ def requests(way: Way) -> Script:
     return script
 
 
-def slow_readers(way: Way, held_bytes: int) -> Script:
+def slow_readers(route: Route, held_bytes: int) -> Script:
     """Return the trial of slow readers, until the workers' memory grows no more.
 
     Counted are: ``readers``, and ``grown_bytes`` of the workers' memory for each of them.
@@ -86,35 +90,35 @@ def slow_readers(way: Way, held_bytes: int) -> Script:
     def script(rig: Rig) -> Figures:
         # Their memory holds nothing yet, but for what a first request leaves behind in each.
         rig.fresh_workers()
-        warmed = rig.flow(flow_to(way, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=way.port)
+        warmed = rig.flow(flow_to(route, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=route.port)
         # Whoever is refused reads nothing slowly: little memory would say nothing of the buffers.
         refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
         rig.must(not refused, f"requests are answered by {', '.join(map(str, refused))}, and by no stand-in")
         before = _held_bytes(rig)
         flow = flow_to(
-            way,
+            route,
             connections=readers,
             body_bytes=size,
             read_bytes_per_s=_SLOW_BYTES_PER_S,
             receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
             stays=True,
         )
-        with rig.standing(flow, port=way.port):
+        with rig.standing(flow, port=route.port):
             peak = _peak(rig, before)
         return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
 
     return script
 
 
-def bulk(way: Way) -> Script:
+def bulk(route: Route) -> Script:
     """Return the trial of large responses, with what the loop iterations read meanwhile.
 
     Counted is ``turn_bytes``: half of what the busiest worker read was read in turns of at least so much.
     """
 
     def script(rig: Rig) -> Figures:
-        flow = flow_to(way, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
-        turns = rig.during(flow, lambda: rig.turns(_TURNS_S), port=way.port)[0]
+        flow = flow_to(route, connections=_BULK_CONNECTIONS, body_bytes=_BULK_BYTES, timeout_s=30.0)
+        turns = rig.during(flow, lambda: rig.turns(_TURNS_S), port=route.port)[0]
         found = [worker.turn_bytes_p50 for worker in turns.workers if worker.turn_bytes_p50]
         rig.must(bool(found), "no worker has read anything while its loop iterations were recorded")
         return {"turn_bytes": max(found), "turns": sum(worker.turns for worker in turns.workers)}
@@ -122,7 +126,7 @@ def bulk(way: Way) -> Script:
     return script
 
 
-def stream(way: Way) -> Script:
+def stream(route: Route) -> Script:
     """Return the trial of an event stream that stays open, over each protocol that browsers speak to the server.
 
     Counted are: streams ``asked`` for, those ``answered`` by a stand-in, how many of their :data:`EVENTS` events have
@@ -131,15 +135,15 @@ def stream(way: Way) -> Script:
     """
     asked = [
         Streams(
-            path=way.path,
-            host=way.host,
+            path=route.path,
+            host=route.host,
             # As browsers say; what is compressed within HTTP/2, the lab's client does not look into.
             headers={**_STREAM_HEADERS, **({} if http2 else {"Accept-Encoding": "gzip"})},
-            tls=way.tls,
+            tls=route.tls,
             http2=http2,
-            proxy_protocol=way.proxy_protocol,
+            proxy_protocol=route.proxy_protocol,
         )
-        for http2 in ((False, True) if way.http2 else (False,))
+        for http2 in ((False, True) if route.http2 else (False,))
     ]
 
     def script(rig: Rig) -> Figures:
@@ -152,7 +156,7 @@ def stream(way: Way) -> Script:
                 return not any(one.unacknowledged_bytes for one in told)
             return any(one.end or one.status not in {0, _OK} for one in rig.arrived())
 
-        rig.open_streams(*asked, port=way.port)
+        rig.open_streams(*asked, port=route.port)
         rig.wait_until(are_written, "passed no stream on")
         rig.steady(lambda: sum(one.body_bytes for one in rig.arrived()))
         arrived, answered = rig.arrived(), _written(rig) - before

@@ -22,7 +22,7 @@ from tuneproof.yours.compared import USUALLY, Comparison, compared
 from tuneproof.yours.grounds import Grounds
 from tuneproof.yours.looks import Look, looks_of, warnings_in
 from tuneproof.yours.proposal import Prepared
-from tuneproof.yours.ways import Probe
+from tuneproof.yours.routes import Probe
 
 NAME: Final = "upgrade"
 ROUNDS: Final = LOOKS[QUICK][0]
@@ -71,7 +71,7 @@ def compare(
     """
     records_turns = old.records_turns and new.records_turns
     sides = {"old": old, "new": new}
-    looks = list(looks_of(probes, old.prepared.ways, records_turns=records_turns))
+    looks = list(looks_of(probes, old.prepared.routes, records_turns=records_turns))
     subjects = {
         name: [_subject(f"{name}-{number}", side, records_turns=records_turns) for number in range(_TWINS)]
         for name, side in sides.items()

@@ -8,8 +8,8 @@ from tests.unit.yours.own import http, opened
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.report.results.cells import Remedy
 from tuneproof.yours import claims
+from tuneproof.yours.routes import Route, routes_of
 from tuneproof.yours.trials import MIB
-from tuneproof.yours.ways import Way, ways_of
 
 CHANGE = Remedy(what="a change", patch="+ it")
 ARMS = ("before", "after")
@@ -20,12 +20,12 @@ def seen(**figures: float) -> CountedObservation:
 
 
 @pytest.fixture
-def way(tmp_path: Path) -> Way:
+def route(tmp_path: Path) -> Route:
     zone = "limit_req_zone $host zone=a:1m rate=1r/s;\n"
     text = f"{zone}server {{ listen 80; limit_req zone=a; location / {{ proxy_pass http://b; }} }}"
     found, _ = opened(tmp_path, http(text))
-    (one,) = ways_of(found.facts)
-    assert isinstance(one, Way)
+    (one,) = routes_of(found.facts)
+    assert isinstance(one, Route)
     return one
 
 
@@ -33,9 +33,9 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
     return seen(asked=32, answered=answered, upstream_connects=connects, from_cache=from_cache, **others)
 
 
-def test_connects_are_counted_for_each_fresh_answer(way: Way) -> None:
+def test_connects_are_counted_for_each_fresh_answer(route: Route) -> None:
     """As one yes or no for each trial, since its requests share connections together; a cache's answers cost none."""
-    claim = claims.connects("root", way, "yours")
+    claim = claims.connects("root", route, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
     assert float(claim.effect({"yours": asked(4)})) == 0
     assert float(claim.effect({"yours": asked(16)})) == 0
@@ -43,8 +43,8 @@ def test_connects_are_counted_for_each_fresh_answer(way: Way) -> None:
     assert float(claim.effect({"yours": asked(8, from_cache=24)})) == 1
 
 
-def test_a_way_that_nobody_answers_says_who_may_be_behind_it(way: Way) -> None:
-    claim = claims.connects("root", way, "yours")
+def test_a_route_that_nobody_answers_says_who_may_be_behind_it(route: Route) -> None:
+    claim = claims.connects("root", route, "yours")
     with pytest.raises(ValueError, match=r"32 times 503, perhaps by limit_req \(.*nginx.conf:5\)"):
         claim.effect({"yours": asked(0, answered=0, status_503=32)})
     with pytest.raises(ValueError, match=r"28 of 32 requests to .* got no answer at all"):
@@ -54,9 +54,9 @@ def test_a_way_that_nobody_answers_says_who_may_be_behind_it(way: Way) -> None:
     assert claim.moderator({"yours": asked(32).figures}) == ""
 
 
-def test_a_patch_is_worth_what_it_saves(way: Way) -> None:
+def test_a_patch_is_worth_what_it_saves(route: Route) -> None:
     """As a ratio, with the figure that it is there for."""
-    claim = claims.keeps_connections("root", way, ARMS, CHANGE)
+    claim = claims.keeps_connections("root", route, ARMS, CHANGE)
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
     assert claim.remedy is not None
@@ -69,9 +69,9 @@ def streamed(events: float, *, answered: float = 2, **others: float) -> CountedO
     return seen(asked=2, answered=answered, arrived_events=events, **others)
 
 
-def test_a_stream_is_delivered_if_each_event_arrives(way: Way) -> None:
+def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
     """One that waits is enough for a reader to see it; the patch is worth what it lets through, none counted as one."""
-    claim = claims.streams("root", way, "yours")
+    claim = claims.streams("root", route, "yours")
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0
     assert claim.moderator is not None
@@ -80,27 +80,27 @@ def test_a_stream_is_delivered_if_each_event_arrives(way: Way) -> None:
         "of 20 events arrive 10 over HTTP/1.1, 20 over HTTP/2"
     )
     assert claim.moderator({"yours": streamed(20, arrived_over_http1=20).figures}) == ""
-    patch = claims.delivers_events("root", way, ARMS, CHANGE)
+    patch = claims.delivers_events("root", route, ARMS, CHANGE)
     assert float(patch.effect({"before": streamed(0), "after": streamed(20)})) == 20
     assert float(patch.effect({"before": streamed(20), "after": streamed(20)})) == 1
     with pytest.raises(ValueError, match=r"no stream .* came from a stand-in: 1 times 503, perhaps by limit_req"):
         claim.effect({"yours": streamed(3, answered=1, status_503=1)})
 
 
-def test_slow_readers_are_compared_with_what_the_directives_add_up_to(way: Way) -> None:
-    claim = claims.holds_what_is_computed("root", way, "yours", MIB)
+def test_slow_readers_are_compared_with_what_the_directives_add_up_to(route: Route) -> None:
+    claim = claims.holds_what_is_computed("root", route, "yours", MIB)
     assert float(claim.effect({"yours": seen(grown_bytes=MIB)})) > 1
     assert float(claim.effect({"yours": seen(grown_bytes=2 * MIB)})) < 1
-    less = claims.holds_less("root", way, ARMS, CHANGE)
+    less = claims.holds_less("root", route, ARMS, CHANGE)
     assert float(less.effect({"before": seen(grown_bytes=64 * MIB), "after": seen(grown_bytes=MIB)})) == 64
 
 
-def test_turns_are_long_or_short_by_what_they_read(way: Way) -> None:
-    stall = claims.keeps_loop_busy("root", way, "yours")
+def test_turns_are_long_or_short_by_what_they_read(route: Route) -> None:
+    stall = claims.keeps_loop_busy("root", route, "yours")
     assert float(stall.effect({"yours": seen(turn_bytes=12 * MIB)})) == 12
     with pytest.raises(ValueError, match="no large response"):
         stall.effect({"yours": seen(turn_bytes=0)})
-    short = claims.shortens_turns("root", way, ARMS, CHANGE)
+    short = claims.shortens_turns("root", route, ARMS, CHANGE)
     assert float(short.effect({"before": seen(turn_bytes=12 * MIB), "after": seen(turn_bytes=MIB / 16)})) == 192
 
 

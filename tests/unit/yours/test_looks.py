@@ -6,7 +6,7 @@ from tests.support.exchanged import answered
 from tests.unit.yours.own import http, opened
 from tuneproof.lab.protocol.exchanges import Connection
 from tuneproof.yours.looks import looks_of, seen_in, warnings_in
-from tuneproof.yours.ways import Way, probes_of, ways_of
+from tuneproof.yours.routes import Route, probes_of, routes_of
 
 
 def connection(status: int, *head: str, error: str = "") -> Connection:
@@ -63,7 +63,7 @@ def test_all_places_are_looked_at(tmp_path: Path) -> None:
             "location /c { return 204; } }\nserver { listen 443 ssl; server_name t; }"
         ),
     )
-    ways = [way for way in ways_of(found.facts) if isinstance(way, Way)]
+    routes = [route for route in routes_of(found.facts) if isinstance(route, Route)]
     probes = probes_of(found.facts)
     assert [probe.shown for probe in probes] == [
         "http://lab/",
@@ -72,8 +72,8 @@ def test_all_places_are_looked_at(tmp_path: Path) -> None:
         "http://lab/c/tuneproof",
         "https://t/",
     ]
-    at = [look.at for look in looks_of(probes, ways, records_turns=True)]
+    at = [look.at for look in looks_of(probes, routes, records_turns=True)]
     assert at[0] == "all workers"
     assert (at.count("http://lab"), at.count("https://t")) == (1, 2)  # HTTP/2; and TLS
-    without = [look.at for look in looks_of(probes, ways, records_turns=False)]
+    without = [look.at for look in looks_of(probes, routes, records_turns=False)]
     assert len(at) - len(without) == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.yours.own import http, opened
-from tuneproof.yours.peers import Peers, peers_of
+from tuneproof.yours.peers import Peers, own_ports, peers_of
 
 
 def peers(folder: Path, text: str) -> Peers:
@@ -40,6 +40,25 @@ def test_a_port_of_another_address_is_not_nginx_itself(tmp_path: Path) -> None:
     text = "server { listen 192.0.2.1:80; listen [::]:80; location / { proxy_pass http://127.0.0.1:80; } }"
     found = peers(tmp_path, text)
     assert (found.local_ports, found.local_addresses) == ((80,), ("127.0.0.1",))
+
+
+@pytest.mark.parametrize(
+    ("listens", "to", "ports"),
+    [
+        ("http { server { listen 8000-8002; } }", "", {8000, 8001, 8002}),
+        ("http { server { listen 127.0.0.2:80; listen 192.0.2.1:81; } }", "127.0.0.1", {80}),
+        ("http { server { listen [::]:80; } }", "127.0.0.1", set()),
+        ("http { server { listen [::]:80 ipv6only=off; listen [::1]:81; } }", "127.0.0.1", {80}),
+        ("http { server { listen [::1]:80; listen 81; listen [::]:82; } }", "::1", {80, 82}),
+        ("http { server { listen localhost:80; listen unix:/run/a.sock; } server { } }", "127.0.0.1", {80}),
+        ("http { server { listen 443 quic; listen 80; } }", "", {80}),
+        ("stream { server { listen 53 udp; } server { listen 5432; } server { listen [::1]:53; } }", "", {53, 5432}),
+    ],
+)
+def test_the_ports_of_nginx_itself(tmp_path: Path, listens: str, to: str, ports: set[int]) -> None:
+    """Ranges, both families, and stream{}; QUIC is UDP."""
+    found, _ = opened(tmp_path, {"nginx.conf": f"events {{ }}\n{listens}\n"}, version="1.26")
+    assert own_ports(found.facts, to=to) == ports
 
 
 def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_the_queue_is_tried_where_nothing_is_passed_on(tmp_path: Path) -> None:
 
 
 def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
-    """One way for each kind of place; others that cannot be reached are told."""
+    """One route for each kind of place; others that cannot be reached are told."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
     unspoken = "location /g { grpc_pass b:1; }\nlocation /m { memcached_pass b:2; }\n"
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}{unspoken}}}"))

@@ -12,16 +12,35 @@ from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.exchanges import Connection
 from tuneproof.yours import trials
-from tuneproof.yours.ways import Way, ways_of
+from tuneproof.yours.routes import Route, routes_of
 
 
 def test_readers_that_are_refused_say_nothing_of_buffers(tmp_path: Path) -> None:
     found, _ = opened(tmp_path, http("server { listen 80; location / { proxy_pass http://b; } }"))
-    (way,) = ways_of(found.facts)
-    assert isinstance(way, Way)
+    (route,) = routes_of(found.facts)
+    assert isinstance(route, Route)
     missing = answered(404, body_bytes=153, total_s=0.001)
     rig = create_autospec(Rig, instance=True)
     rig.must.side_effect = partial(Rig.must, rig)
     rig.flow.return_value = [Connection(answers=(missing,), error="", closed_by_server=False, open_s=0.001)]
     with pytest.raises(VoidTrialError, match="answered by 404"):
-        trials.slow_readers(way, trials.MIB)(rig)
+        trials.slow_readers(route, trials.MIB)(rig)
+
+
+@pytest.mark.parametrize(
+    ("limit", "connections"),
+    [("", trials.CLIENTS), ("limit_req zone=a;", trials.ASKED), ("limit_conn a 1;", trials.ASKED)],
+)
+def test_each_request_to_a_limited_location_has_a_client_of_its_own(
+    tmp_path: Path, limit: str, connections: int
+) -> None:
+    text = f"server {{ listen 80; location / {{ {limit} proxy_pass http://b; }} }}"
+    found, _ = opened(tmp_path, http(text))
+    (route,) = routes_of(found.facts)
+    assert isinstance(route, Route)
+    rig = create_autospec(Rig, instance=True)
+    rig.flow.return_value = []
+    trials.requests(route)(rig)
+    flow = rig.flow.call_args.args[0]
+    assert (flow.connections, flow.connections * flow.requests) == (connections, trials.ASKED)
+    assert flow.at_once == trials.CLIENTS

@@ -6,14 +6,14 @@ import pytest
 
 from tests.unit.yours.own import http, opened
 from tuneproof.errors import BadInputError
-from tuneproof.yours.ways import NoWay, Way, probes_of, ways_of
+from tuneproof.yours.routes import Route, Unreachable, probes_of, routes_of
 
 PASSES_ON = "proxy_pass http://a:1;"
 
 
-def ways(folder: Path, text: str, **options: str) -> list[Way | NoWay]:
+def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]:
     found, _ = opened(folder, http(text))
-    return ways_of(found.facts, **options)
+    return routes_of(found.facts, **options)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def ways(folder: Path, text: str, **options: str) -> list[Way | NoWay]:
 )  # fmt: skip
 def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: str, shown: str) -> None:
     """The port that a client can connect to, a name of the server, a path that its location is chosen for."""
-    found = ways(tmp_path, server.replace("PASS", PASSES_ON))
-    assert [way.shown if isinstance(way, Way) else way.why for way in found][:1] == [shown]
+    found = routes(tmp_path, server.replace("PASS", PASSES_ON))
+    assert [route.shown if isinstance(route, Route) else route.why for route in found][:1] == [shown]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
     ],
 )
 def test_what_cannot_be_reached_says_why(tmp_path: Path, server: str, why: str) -> None:
-    (found,) = ways(tmp_path, server.replace("PASS", PASSES_ON))
-    assert isinstance(found, NoWay)
+    (found,) = routes(tmp_path, server.replace("PASS", PASSES_ON))
+    assert isinstance(found, Unreachable)
     assert why in found.why
 
 
@@ -71,8 +71,8 @@ def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> N
         f"server {{ listen {listen}; server_name s{number}; location / {{ {PASSES_ON} }} }}\n"
         for number, listen in enumerate(("192.0.2.1:443 ssl", "192.0.2.2:443 ssl", "localhost:80", "443 ssl"))
     )
-    found = [way for way in ways(tmp_path, text) if isinstance(way, Way)]
-    assert [(way.port, way.listens_on) for way in found] == [(28080, 443), (28081, 443), (28082, 80), (443, 443)]
+    found = [route for route in routes(tmp_path, text) if isinstance(route, Route)]
+    assert [(route.port, route.listens_on) for route in found] == [(28080, 443), (28081, 443), (28082, 80), (443, 443)]
     assert found[0].shown == "https://s0/tuneproof"
 
 
@@ -83,12 +83,14 @@ def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
         f"location ~ ^/[0-9]{{8}}$ {{ {PASSES_ON} }} }}\n"
         f"server {{ listen 81; server_name b; location / {{ {PASSES_ON} }} }}"
     )
-    assert [way.shown for way in ways(tmp_path, text, location="/12345678") if isinstance(way, Way)] == [
+    assert [route.shown for route in routes(tmp_path, text, location="/12345678") if isinstance(route, Route)] == [
         "http://a/12345678"
     ]
-    assert [way.shown for way in ways(tmp_path, text, host="b") if isinstance(way, Way)] == ["http://b:81/tuneproof"]
+    assert [route.shown for route in routes(tmp_path, text, host="b") if isinstance(route, Route)] == [
+        "http://b:81/tuneproof"
+    ]
     with pytest.raises(BadInputError, match="--host c"):
-        ways(tmp_path, text, host="c")
+        routes(tmp_path, text, host="c")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_a_place_that_cannot_be_asked_for_is_told_with_the_location_that_nginx_t
         f"server {{ listen unix:/s; location /u {{ {PASSES_ON} }} }}"
     )
     with pytest.raises(BadInputError, match=f"--location {location}: {why}"):
-        ways(Path(), text, location=location)
+        routes(Path(), text, location=location)
 
 
 def test_what_a_socket_speaks_is_said_by_any_server_there(tmp_path: Path) -> None:
@@ -120,8 +122,8 @@ def test_what_a_socket_speaks_is_said_by_any_server_there(tmp_path: Path) -> Non
         f"server {{ listen 80; listen 8443 ssl; http2 on; server_name c; location / {{ {PASSES_ON} }} }}\n"
         f"server {{ listen 8443; http2 on; server_name d; location / {{ {PASSES_ON} }} }}"
     )
-    found = [way for way in ways(tmp_path, text) if isinstance(way, Way)]
-    assert [(way.tls, way.http2, way.proxy_protocol) for way in found] == [
+    found = [route for route in routes(tmp_path, text) if isinstance(route, Route)]
+    assert [(route.tls, route.http2, route.proxy_protocol) for route in found] == [
         (True, True, True),
         (True, True, True),
         (False, False, False),

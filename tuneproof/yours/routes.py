@@ -63,14 +63,14 @@ class Probe:
 
     @property
     def shown(self) -> str:
-        """The way in words, such as "https://shop.example/api/"."""
+        """The route in words, such as "https://shop.example/api/"."""
         usual = 443 if self.tls else 80
         port = "" if self.listens_on == usual else f":{self.listens_on}"
         return f"http{'s' if self.tls else ''}://{self.host}{port}{self.path}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way(Probe):
+class Route(Probe):
     """How requests get to one place that passes them on."""
 
     proxied: Proxied
@@ -83,34 +83,34 @@ class Way(Probe):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoWay:
+class Unreachable:
     """A place that cannot be reached from outside, with the reason."""
 
     proxied: Proxied
     why: str
 
 
-def ways_of(facts: Facts, *, location: str = "", host: str = "") -> list[Way | NoWay]:
-    """Return a way to each place that passes requests on, or why there is none; for one path or server name only.
+def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route | Unreachable]:
+    """Return a route to each place that passes requests on, or why there is none; for one path or server name only.
 
     Raises BadInputError: Nothing passes requests on at the location, or there is no server of that name.
     """
-    found: list[Way | NoWay] = []
+    found: list[Route | Unreachable] = []
     doors = _doors(facts)
     for proxied in facts.proxied:
         server = proxied.target.block.around("server")
         if server is None:
-            found.append(NoWay(proxied=proxied, why="it is in no server"))
+            found.append(Unreachable(proxied=proxied, why="it is in no server"))
             continue
         names = [name for said in server.local("server_name") for name in said.args]
         if host and host not in names:
             continue
-        found.append(_way(facts, proxied, server, host or _host(names), doors, location=location))
+        found.append(_route(facts, proxied, server, host or _host(names), doors, location=location))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
         raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
     if location:
-        found[:] = [way for way in found if isinstance(way, Way)][:1]
+        found[:] = [route for route in found if isinstance(route, Route)][:1]
         if not found:
             raise BadInputError(f"--location {location}: {_why_nothing(location, host, facts)}")
     return found
@@ -134,19 +134,21 @@ def _unreached(kind: str) -> str:
     return "its server listens where the lab's client cannot connect"
 
 
-def _way(
+def _route(
     facts: Facts, proxied: Proxied, server: Block, host: str, doors: Sequence["_Door"], *, location: str
-) -> Way | NoWay:
+) -> Route | Unreachable:
     its = [door for door in doors if server in door.servers]
     if proxied.target.kind in _UNSPOKEN or not its:
-        return NoWay(proxied=proxied, why=_unreached(proxied.target.kind))
+        return Unreachable(proxied=proxied, why=_unreached(proxied.target.kind))
     # HTTP/2 without TLS is all that such a port speaks before nginx 1.25.1.
     door = min(its, key=lambda one: (one.tls, "http2" in one.protocols, bool(one.address)))
     block = proxied.target.block.around("location")
     path = location or (_path_to(block, server, facts) if block is not None else f"/{_LAST}")
     if not path or (location and block is not None and _taken(path, server) is not block):
-        return NoWay(proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location")
-    return Way(proxied=proxied, **vars(_probe(server, door, host=host, path=path)))
+        return Unreachable(
+            proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location"
+        )
+    return Route(proxied=proxied, **vars(_probe(server, door, host=host, path=path)))
 
 
 def _probe(server: Block, door: "_Door", *, host: str, path: str) -> Probe:
@@ -303,14 +305,14 @@ def _sample(regex: str) -> str:
     return regex.strip("^$")
 
 
-def files_wanted(ways: Sequence[Way]) -> Iterator[str]:
+def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
     """Yield files that must be there for a request to be passed on: try_files wants them, or an if with -f or -e."""
-    for way in ways:
-        block = way.proxied.target.block
+    for route in routes:
+        block = route.proxied.target.block
         location, root = block.around("location"), block.setting("root")
         # Only of the very location: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
         tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
         if root is not None and (tries or not _ABSENT.isdisjoint(tests)):
             folders = possible_values(root.value, block) or ()
-            yield from (posixpath.join(folder, way.path.lstrip("/")) for folder in folders if folder.startswith("/"))
+            yield from (posixpath.join(folder, route.path.lstrip("/")) for folder in folders if folder.startswith("/"))
