@@ -23,7 +23,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     Source: "inherited from the previous configuration level if and only if there are no … on the current level".
     """
     name = at.name
-    if block.parent is None or block.local(name)[0] is not at or any(level.unseen for level in block.within()):
+    if block.parent is None or block.local(name)[0] is not at or block.may_say_more:
         return ""
     if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _merges(block):
         return ""

@@ -76,7 +76,7 @@ def _problems(audit: Audit, width: int) -> Iterator[str]:
         yield "\n".join(["NGINX DOES NOT START", *(f"  {line}" for line in lines)])
     if configuration.unseen:
         missing = ", ".join(map(one_line, configuration.unseen))
-        yield _wrapped(f"Not found, so not audited: {missing}. `nginx -T` prints all files.", width)
+        yield _wrapped(f"Not found, though it may change the findings: {missing}. `nginx -T` prints all files.", width)
     elif configuration.is_fragment:
         yield _wrapped("This is part of a configuration: the rest may change the findings.", width)
 

@@ -39,7 +39,7 @@ def _host(address: str) -> str:
 def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the host name that a TLS upstream is reached by without SNI; the empty string where it is not so."""
     target = _target_of(at, facts)
-    if target is None or any(level.unseen for level in block.within()):
+    if target is None or block.may_say_more:
         return ""
     found = _tls_names(target, facts)
     if found is None or not found[1] or block.is_on(f"{target.kind}_ssl_server_name"):
@@ -50,7 +50,7 @@ def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
 def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the name that is sent over SNI, of an upstream block with servers of other names."""
     target = _target_of(at, facts)
-    if target is None or any(level.unseen for level in block.within()):
+    if target is None or block.may_say_more:
         return ""
     found = _tls_names(target, facts)
     if found is None or not block.is_on(f"{target.kind}_ssl_server_name") or block.setting(f"{target.kind}_ssl_name"):
@@ -110,10 +110,9 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
 
 def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell large ``*_buffers`` without a ``*_buffer_size``, which alone holds the response's headers."""
-    return (
-        not block.in_effect(at.name.replace("_buffers", "_buffer_size"))
-        and whole_number("".join(at.args[:1])) is not None
-    )
+    first = at.name.replace("_buffers", "_buffer_size")
+    is_said = block.in_effect(first) or block.hides(first)
+    return not is_said and whole_number("".join(at.args[:1])) is not None
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {

@@ -5,6 +5,7 @@ src/http/ngx_http_upstream.c: only an explicit upstream{} has a cache of connect
 upstream_keepalive.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,6 +16,7 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, Target, Upstream
 from tuneproof.conf.variables import entries, possible_values, table_of, variables
 
+_VARIABLE: Final = re.compile(r"\$\{?(\w+)")
 _PERSISTENT: Final = frozenset({"1.1", "2"})
 
 
@@ -73,8 +75,19 @@ def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_wh
     if is_whole and not any(target.may_be(name) for name in upstreams):
         why = f"{target.host} cannot name an upstream block of these files; only through one are connections reused"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
-    why = f"{target.host} is known only at request time: connections are reused only if it names an upstream block"
+    # nginx's own variables are in lower case; what envsubst fills in before it starts is not.
+    is_filled_in = any(name.isupper() and not _is_set(name, target.block) for name in _VARIABLE.findall(target.host))
+    when = "is not set in these files" if is_filled_in else "is known only at request time"
+    why = f"{target.host} {when}: connections are reused only if it names an upstream block"
     return Judgement(reuse=Reuse.UNKNOWN, why=why)
+
+
+def _is_set(name: str, block: Block) -> bool:
+    """Tell whether a directive makes a variable, or a regular expression has a group of its name."""
+    everything = list(list(block.within())[-1].everything())
+    is_made = any(f"${name}" in one.args[:1] and not one.name.endswith("_pass") for one, _ in everything)
+    is_group = any(f"<{name}>" in arg for one, around in everything for arg in (*one.args, *around.args))
+    return is_made or is_group or table_of(name.lower(), block) is not None
 
 
 def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:

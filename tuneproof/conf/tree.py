@@ -100,6 +100,20 @@ class Block:
         said = self.setting(name)
         return said is not None and said.value == "on"
 
+    @property
+    def may_say_more(self) -> bool:
+        """Whether a file that it, or a block around it, includes is not here: it may have more directives for it."""
+        return any(level.unseen for level in self.within())
+
+    def hides(self, name: str) -> bool:
+        """Tell whether such a file may say what a directive is here; not where a block that is nearer has one."""
+        for level in self.within():
+            if level.local(name):
+                return False
+            if level.unseen:
+                return True
+        return False
+
     def servers(self) -> list["Block"]:
         """Return the servers that a directive of this block is for."""
         server = self.around("server")

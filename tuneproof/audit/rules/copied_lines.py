@@ -67,7 +67,7 @@ def _blocks(name: str, main: Block) -> Iterator[Block]:
     """
     found = main.blocks[:1] if name == "main" else main.all(name)
     for block in found:
-        if block.span is not None and not any(level.unseen for level in block.within()):
+        if block.span is not None and not block.may_say_more:
             yield block
 
 
@@ -146,7 +146,7 @@ def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) 
     if block.path[:1] == ("stream",):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True
-    if not found or (concern.unless and _is_so(concern.unless, at, block, facts)):
+    if not found or (concern.unless and (block.may_say_more or _is_so(concern.unless, at, block, facts))):
         return None
     return found if isinstance(found, str) else ""
 

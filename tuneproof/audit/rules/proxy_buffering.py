@@ -35,6 +35,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
                 f"{size(held * _READERS)}{_cost(proxied, edits)}"
             )
             state = State.HARMFUL if held >= _HARMFUL_BYTES else State.MISSING
+            if any(target.block.hides(f"{target.kind}_{name}") for name in ("buffering", "buffer_size", "buffers")):
+                unseen = next(name for level in target.block.within() for name in level.unseen)
+                why, state, edits = f"{why}, unless {unseen}, which is not here, says otherwise", State.CANNOT_TELL, ()
             yield Advised(name=NAME, claim=CLAIM, state=state, at=target.statement, why=why, edits=edits)
         elif not proxied.is_buffered:
             why = f"one slow reader costs a worker {size(held)}, and occupies its backend until it has read everything"

@@ -1,0 +1,62 @@
+"""What a file that is not here may say is not taken for unsaid."""
+
+import pytest
+
+from tuneproof.audit.advice import Advised, State
+from tuneproof.audit.auditing import audit_source
+from tuneproof.conf.sources import Dump
+
+ABSENT = "include /etc/nginx/absent.conf;"
+
+
+def advised(server: str, name: str, *, http: str = "") -> list[Advised]:
+    text = f"worker_processes 2;\nevents {{ }}\nhttp {{\n{http}\nserver {{ listen 80;\n{server} }} }}\n"
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=False), version="1.26")
+    return [one for one in found.advice if name in {one.name, one.claim}]
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "http"),
+    [
+        ("headers_need_the_first_buffer", "location / { proxy_pass http://127.0.0.1:1; proxy_buffers 64 32k; %s }", ""),
+        ("headers_need_the_first_buffer", "%s location / { proxy_pass http://127.0.0.1; proxy_buffers 64 32k; }", ""),
+        (
+            "dying_connections",
+            "return 200;",
+            "upstream a { server 127.0.0.1:1; keepalive 8; %s }",
+        ),
+        ("upstream_peers", "return 200;", "upstream a { server 127.0.0.1:1; server 127.0.0.1:2; %s }"),
+    ],
+)
+def test_what_it_may_say_is_no_finding(name: str, server: str, http: str) -> None:
+    with_it, without = ([text.replace("%s", place) for text in (server, http)] for place in (ABSENT, ""))
+    assert advised(without[0], name, http=without[1])
+    assert advised(with_it[0], name, http=with_it[1]) == []
+
+
+def test_a_slow_reader_may_hold_less() -> None:
+    location = "location / { proxy_pass http://127.0.0.1:1; proxy_buffers 128 1m; proxy_buffer_size 1m; }"
+    [found] = advised(location, "proxy_buffering")
+    assert (found.state, bool(found.edits)) == (State.HARMFUL, True)
+    [found] = advised(f"{ABSENT} {location}", "proxy_buffering")
+    assert (found.state, found.edits) == (State.CANNOT_TELL, ())
+    assert "unless /etc/nginx/absent.conf, which is not here, says otherwise" in found.why
+    # nginx takes each of them once in a block.
+    [found] = advised(f"{location[:-1]} proxy_buffering on; {ABSENT} }}", "proxy_buffering")
+    assert found.state is State.HARMFUL
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("location / { proxy_pass http://$BACKEND; }", "$BACKEND is not set in these files"),
+        ("location / { set $BACKEND $http_x; proxy_pass http://$BACKEND; }", "known only at request time"),
+        ("location ~ /(?<NAME>.) { proxy_pass http://$NAME; }", "known only at request time"),
+        ("location / { proxy_pass http://$http_x; }", "known only at request time"),
+    ],
+)
+def test_what_envsubst_fills_in_is_known_before_a_request_comes(text: str, why: str) -> None:
+    fragment = f"upstream a {{ server 127.0.0.1:1; }}\nserver {{ listen 80;\n{text} }}\n"
+    found = audit_source(Dump({"site.conf": fragment}, is_complete=False), version="1.26")
+    [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
+    assert why in one.why
