@@ -1,20 +1,11 @@
 """pytest's wiring: the options, the matrix, and the plugins that hold everything else."""
 
-from typing import Literal
-
 import pytest
 
 from fixtures.options import RUN_STATE, add_options
 
-# In the order of their imports: pytest can only rewrite the assertions of a plugin that nobody imported before.
-pytest_plugins = [
-    "fixtures.session",
-    "fixtures.outcomes",
-    "fixtures.engine",
-    "fixtures.measurements",
-    "fixtures.side_by_side",
-    "fixtures.selection",
-]
+# Those that measure are loaded by fixtures.session, where tests are not only collected.
+pytest_plugins = ["fixtures.claims", "fixtures.session"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,11 +16,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Spread every test that takes an nginx version or a network profile over those asked for."""
     options = metafunc.config.stash[RUN_STATE].options
-    # The claims of a class share a lab on each version and network.
-    scope: Literal["class", "module"] = "module" if metafunc.cls is None else "class"
     if "nginx" in metafunc.fixturenames:
         versions = options.nginx
-        metafunc.parametrize("nginx", versions, ids=[f"nginx-{version}" for version in versions], scope=scope)
+        metafunc.parametrize("nginx", versions, ids=[f"nginx-{version}" for version in versions], scope="module")
     if "network" in metafunc.fixturenames:
         networks = options.networks
-        metafunc.parametrize("network", networks, ids=[network.name for network in networks], scope=scope)
+        metafunc.parametrize("network", networks, ids=[network.name for network in networks], scope="module")

@@ -14,7 +14,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-_STALL: Final = "Test_reuseport_stall and not league and not herd and not protocol"
+_STALL: Final = "reuseport_stall/"
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "run": ("run",),
     "stall": ("run", "-k", _STALL),

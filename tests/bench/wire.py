@@ -8,10 +8,10 @@ from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.link_faults import SELF_CHECK, faults
-from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.links import WIRE, LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.shaped_links import ProbePlan, ShapedLinks, owner_name
-from tuneproof.lab.network.shaper import WIRE, why_impossible
+from tuneproof.lab.network.shaper import why_impossible
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 

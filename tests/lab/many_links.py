@@ -15,9 +15,10 @@ from tuneproof.lab.engine.images import ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.network.links import AUTO
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
-from tuneproof.lab.network.shaper import AUTO, choose_shaper, why_impossible
+from tuneproof.lab.network.shaper import choose_shaper, why_impossible
 from tuneproof.lab.subject.images import role_images
 from tuneproof.lab.topology.lab import Lab
 

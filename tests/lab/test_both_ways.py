@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.measurements import Measure, decide
-from fixtures.options import RunState
+from fixtures.labs import Measure
 from tests.support.turned import with_arms_like
 from tuneproof.catalogue import (
     differential_diagnosis,
@@ -34,8 +33,8 @@ from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm
-from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.keys import Key
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
@@ -163,8 +162,8 @@ def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, m
     # It takes many right answers to show a claim that rests on counted trials, and few wrong ones to refute it.
     claims = [replace(scenario.claim(name), expected=Verdict.REFUTED, own_looks=()) for name in sabotage.claims]
     counted = {claim.name for claim in claims if scenario.claim(claim.name).own_looks}
-    place = CellPlace(scenario=f"{scenario.name} with {name}", nginx=nginx, network=BARE)
-    with measure(place, scenario, claims) as measures:
+    lab = Key(f"{scenario.name} with {name}", "", nginx, BARE.name)
+    with measure(lab, scenario, claims) as measures:
         verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
@@ -178,28 +177,26 @@ def _without_bulk(arm: Arm[StallObservation]) -> Arm[StallObservation]:
     return replace(arm, plan=replace(arm.plan, bulk_per_worker=(0,) * arm.plan.workers))
 
 
-def test_without_bulk_downloads_no_worker_stalls(
-    nginx: str, host_snapshot: Snapshot, measure: Measure, run_state: RunState
-) -> None:
+def test_without_bulk_downloads_no_worker_stalls(nginx: str, host_snapshot: Snapshot, measure: Measure) -> None:
     """The pathology is taken away: claim 1 is refuted."""
     whole = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     scenario = replace(whole, arms=tuple(map(_without_bulk, whole.arms)))
     claim = replace(scenario.claim("loaded_worker_stalls"), expected=Verdict.REFUTED)
-    place = CellPlace(scenario=f"{SCENARIO} without bulk downloads", nginx=nginx, network=BARE)
-    with measure(place, scenario, [claim]) as measures:
-        cell = decide(claim, measures, run_state)
+    lab = Key(f"{SCENARIO} without bulk downloads", "", nginx, BARE.name)
+    with measure(lab, scenario, [claim]) as measures:
+        cell = measures.decide(claim)
     assert cell.verdict == Verdict.REFUTED
 
 
 def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
-    nginx: str, host_snapshot: Snapshot, measure: Measure, run_state: RunState
+    nginx: str, host_snapshot: Snapshot, measure: Measure
 ) -> None:
     """The remedy is taken away, the stall is there: claim 2 is refuted."""
     stall = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
     default, *smaller = [arm.name for arm in stall.dose_arms()]
     scenario = with_arms_like(stall.scenario(), dict.fromkeys(smaller, default))
     claim = replace(scenario.claim("small_rmem_restores_loop"), expected=Verdict.REFUTED)
-    place = CellPlace(scenario=f"{SCENARIO} with tcp_rmem left alone", nginx=nginx, network=BARE)
-    with measure(place, scenario, [claim]) as measures:
-        cell = decide(claim, measures, run_state)
+    lab = Key(f"{SCENARIO} with tcp_rmem left alone", "", nginx, BARE.name)
+    with measure(lab, scenario, [claim]) as measures:
+        cell = measures.decide(claim)
     assert cell.verdict == Verdict.REFUTED

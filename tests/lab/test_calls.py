@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from fixtures.measurements import Measure
+from fixtures.labs import Measure
 from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, claims_from
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
@@ -15,8 +15,8 @@ from tuneproof.lab.subject.config import ERROR_LOG_PATH
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.lines import Line
 from tuneproof.proof.inference.verdicts import Verdict
-from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.keys import Key
 
 pytestmark = [pytest.mark.engine]
 
@@ -72,8 +72,8 @@ def test_the_library_counts_as_many_calls_as_the_debug_log_has(nginx: str, measu
     )
     claims = tuple(claim_on(call) for call in LOGGED)
     scenario = Scenario(name="system_calls", arms=arms, claims=claims, backends=())
-    place = CellPlace(scenario=scenario.name, nginx=nginx, network=BARE)
-    with measure(place, scenario, claims) as measures:
+    lab = Key(scenario.name, "", nginx, BARE.name)
+    with measure(lab, scenario, claims) as measures:
         cells = {call: measures.decide(claim) for call, claim in zip(LOGGED, claims, strict=True)}
     for call, cell in cells.items():
         assert cell.verdict == Verdict.HOLDS

@@ -14,7 +14,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages
-from fixtures.measurements import Measure
+from fixtures.labs import Measure
 from images.netadmin.netadmin.wire import REGISTERS_LIBRARY
 from tests.lab.wire_processes import end_wires
 from tests.support.path_lab import PEER, path_lab_specs
@@ -25,18 +25,18 @@ from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.network.agent import LinkAgent
 from tuneproof.lab.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
 from tuneproof.lab.network.link_faults import PRECONDITION
-from tuneproof.lab.network.links import LinkProfile, NetworkProfile
+from tuneproof.lab.network.links import NATIVE, WIRE, LinkProfile, NetworkProfile
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
 from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name
-from tuneproof.lab.network.shaper import NATIVE, WIRE, NoShaperError, choose_shaper, why_impossible
+from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impossible
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import RoleSpec
 from tuneproof.proof.inference.plan import FEWEST_BLOCKS
 from tuneproof.proof.scenario.bench import Bench
-from tuneproof.proof.scenario.measurement import CellPlace
+from tuneproof.report.results.keys import Key
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
@@ -235,8 +235,8 @@ def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
     monkeypatch.setattr(LinkAgent, "shape", lambda _self, _profile: {})
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     claim = scenario.claim("loaded_worker_stalls")
-    place = CellPlace(scenario=f"{SCENARIO} over a link that was not shaped", nginx=nginx, network=WAN)
-    with measure(place, scenario, [claim]) as measures:
+    lab = Key(f"{SCENARIO} over a link that was not shaped", "", nginx, WAN.name)
+    with measure(lab, scenario, [claim]) as measures:
         cell = measures.decide(claim)
     assert cell.verdict == "unsupported"
     assert "of the delays are below" in cell.reason
@@ -255,9 +255,9 @@ def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
     assert wire
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     claim = scenario.claim("twins_are_alike")
-    place = CellPlace(scenario=f"{SCENARIO} over a wire that dies", nginx=nginx, network=PROFILES["fast-backend"])
+    lab = Key(f"{SCENARIO} over a wire that dies", "", nginx, PROFILES["fast-backend"].name)
     during_block(2, lambda: end_wires(engine, lab_session))
-    with measure(place, scenario, [claim]) as measures:
+    with measure(lab, scenario, [claim]) as measures:
         cell = measures.decide(claim)
     assert cell.void_blocks >= 1
     assert cell.blocks >= FEWEST_BLOCKS

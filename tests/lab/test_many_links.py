@@ -9,7 +9,8 @@ from fixtures.engine import BuiltImages
 from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, start_pytest
 from tests.lab.many_links import start_many
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.network.shaper import NATIVE, why_impossible
+from tuneproof.lab.network.links import NATIVE
+from tuneproof.lab.network.shaper import why_impossible
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 

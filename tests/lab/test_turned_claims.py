@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import pytest
 
-from fixtures.measurements import Measure
+from fixtures.labs import Measure
 from tests.support.every_scenario import EVERY_SCENARIO
 from tests.support.turned import turned
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.proof.scenario.measurement import CellPlace
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.keys import Key
 
 pytestmark = [pytest.mark.engine]
 
@@ -35,8 +35,8 @@ def test_a_claim_comes_out_the_other_way_with_another_arm(
     scenario: Scenario[Any], nginx: str, measure: Measure
 ) -> None:
     other_way = turned(scenario)
-    place = CellPlace(scenario=f"{scenario.name} turned", nginx=nginx, network=BARE)
+    lab = Key(f"{scenario.name} turned", "", nginx, BARE.name)
     claims = [claim for claim in other_way.claims if not claim.is_ahead_of(nginx)]
-    with measure(place, other_way, claims) as measures:
+    with measure(lab, other_way, claims) as measures:
         verdicts = {claim.name: measures.decide(claim).verdict for claim in claims}
     assert verdicts == {claim.name: claim.expected for claim in claims}

@@ -6,20 +6,38 @@ from typing import Final
 
 import pytest
 
+from fixtures.claims import key_of
 from tests.support.host_state import HostState
 from tuneproof.errors import LabError
 
-# A link's end is told a moment after the engine has removed its network.
+# A link's end is seen a moment after the engine has removed its network.
 _SETTLED_WITHIN_S: Final = 5.0
+_BEFORE: Final = pytest.StashKey[HostState]()
 
 
-@pytest.fixture(scope="class", autouse=True)
-def host_left_as_it_was() -> Iterator[None]:
-    """Compare the host's sysctls, links and queueing disciplines before and after all labs of a scenario."""
-    before = HostState.read()
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before a lab starts
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Read the host's sysctls, links and queueing disciplines before the first lab of a scenario."""
+    if _BEFORE not in item.session.stash:
+        item.session.stash[_BEFORE] = HostState.read()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # after a lab has ended
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Compare them after its last one."""
     yield
+    if _scenario_of(item) == _scenario_of(nextitem):
+        return
+    before = item.session.stash[_BEFORE]
+    del item.session.stash[_BEFORE]
     deadline_s = time.monotonic() + _SETTLED_WITHIN_S
     while changes := HostState.read().changes_since(before):
         if time.monotonic() > deadline_s:
             raise LabError("the scenario has left its host another than it was", tail="\n".join(changes))
         time.sleep(0.2)
+
+
+def _scenario_of(item: pytest.Item | None) -> str:
+    key = key_of(item) if item is not None else None
+    return key.scenario if key is not None else ""

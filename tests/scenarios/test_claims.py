@@ -1,7 +1,17 @@
-"""The product: every claim of the catalogue is a test."""
+"""The product: every claim of the catalogue on each version of nginx and each network of the run.
 
-from fixtures.measurements import claims_of
-from tuneproof.catalogue import every_advice
+With ``--nginx-conf`` these are the claims on that configuration instead.
+"""
 
-for advice in every_advice():
-    vars()[f"Test_{advice.name}"] = claims_of(advice)
+from collections.abc import Callable
+
+import pytest
+
+from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.keys import Key
+
+
+@pytest.mark.engine
+def test_claim(claim: Key, decide: Callable[[Key], Cell], expect: Callable[[Cell], None]) -> None:
+    """Measure rounds until the claim is decided, and compare the verdict with what is expected of this version."""
+    expect(decide(claim))

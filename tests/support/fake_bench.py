@@ -3,7 +3,6 @@
 import json
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,14 +21,15 @@ from tuneproof.proof.scenario import measurement
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.host_noise import Patience
-from tuneproof.proof.scenario.measurement import CellPlace, Measurement
+from tuneproof.proof.scenario.measurement import Decider, Measurement
 from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.keys import Key
 from tuneproof.report.results.run_file import ResultsWriter
 
 if TYPE_CHECKING:
     from tuneproof.proof.scenario.bench import Bench
 
-PLACE = CellPlace(scenario="stall", nginx="1.22", network=BARE)
+LAB = Key("stall", "", "1.22", BARE.name)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
 # What makes a trial meaningless: it did not put the load on the subject that it should have.
@@ -128,7 +128,8 @@ class Deciding:
         """Return the cell of a claim, which is called "stall" and about the arm "loaded" unless others are named."""
         bench = canned if isinstance(canned, FakeBench) else FakeBench(canned)
         asked = claim("stall", *(arms or ("loaded",)), **changes)
-        return self.measuring(bench, asked, network=network, subject=subject).decide(asked)
+        lab = LAB._replace(network=network.name)
+        return self.measuring(bench, asked, network=network, subject=subject, lab=lab).decide(asked)
 
     def measuring(
         self,
@@ -137,22 +138,25 @@ class Deciding:
         setup_s: float = 0.0,
         network: NetworkProfile = BARE,
         subject: Subject = SUBJECT,
-    ) -> Measurement[StallObservation]:
-        """Return a measurement of claims on the bench, whose clock it reads."""
+        lab: Key = LAB,
+    ) -> Decider:
+        """Return what decides claims on the bench, whose clock it reads."""
         self._monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
         names = {name for item in claims for name in item.needed_arms}
-        return Measurement(
+        running = Measurement(
             bench=cast("Bench", bench),
             arms=[arm(name, subject=subject) for name in sorted(names)],
             claims=claims,
             looks=LOOKS[QUICK],
             seed=1,
-            place=replace(PLACE, network=network),
+            lab=lab,
+            network=network,
             writer=self.writer,
             progress=lambda _: None,
             setup_s=setup_s,
             patience=Patience(),
         )
+        return Decider(lab, network, writer=self.writer, unable={}, measurement=running)
 
     def texts(self, cell: Cell) -> dict[str, str]:
         """Return the files of a cell's own folder, by name."""

@@ -1,24 +1,31 @@
 """A pytest run inside a test, with the project's own conftest and plugins, and claims that are decided beforehand."""
 
 import json
+import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 import scipy.stats  # type: ignore[import-untyped]  # scipy ships no type information
 
-from fixtures import session
+from fixtures import labs, summary
 from fixtures.options import RunState
+from tests.support.fake_bench import arm, claim
 from tests.support.places import CHECKOUT
 from tests.support.written_results import a_cell
+from tuneproof.catalogue import declared
+from tuneproof.catalogue.advice import Advice
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Cell
-from tuneproof.report.results.run_file import ResultsWriter
+from tuneproof.report.results.keys import Key
 
 # Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
 _LOADED = scipy.stats
 
 
-def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> None:
+def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conftest: str = "") -> None:
     """Make a folder with the project's conftest and one test module.
 
     Args:
@@ -26,14 +33,39 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False) -> N
         source: The module's text.
         pages: Whether the run ends with its pages, as a user's does. They are several MB, with a drawing library that
             takes seconds to load, and only tests of the pages look at them.
+        conftest: What follows in the conftest.
     """
     # On a CI server the outer run's summary is not the place for what is only made up.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:
-        pytester._monkeypatch.setattr(session, "_write_pages", lambda _path: "not in this test")
-    pytester.makeconftest((CHECKOUT / "conftest.py").read_text(encoding="utf-8"))
-    pytester.makeini("[pytest]\nmarkers =\n    claim(name): the claim that the test decides\n")
+        pytester._monkeypatch.setattr(summary, "_write_pages", lambda _path: "not in this test")
+    pytester.makeconftest((CHECKOUT / "conftest.py").read_text(encoding="utf-8") + textwrap.dedent(conftest))
+    pytester.makeini("[pytest]\nmarkers =\n" + "".join(f"    {name}\n" for name in _MARKERS))
     pytester.makepyfile(source)
+
+
+_MARKERS: Final = ("claim(declared)", "engine", "timing", "headline", "full_depth")
+
+
+def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
+    """Return a piece of advice; its claims are about the arm "a" where only their names are given."""
+    own = tuple(claim(each, "a") if isinstance(each, str) else each for each in claims)
+    arms = tuple(map(arm, sorted({name for each in own for name in each.arms})))
+    scenario = Scenario(name=name, arms=arms, claims=own)
+    return Advice(**{"scenario": lambda _run: scenario, **changes})
+
+
+def prepare_catalogue(
+    pytester: pytest.Pytester, *every: Advice, then: str = "", pages: bool = False, conftest: str = ""
+) -> None:
+    """Make a folder with the test of claims, for a catalogue of this advice; the text of further tests may follow."""
+    module = (CHECKOUT / "tests" / "scenarios" / "test_claims.py").read_text(encoding="utf-8")
+    prepare(pytester, "", pages=pages, conftest=conftest)
+    for test in pytester.path.glob("test_*.py"):
+        test.unlink()
+    (pytester.path / "test_claims.py").write_text(module + textwrap.dedent(then), encoding="utf-8")
+    for user in (declared, labs):
+        pytester._monkeypatch.setattr(user, "every_advice", lambda: every)
 
 
 def cell(**changes: Any) -> Cell:
@@ -43,39 +75,37 @@ def cell(**changes: Any) -> Cell:
     return replace(a_cell("loaded"), **{**stall, **changes})
 
 
-class Decided:
-    """A measurement that is over: asked for a claim, it returns its cell, and writes it as a real one does."""
+class DecidedLabs:
+    """Labs of which everything was measured: they write each claim's result as real ones do."""
 
     def __init__(self, run: RunState, **changes: Any) -> None:
-        self._cell = cell(**changes)
-        if run.writer is None:
-            run.writer = ResultsWriter.create(
-                run.options.results, host={}, seed=run.options.seed, options=run.options_json()
-            )
-        self._writer = run.writer
+        self._run = run
+        self._changes = changes
 
-    def decide(self, _claim: object) -> Cell:
-        self._writer.append(self._cell)
-        return self._cell
+    def enter(self, _lab: Key) -> Callable[[Key], Cell]:
+        return self._decide
+
+    def _decide(self, key: Key) -> Cell:
+        writer = self._run.writer or self._run.write_results({})
+        parts = {"scenario": key.scenario, "name": key.claim, "nginx": key.nginx, "network": key.network}
+        decided = cell(**{"id": key.id, **parts, **self._changes})
+        writer.append(decided)
+        return decided
 
 
-_DECIDES: Final = """
-    import pytest
+DECIDED: Final = """
+    from tests.support.inner_pytest import DecidedLabs
 
-    from fixtures.measurements import decide
-    from tests.support.fake_bench import claim
-    from tests.support.inner_pytest import Decided
-
-    @pytest.mark.claim("loaded")
-    def test_claim(run_state, request, nginx, network):
-        case = request.node.user_properties
-        decide(claim("loaded", "loaded"), Decided(run_state, **{changes}), run_state, properties=case)
+    @pytest.fixture(scope="session")
+    def labs(run_state):
+        return DecidedLabs(run_state, **{changes})
 """
 
 
 def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
     """Make a folder whose only claim is decided beforehand; the text of further tests may follow."""
-    prepare(pytester, _DECIDES.format(changes=repr(changes)) + then, pages=pages)
+    decided = DECIDED.format(changes=repr(changes))
+    prepare_catalogue(pytester, advice("stall", claim("loaded", "loaded")), then=then, pages=pages, conftest=decided)
 
 
 def document(pytester: pytest.Pytester) -> dict[str, Any]:

@@ -5,11 +5,13 @@ A module that declares an ``ADVICE`` belongs to the catalogue; nothing else has 
 
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
-from tuneproof.catalogue.advice import Advice
+if TYPE_CHECKING:
+    from tuneproof.catalogue.advice import Advice
 
 
-def every_advice() -> tuple[Advice, ...]:
+def every_advice() -> "tuple[Advice, ...]":
     """Return all pieces of advice, in the order of their names."""
     modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
     declared = [module.ADVICE for module in modules if hasattr(module, "ADVICE")]

@@ -49,8 +49,8 @@ class Advice:
     def __post_init__(self) -> None:
         if unknown := {*self.headlines, *self.full_depth} - set(self.claims):
             raise ValueError(f"{self.name} has no claim {', '.join(sorted(unknown))}")
-        arms = [arm.name for arm in self._usual.arms]
-        for claim in self._usual.claims:
+        arms = [arm.name for arm in self.usual.arms]
+        for claim in self.usual.claims:
             if unknown := (set(claim.turned_by) - set(claim.arms)) | (set(claim.turned_by.values()) - set(arms)):
                 raise ValueError(
                     f"{self.name}/{claim.name}: turned_by names {', '.join(sorted(unknown))}; the claim compares "
@@ -58,18 +58,19 @@ class Advice:
                 )
 
     @cached_property
-    def _usual(self) -> Scenario[Any]:
+    def usual(self) -> Scenario[Any]:
+        """Its scenario on an ordinary host."""
         return self.scenario(RunConditions())
 
     @property
     def name(self) -> str:
         """Name of its scenario, as in cell ids."""
-        return self._usual.name
+        return self.usual.name
 
     @property
     def claims(self) -> tuple[str, ...]:
         """Names of its claims, in their order."""
-        return tuple(claim.name for claim in self._usual.claims)
+        return tuple(claim.name for claim in self.usual.claims)
 
     def claims_at(self, depth: str) -> tuple[str, ...]:
         """Return the names of the claims that a run of this depth decides where none is named."""

@@ -10,7 +10,6 @@ _MOST_DIGITS: Final = 7
 _TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _ARMS: Final = 2
 _EXPIRED_VERDICT: Final = "refuted"
-_UNSHAPED: Final = "bare"
 # What people read; results.json keeps its own word.
 _WORDS: Final = {"unsupported": "not testable"}
 
@@ -90,8 +89,7 @@ def verdict(cell: Cell) -> str:
 
 def place_of(cell: Cell) -> str:
     """Return where a cell was measured: scenario, version, and the network where links were shaped."""
-    network = "" if cell.network == _UNSHAPED else f", {cell.network}"
-    return f"{cell.scenario}, nginx {cell.nginx}{network}"
+    return cell.key.place
 
 
 def expired_since(cell: Cell) -> str:

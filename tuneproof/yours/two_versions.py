@@ -16,7 +16,8 @@ from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.containers import OwnNginxError
 from tuneproof.proof.scenario.evidence import Evidence
 from tuneproof.proof.scenario.scenarios import Scenario
-from tuneproof.report.results.cells import Cell, Effect, lab_name
+from tuneproof.report.results.cells import Cell, Effect
+from tuneproof.report.results.keys import UNSHAPED, Key
 from tuneproof.report.results.run_file import ResultsWriter
 from tuneproof.yours.compared import USUALLY, Comparison, compared
 from tuneproof.yours.grounds import Grounds
@@ -82,7 +83,7 @@ def compare(
         except OwnNginxError:
             bench = None
         if bench is not None:
-            evidence = Evidence(bench, writer, lab=lab_name(NAME, new.version, "bare"))
+            evidence = Evidence(bench, writer, lab=Key(NAME, "", new.version, UNSHAPED).id)
             rounds = Rounds(bench, looks, subjects, evidence, report=report)
             for number in range(1, ROUNDS + 1):
                 rounds.run(number, seed=seed)
@@ -226,13 +227,13 @@ def _cells(found: Sequence[Comparison], old: Side, new: Side) -> Iterator[Cell]:
             level=interval.level,
         )
         yield Cell(
-            id=f"{NAME}/{number}/nginx-{new.version}/bare",
+            id=Key(NAME, str(number), new.version, UNSHAPED).id,
             name=f"comparison_{number}",
             scenario=NAME,
             claim=f"{one.what}, at {one.at}: not the same as on nginx {old.version}",
             source=f"nginx {old.version} and {new.version} side by side",
             nginx=new.version,
-            network="bare",
+            network=UNSHAPED,
             verdict=one.assessment.verdict.value,
             expected=None,
             threshold=USUALLY,

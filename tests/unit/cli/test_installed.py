@@ -21,7 +21,7 @@ def test_it_goes_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().err
     assert told.startswith("usage: tuneproof COMMAND")
     offered = {line.split()[0] for line in told.splitlines() if line.startswith("  ")}
-    assert {"explain", "report", "compare", "matrix"} <= offered
+    assert {"explain", "report", "compare"} <= offered
     assert not cli.NEEDS_CHECKOUT & offered
 
 

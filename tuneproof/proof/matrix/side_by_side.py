@@ -5,16 +5,17 @@ waits, what all of them do.
 """
 
 import queue
-import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any, Final, Protocol
 
-from tuneproof.errors import LabError
 from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.measurement import Decider
+from tuneproof.proof.stopping import Stop
 from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.keys import Key
 
 JOBS_PER_CPU: Final = 4
 """Scenarios at once for each CPU of the engine's, as far as there is memory for them."""
@@ -37,18 +38,11 @@ class View(Protocol):
         """Write a line that stays."""
 
 
-class Measures(Protocol):
-    """What decides claims: a running measurement, or the reason why there is none."""
+class Starting(Protocol):
+    """Returns the context in which the claims of a lab can be decided."""
 
-    def decide(self, claim: Claim[Any]) -> Cell:
-        """Return the claim's cell."""
-
-
-class Measuring(Protocol):
-    """Returns the context in which the claims of a scenario can be decided."""
-
-    def __call__(self, *, beside: View) -> AbstractContextManager[Measures]:
-        """Start it; what it has to show goes to the view."""
+    def __call__(self, *, beside: "SideBySide") -> AbstractContextManager[Decider]:
+        """Start the lab; what it has to show is shown there, and it ends when that ends."""
 
 
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
@@ -72,58 +66,46 @@ class SideBySide:
     Args:
         jobs: How many at a time, from the first that was added on.
         view: What the user sees.
-        tell: Tells of a decided claim, soon after it was decided.
+        show: Shows a decided claim, soon after it was decided.
         status: Returns what is shown before the names of those that are being measured.
     """
 
     def __init__(
-        self, jobs: int, *, view: View, tell: Callable[[Claim[Any], Cell], None], status: Callable[[], str]
+        self, jobs: int, *, view: View, show: Callable[[Claim[Any], Cell], None], status: Callable[[], str]
     ) -> None:
         self._pool = ThreadPoolExecutor(max_workers=jobs)
         self._threads: list[Future[None]] = []
-        self._ahead: list[Future[Measures]] = []
+        self._ahead: list[Future[Decider]] = []
         self._view = view
-        self._tell = tell
+        self._show_cell = show
         self._status = status
         self._news: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._under_way: list[str] = []
-        self._ended = threading.Event()
+        self.stop = Stop()
 
-    def add(self, title: str, claims: Collection[Claim[Any]], measuring: Measuring) -> Measures:
-        """Measure a scenario as soon as there is room; return what waits for its cells.
+    def add(self, lab: Key, claims: Collection[Claim[Any]], starting: Starting) -> Callable[[Key], Cell]:
+        """Measure a lab as soon as there is room; return what waits for the result of one of its claims.
 
-        Args:
-            title: Its name.
-            claims: The claims to decide, in this order.
-            measuring: Starts their lab.
+        ``claims``: The claims to decide, in this order.
         """
         cells: dict[str, Future[Cell]] = {claim.name: Future() for claim in claims}
 
         def run() -> None:
-            self._under_way.append(title)
-            try:
-                self._measure(claims, cells, measuring)
-            finally:
-                self._under_way.remove(title)
+            with self._shown(lab):
+                self._measure(claims, cells, starting)
 
         self._threads.append(self._pool.submit(run))
-        return _Waiting(cells, self._show)
+        return lambda key: self._wait(cells[key.claim])
 
-    def add_ahead(self, title: str, measuring: Measuring, labs: ExitStack) -> Future[Measures]:
-        """Start a scenario's lab as soon as there is room; return what it is measured by later.
+    def add_ahead(self, lab: Key, starting: Starting, labs: ExitStack) -> Future[Decider]:
+        """Start a lab as soon as there is room; return what its claims are decided by later.
 
-        Args:
-            title: Its name.
-            measuring: Starts the lab.
-            labs: What removes it.
+        ``labs``: What removes it.
         """
 
-        def start() -> Measures:
-            self._under_way.append(title)
-            try:
-                return labs.enter_context(measuring(beside=self))
-            finally:
-                self._under_way.remove(title)
+        def start() -> Decider:
+            with self._shown(lab):
+                return labs.enter_context(starting(beside=self))
 
         self._ahead.append(self._pool.submit(start))
         return self._ahead[-1]
@@ -138,7 +120,7 @@ class SideBySide:
 
         ``remove``: Removes every container of the run, so that nobody waits for an answer from there.
         """
-        self._ended.set()
+        self.stop.ask()
         self._pool.shutdown(wait=False, cancel_futures=True)
         # wait() would wait for ever for what was cancelled before a thread took it.
         threads: list[Future[Any]] = [*self._threads, *self._ahead]
@@ -147,25 +129,23 @@ class SideBySide:
             remove()
         self._show()
 
-    def update(self, _text: str) -> None:
-        """Show nothing of one trial among those of several scenarios. LabError: The run has ended."""
-        if self._ended.is_set():
-            raise LabError("the run has ended")
+    def update(self, text: str) -> None:
+        """Show nothing of one trial among those of several scenarios."""
 
     def line(self, text: str) -> None:
         """Show a line soon."""
         self._news.put(partial(self._view.line, text))
 
-    def _measure(self, claims: Collection[Claim[Any]], cells: Mapping[str, Future[Cell]], measuring: Measuring) -> None:
+    def _measure(self, claims: Collection[Claim[Any]], cells: Mapping[str, Future[Cell]], starting: Starting) -> None:
         try:
-            with measuring(beside=self) as measures:
+            with starting(beside=self) as decider:
                 for claim in claims:
                     try:
-                        cell = measures.decide(claim)
+                        cell = decider.decide(claim)
                     except Exception as error:  # noqa: BLE001 - raised again where the claim's cell is asked for
                         cells[claim.name].set_exception(error)
                     else:
-                        self._news.put(partial(self._tell, claim, cell))
+                        self._news.put(partial(self._show_cell, claim, cell))
                         cells[claim.name].set_result(cell)
         except Exception as error:  # noqa: BLE001 - likewise: without a lab there are no cells
             for waited in cells.values():
@@ -178,16 +158,17 @@ class SideBySide:
         if names := ", ".join(self._under_way):
             self._view.update(f"{self._status()}; {names}")
 
-
-class _Waiting:
-    """Stands for a measurement in another thread: returns its cells."""
-
-    def __init__(self, cells: Mapping[str, Future[Cell]], show: Callable[[], None]) -> None:
-        self._cells = cells
-        self._show = show
-
-    def decide(self, claim: Claim[Any]) -> Cell:
-        while wait([self._cells[claim.name]], timeout=_SHOWN_EVERY_S).not_done:
+    def _wait(self, cell: Future[Cell]) -> Cell:
+        while wait([cell], timeout=_SHOWN_EVERY_S).not_done:
             self._show()
         self._show()
-        return self._cells[claim.name].result()
+        return cell.result()
+
+    @contextmanager
+    def _shown(self, lab: Key) -> Iterator[None]:
+        """Show a lab among those that are being measured."""
+        self._under_way.append(lab.place)
+        try:
+            yield
+        finally:
+            self._under_way.remove(lab.place)

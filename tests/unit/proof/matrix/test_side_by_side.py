@@ -10,9 +10,11 @@ import pytest
 
 from tests.support.fake_bench import claim
 from tuneproof.errors import LabError
-from tuneproof.proof.matrix.side_by_side import Measures, SideBySide, View, ahead_on, jobs_on
+from tuneproof.proof.matrix.side_by_side import SideBySide, ahead_on, jobs_on
 from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.measurement import Decider
 from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.keys import Key
 
 _SOON_S = 20.0
 
@@ -35,26 +37,30 @@ class Shown:
 class Deciding:
     """Decides each claim by a function, and gives the claim's name for its cell."""
 
-    def __init__(self, does: Callable[[str, View], None]) -> None:
+    def __init__(self, does: Callable[[str, SideBySide], None]) -> None:
         self._does = does
 
     @contextmanager
-    def __call__(self, *, beside: View) -> Iterator[Measures]:
-        self._view = beside
-        yield self
+    def __call__(self, *, beside: SideBySide) -> Iterator[Decider]:
+        self._beside = beside
+        yield cast("Decider", self)
 
     def decide(self, wanted: Claim[Any]) -> Cell:
-        self._does(wanted.name, self._view)
+        self._does(wanted.name, self._beside)
         return cast("Cell", wanted.name)
+
+
+def lab_of(scenario: str) -> Key:
+    return Key(scenario, "", "1.22", "bare")
 
 
 def together(shown: Shown, jobs: int = 2) -> SideBySide:
     return SideBySide(
-        jobs, view=shown, tell=lambda told, _cell: shown.line(f"decided {told.name}"), status=lambda: "so far"
+        jobs, view=shown, show=lambda claim, _cell: shown.line(f"decided {claim.name}"), status=lambda: "so far"
     )
 
 
-def no_lab(*, beside: View) -> AbstractContextManager[Measures]:
+def no_lab(*, beside: SideBySide) -> AbstractContextManager[Decider]:
     raise LabError(f"no lab for {type(beside).__name__}")
 
 
@@ -63,14 +69,14 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
     both, shown = threading.Barrier(2), Shown()
     side = together(shown)
 
-    def meet(name: str, view: View) -> None:
+    def meet(name: str, view: SideBySide) -> None:
         view.update("a trial")
         view.line(f"note of {name}")
         both.wait(_SOON_S)
 
     claims = {name: claim(name, "a") for name in ("one", "two")}
-    waiting = {name: side.add(f"scenario {name}", [each], Deciding(meet)) for name, each in claims.items()}
-    assert [str(waiting[name].decide(claims[name])) for name in claims] == ["one", "two"]
+    waiting = {name: side.add(lab_of(name), [each], Deciding(meet)) for name, each in claims.items()}
+    assert [str(waiting[name](lab_of(name).of(name))) for name in claims] == ["one", "two"]
     side.end(lambda: None)
     for name in claims:
         assert shown.texts.index(f"note of {name}") < shown.texts.index(f"decided {name}")
@@ -79,19 +85,19 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> None:
-    def fail(name: str, _view: View) -> None:
+    def fail(name: str, _view: SideBySide) -> None:
         if name == "bad":
             raise LabError("a trial failed")
 
     side = together(Shown())
     bad, good, other = claim("bad", "a"), claim("good", "a"), claim("other", "a")
-    broken = side.add("broken", [other], no_lab)
-    mixed = side.add("mixed", [bad, good], Deciding(fail))
-    assert mixed.decide(good) == cast("Cell", "good")
+    broken = side.add(lab_of("broken"), [other], no_lab)
+    mixed = side.add(lab_of("mixed"), [bad, good], Deciding(fail))
+    assert mixed(lab_of("mixed").of("good")) == cast("Cell", "good")
     with pytest.raises(LabError, match="a trial failed"):
-        mixed.decide(bad)
+        mixed(lab_of("mixed").of("bad"))
     with pytest.raises(LabError, match="no lab for SideBySide"):
-        broken.decide(other)
+        broken(lab_of("broken").of("other"))
     side.end(lambda: None)
 
 
@@ -100,16 +106,16 @@ def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> No
     shown, began, removed = Shown(), threading.Event(), threading.Event()
     trials: list[str] = []
 
-    def trial(name: str, view: View) -> None:
-        view.update("a trial")
+    def trial(name: str, beside: SideBySide) -> None:
+        beside.stop.check()
         trials.append(name)
         if name == "long":
             began.set()
             assert removed.wait(_SOON_S)
 
     side = together(shown, jobs=1)
-    side.add("first", [claim(name, "a") for name in ("short", "long", "next")], Deciding(trial))
-    side.add("second", [claim("never", "a")], Deciding(trial))
+    side.add(lab_of("first"), [claim(name, "a") for name in ("short", "long", "next")], Deciding(trial))
+    side.add(lab_of("second"), [claim("never", "a")], Deciding(trial))
     assert began.wait(_SOON_S)
     side.end(removed.set)
     assert trials == ["short", "long"]
@@ -121,7 +127,7 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
     threads: list[int] = []
 
     @contextmanager
-    def lab(*, beside: View) -> Iterator[Measures]:
+    def lab(*, beside: SideBySide) -> Iterator[Decider]:
         assert beside is side
         threads.append(threading.get_ident())
         with Deciding(lambda _name, _view: None)(beside=beside) as measures:
@@ -130,7 +136,7 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
 
     side = together(Shown())
     with ExitStack() as labs:
-        ahead, broken = side.add_ahead("timed", lab, labs), side.add_ahead("broken", no_lab, labs)
+        ahead, broken = side.add_ahead(lab_of("timed"), lab, labs), side.add_ahead(lab_of("broken"), no_lab, labs)
         side.wait_for_ahead()
         assert len(threads) == 1
         assert threads[0] != threading.get_ident()

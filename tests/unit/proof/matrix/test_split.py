@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuneproof.errors import BadInputError
-from tuneproof.proof.matrix.split import Group, Shard, digest, split
+from tuneproof.proof.matrix.split import Shard, digest, split
+from tuneproof.report.results.keys import Key
 
 GROUPS = st.dictionaries(
-    st.builds(Group, st.text(max_size=3), st.sampled_from(("1.18", "1.22")), st.sampled_from(("bare", "wan"))),
+    st.builds(
+        Key, st.text(max_size=3), st.just(""), st.sampled_from(("1.18", "1.22")), st.sampled_from(("bare", "wan"))
+    ),
     st.integers(min_value=0, max_value=10_000).map(lambda tenths: tenths / 10),
     max_size=40,
 )
@@ -16,14 +19,14 @@ COUNTS = st.integers(min_value=1, max_value=12)
 
 
 @given(GROUPS, COUNTS)
-def test_the_shards_are_disjoint_and_together_the_whole(seconds: dict[Group, float], count: int) -> None:
+def test_the_shards_are_disjoint_and_together_the_whole(seconds: dict[Key, float], count: int) -> None:
     chosen = split(seconds, count)
     assert set(chosen) == set(seconds)
     assert set(chosen.values()) <= set(range(1, count + 1))
 
 
 @given(GROUPS, COUNTS, st.randoms(use_true_random=False))
-def test_the_order_of_collection_does_not_matter(seconds: dict[Group, float], count: int, order: object) -> None:
+def test_the_order_of_collection_does_not_matter(seconds: dict[Key, float], count: int, order: object) -> None:
     """Machines may find the tests in another order."""
     groups = list(seconds)
     order.shuffle(groups)  # type: ignore[attr-defined]
@@ -33,7 +36,7 @@ def test_the_order_of_collection_does_not_matter(seconds: dict[Group, float], co
 
 
 @given(GROUPS, COUNTS)
-def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Group, float], count: int) -> None:
+def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Key, float], count: int) -> None:
     """At most the mean plus the share of the longest group that the others cannot take (Graham 1969)."""
     chosen = split(seconds, count)
     loads = [sum(seconds[group] for group in chosen if chosen[group] == number) for number in range(1, count + 1)]
@@ -43,15 +46,15 @@ def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Grou
 
 def test_the_longest_goes_first_and_each_to_the_shortest_shard() -> None:
     """An example by hand: 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equals go by name."""
-    seconds = {Group(name, "1.22", "bare"): length for name, length in zip("abcde", (3, 3, 3, 4, 5), strict=True)}
+    seconds = {Key(name, "", "1.22", "bare"): length for name, length in zip("abcde", (3, 3, 3, 4, 5), strict=True)}
     chosen = split(seconds, 2)
     assert {group.scenario: shard for group, shard in chosen.items()} == {"e": 1, "d": 2, "a": 2, "b": 1, "c": 2}
 
 
 def test_another_split_has_another_fingerprint() -> None:
     """Another number of shards, too, though every group may lie in the first."""
-    chosen = {Group("a", "1.22", "bare"): 1}
-    marks = {digest(chosen, 1), digest(chosen, 2), digest({Group("a", "1.22", "wan"): 1}, 1), digest({}, 1)}
+    chosen = {Key("a", "", "1.22", "bare"): 1}
+    marks = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}
     assert len(marks) == 4
 
 

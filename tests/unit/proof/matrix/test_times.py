@@ -9,24 +9,25 @@ import pytest
 from tests.support.written_results import OPTIONS, a_cell, unsupported, write
 from tuneproof.errors import BadInputError
 from tuneproof.proof.depths import FULL, LOOKS, QUICK
-from tuneproof.proof.matrix.plan import DEFAULT_SECONDS, Planned, Times, matrix_document, read_times, shards_of
-from tuneproof.proof.matrix.split import Group
+from tuneproof.proof.matrix.plan import DEFAULT_SECONDS, Times, matrix_document, read_times, shards_of
+from tuneproof.report.results.keys import Key
 
 FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 
 
 def test_the_same_cell_tells_best_then_the_same_claim_then_the_default() -> None:
     times = Times(by_cell={"s/a/nginx-1.18/bare": 10.0, "s/a/nginx-1.22/bare": 20.0, "s/other/nginx-1.22/bare": 99.0})
-    assert times.seconds("s/a/nginx-1.18/bare", QUICK) == 10.0
-    assert times.seconds("s/a/nginx-1.30/bare", QUICK) == 15.0
-    assert times.seconds("t/a/nginx-1.22/bare", QUICK) == DEFAULT_SECONDS
+    assert times.seconds(Key("s", "a", "1.18", "bare"), QUICK) == 10.0
+    assert times.seconds(Key("s", "a", "1.30", "bare"), QUICK) == 15.0
+    assert times.seconds(Key("t", "a", "1.22", "bare"), QUICK) == DEFAULT_SECONDS
+    assert times.seconds(Key("s", "", "1.22", "bare"), QUICK) == 0
 
 
 def test_a_full_run_is_estimated_from_a_quick_one_and_back(tmp_path: Path) -> None:
     quick = read_times([write(tmp_path / "quick", a_cell(seconds=9.0))])
-    assert quick.seconds(a_cell().id, FULL) == round(9.0 * FACTOR, 1)
+    assert quick.seconds(a_cell().key, FULL) == round(9.0 * FACTOR, 1)
     full = read_times([write(tmp_path / "full", a_cell(seconds=24.0), options=OPTIONS | {"depth": "full"})])
-    assert full.seconds(a_cell().id, QUICK) == round(24.0 / FACTOR, 1)
+    assert full.seconds(a_cell().key, QUICK) == round(24.0 / FACTOR, 1)
 
 
 def test_later_files_win_and_unsupported_cells_tell_nothing(tmp_path: Path) -> None:
@@ -41,13 +42,13 @@ def test_later_files_win_and_unsupported_cells_tell_nothing(tmp_path: Path) -> N
     assert dict(times.by_cell) == {"stall/one/nginx-1.22/bare": 5.0, "stall/two/nginx-1.22/bare": 2.0}
 
 
-def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Planned]:
-    return [Planned(group=Group(scenario, nginx, "bare"), claim=claim) for claim in claims]
+def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Key]:
+    return [Key(scenario, claim, nginx, "bare") for claim in claims]
 
 
 def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
-    """The shards add up; a test without a claim decides no cell."""
-    plans = [*planned("a", "b"), *planned("a", scenario="t"), *planned("", scenario="u")]
+    """The shards add up."""
+    plans = [*planned("a", "b"), *planned("a", scenario="t")]
     times = Times(by_cell={"s/a/nginx-1.22/bare": 1.0, "s/b/nginx-1.22/bare": 2.0, "t/a/nginx-1.22/bare": 4.0})
     document = matrix_document(plans, times, depth=QUICK, count=2)
     assert document["cells"][1] == {
@@ -76,13 +77,13 @@ def test_a_printed_matrix_gives_every_shard_the_split_that_it_shows(
         for nginx in ("1.18", "1.22")
         for plan in planned("x", "y", "z", scenario=scenario, nginx=nginx)
     ]
-    known = {plan.cell_id: 0.1 + 7.77 / (index + 1) for index, plan in enumerate(plans) if index % 3}
+    known = {plan.id: 0.1 + 7.77 / (index + 1) for index, plan in enumerate(plans) if index % 3}
     times = Times(by_cell=known if results else {})
     document = matrix_document(plans, times, depth=depth, count=4)
     file = tmp_path / "matrix.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     again = shards_of(plans, read_times([file]), depth=depth, count=4)
-    assert {plan.cell_id: f"{again[plan.group]}/4" for plan in plans} == {
+    assert {plan.id: f"{again[plan.lab]}/4" for plan in plans} == {
         cell["id"]: cell["shard"] for cell in document["cells"]
     }
 

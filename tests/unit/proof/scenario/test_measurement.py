@@ -222,7 +222,7 @@ def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
     version: str, canned: Canned, verdict: str, reason: str, decide: Deciding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On an older version it is just refuted, and one that holds has no reason to give."""
-    monkeypatch.setattr(fake_bench, "PLACE", replace(fake_bench.PLACE, nginx=version))
+    monkeypatch.setattr(fake_bench, "LAB", fake_bench.LAB._replace(nginx=version))
     cell = decide(canned, expired_since="1.29.7", expired_reason="it is the default")
     assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
     assert cell.expected == ("holds" if version == "1.26" else "refuted")

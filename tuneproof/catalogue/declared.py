@@ -1,0 +1,77 @@
+"""Every claim of the catalogue in a few words, and where it is declared: enough to select claims, without a lab."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tuneproof.catalogue import every_advice
+
+if TYPE_CHECKING:
+    from tuneproof.catalogue.advice import Advice
+
+TIMING: Final = "timing"
+HEADLINE: Final = "headline"
+FULL_DEPTH: Final = "full_depth"
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+# A row of error_messages makes several claims, of which each has the row's id in its name.
+_MADE_OF_ROWS: Final = re.compile(r"(?:\w+_ends_)?(\w+?)(?:_appears)?")
+
+
+class Declared(NamedTuple):
+    """A claim."""
+
+    scenario: str
+    claim: str  # its name
+    about: str  # its sentence, its source, and the line of a configuration that it is about
+    marks: tuple[str, ...]  # of TIMING, HEADLINE and FULL_DEPTH
+    place: str  # file and line of its declaration, such as "tuneproof/lines/streams.toml:12"
+
+
+def declared_claims() -> tuple[Declared, ...]:
+    """Return every claim, in the order of the scenarios' names."""
+    return tuple(found for advice in every_advice() for found in _declared(advice))
+
+
+def _declared(advice: "Advice") -> Iterator[Declared]:
+    for claim in advice.usual.claims:
+        marks = {
+            TIMING: advice.timed,
+            HEADLINE: claim.name in advice.headlines,
+            FULL_DEPTH: claim.name in advice.full_depth,
+        }
+        yield Declared(
+            scenario=advice.name,
+            claim=claim.name,
+            about=" ".join(filter(None, (claim.sentence, claim.source, claim.line))),
+            marks=tuple(name for name, is_so in marks.items() if is_so),
+            place=place_of(advice.name, claim.name),
+        )
+
+
+def place_of(scenario: str, claim: str) -> str:
+    """Return file and line of a claim's declaration: of its row, or of its name in a module of the catalogue."""
+    names = [claim, *re.findall(_MADE_OF_ROWS, claim)]
+    files = sorted(_files(), key=lambda path: (_is_elsewhere(path, scenario), path.suffix == ".py", path))
+    for name in names:
+        for path in files:
+            if found := re.search(rf'"{re.escape(name)}"', _text(path)):
+                line = _text(path).count("\n", 0, found.start()) + 1
+                return f"{path.relative_to(_PACKAGE.parent)}:{line}"
+    return str(_PACKAGE.name)
+
+
+def _is_elsewhere(path: Path, scenario: str) -> bool:
+    """Tell whether a file is about another scenario."""
+    return scenario not in (path.stem, path.parent.name) and not path.stem.startswith(scenario)
+
+
+@cache
+def _files() -> tuple[Path, ...]:
+    return (*(_PACKAGE / "lines").rglob("*.toml"), *(_PACKAGE / "catalogue").glob("*.py"))
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
