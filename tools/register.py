@@ -1,37 +1,52 @@
 """Enter into the registration file what decides each claim: ``python -m tools.register``.
 
-A claim that has moved stands since today; what was measured before is not shown beside it any more. Where only its code
-was rewritten and the same is decided as before, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``)
-keeps the date: git has who said so.
+A claim of which declared data have moved stands since today; what was measured before is not shown beside it any more.
+Where the same is decided as before, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the
+date: git has who said so. Where only code has changed, nobody but its author can tell: raise its revision in
+``tuneproof/catalogue/revisions.toml`` if it does something else, or say ``--same``.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from tuneproof.catalogue import every_advice
-from tuneproof.catalogue.registration import REGISTERED, fingerprints, registered
+from tuneproof.catalogue.registration import REGISTERED, Registration, fingerprints, registered
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the file anew and say what moved."""
+    """Write the file anew and say what moved.
+
+    Returns:
+        0; 1 if code has changed of which nobody has said whether it does the same: its claims stay as they were.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--same", action="append", default=[], metavar="CLAIM", help="decides the same as before")
     same = set(parser.parse_args(arguments).same)
     before = registered() if REGISTERED.exists() else {}
     today = datetime.now(UTC).date().isoformat()
     entries = {}
+    unsaid = []
     for advice in every_advice():
         for name, found in fingerprints(advice).items():
             old = before.get(name)
-            since = old.since if old is not None and (old.hash == found or {name, "all"} & same) else today
-            entries[name] = {"hash": found, "since": since}
-            if old is None or old.hash != found:
+            is_same = bool({name, "all"} & same)
+            if old is not None and old.hash == found.hash and old.code != found.code and not is_same:
+                unsaid.append(name)
+                entries[name] = old
+                continue
+            since = old.since if old is not None and (old.hash == found.hash or is_same) else today
+            entries[name] = Registration(hash=found.hash, code=found.code, since=since)
+            if old is None or old.hash != found.hash:
                 sys.stdout.write(f"{name}: {'new' if old is None else 'moved'}, stands since {since}\n")
-    REGISTERED.write_text(json.dumps(dict(sorted(entries.items())), indent=1) + "\n", encoding="utf-8")
-    return 0
+    document = {name: asdict(entry) for name, entry in sorted(entries.items())}
+    REGISTERED.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for name in unsaid:
+        sys.stdout.write(f"{name}: its code has changed; raise its revision, or add --same {name}\n")
+    return 1 if unsaid else 0
 
 
 if __name__ == "__main__":

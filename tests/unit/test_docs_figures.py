@@ -37,7 +37,7 @@ def committed() -> Results:
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The claims of invented runs stand since the day on which those were measured; one moved a day later."""
     days = {"stall/stalls": "2026-11-20", "stall/rare": "2026-11-20", "drops/rare": "2026-11-20", "stall/moved": MOVED}
-    entries = {name: Registration(hash="", since=since) for name, since in days.items()}
+    entries = {name: Registration(code="", hash="", since=since) for name, since in days.items()}
     monkeypatch.setattr("tools.docs.__main__.registered", lambda: entries)
 
 

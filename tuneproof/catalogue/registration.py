@@ -1,39 +1,57 @@
 """What decides each claim, as a fingerprint that stands in the repository since a date: nothing moves unseen.
 
-``registered.json`` holds for every claim a hash of its arms, effect, threshold, form and looks, at both depths, and
-since when it stands. A test fails when a claim has moved and its entry has not; ``python -m tools.register`` enters
-what moved, and git has the history. What was measured before a claim's date was measured for another claim.
+``registered.json`` has for every claim a hash of all declared data that affect how it is decided, at both depths, and
+since when it stands: variants and the containers beside them, backends, limits, loads, warm-up, scale, form, threshold,
+looks and control, with the constants that its functions use. What was measured before that date was measured for
+another claim.
+
+Code is no data: a local name may change, and nothing is decided otherwise. What code decides has a revision number,
+which is raised by hand in ``revisions.toml`` when it does something else, and moves the hash. So that nobody forgets,
+each entry has a digest of the code as well. A test fails when a hash or a digest differs from its entry;
+``python -m tools.register`` enters what moved, and git has the history.
 """
 
 import ast
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, Final
 
 from tuneproof.catalogue.advice import Advice, RunConditions
+from tuneproof.lab.load.base import Load
 from tuneproof.proof.depths import FULL, LOOKS, QUICK
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.scenarios import Scenario
 
 REGISTERED: Final = Path(__file__).with_name("registered.json")
+REVISIONS: Final = Path(__file__).with_name("revisions.toml")
 _DIGITS: Final = 16
-# Functions of these packages are a part of what decides; how the lab and the inference work is not a claim's own.
+# Functions of these packages are a claim's own; how the lab and the inference work is not.
 _OWN: Final = ("tuneproof.catalogue",)
 # What a newer Python adds to every node, and what says nothing of what is computed.
 _SAYS_NOTHING: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
+_CODE: Final = "code"  # stands for a function among data
 
 
 @dataclass(frozen=True, kw_only=True)
-class Registration:
+class Fingerprint:
+    """What decides a claim, in short."""
+
+    hash: str  # of its data, and of the revisions of its code
+    code: str  # of the code that its trials and its decision run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registration(Fingerprint):
     """A claim's entry."""
 
-    hash: str
     since: str  # ISO date
 
 
@@ -42,19 +60,35 @@ def registered(path: Path = REGISTERED) -> Mapping[str, Registration]:
     return {name: Registration(**entry) for name, entry in json.loads(path.read_text(encoding="utf-8")).items()}
 
 
-def fingerprints(advice: Advice) -> Mapping[str, str]:
-    """Return the hash of what decides each claim of a piece of advice, by ``scenario/claim``."""
-    parts: dict[str, list[object]] = {}
+@cache
+def revisions(path: Path = REVISIONS) -> Mapping[str, int]:
+    """Return the revisions by name, of those that were raised; all others are 1."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def fingerprints(advice: Advice, raised: Mapping[str, int] | None = None) -> Mapping[str, Fingerprint]:
+    """Return what decides each claim of a piece of advice, by ``scenario/claim``.
+
+    ``raised``: revisions by name; those of ``revisions.toml`` unless given.
+    """
+    known = revisions() if raised is None else raised
+    data: dict[str, list[object]] = {}
+    code: dict[str, list[object]] = {}
     for depth in (QUICK, FULL):
         scenario = advice.scenario(RunConditions(depth=depth))
         arms = {arm.name: arm for arm in scenario.arms}
         for claim in scenario.claims:
-            of_arms = [described(_alone(arms[name])) for name in sorted(claim.needed_arms)]
-            parts.setdefault(f"{scenario.name}/{claim.name}", []).append([*_decides(claim, LOOKS[depth]), of_arms])
-    return {
-        name: hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:_DIGITS]
-        for name, found in parts.items()
-    }
+            name = f"{scenario.name}/{claim.name}"
+            used = [_alone(arms[name]) for name in sorted(claim.needed_arms)]
+            parts = (_decides(claim, LOOKS[depth]), used, _around(scenario))
+            runs = code_of(parts)
+            data.setdefault(name, []).append([described(parts), sorted(_raised(name, runs, known))])
+            code.setdefault(name, []).append(runs)
+    return {name: Fingerprint(hash=_hash(data[name]), code=_hash(code[name])) for name in data}
+
+
+def _hash(found: object) -> str:
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:_DIGITS]
 
 
 def _alone(arm: Arm[Any]) -> Arm[Any]:
@@ -71,68 +105,167 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
         claim.scale.value,
         claim.threshold,
         claim.looks(depth),
-        described(claim.effect),
-        described(claim.condition),
+        claim.subject_cpus,
+        [claim.metric or claim.figure, claim.is_aa_control],
+        claim.effect,
+        claim.condition,
         _decides(claim.control, depth) if claim.control else None,
     ]
 
 
-def described(value: object, within: tuple[object, ...] = ()) -> object:
-    """Return a value as plain JSON types; functions by their code, so that comments and files' names do not matter."""
-    inner = (*within, value)
+def _around(scenario: Scenario[Any]) -> list[object]:
+    """Return what stands around the arms of a scenario: backends, companions, warm-up."""
+    given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
+    return [value for name, value in given.items() if name not in ("name", "arms", "claims")]
+
+
+def described(value: object) -> object:
+    """Return a value as plain JSON types; of a function, the constants that it uses, without names or order."""
     if isinstance(value, FunctionType):
-        return _function(value, inner) if value not in within else "itself"
+        constants = {json.dumps(described(item)) for _, item in _uses(value) if not isinstance(item, FunctionType)}
+        return [_CODE, sorted(constants)]
     if is_dataclass(value) and not isinstance(value, type):
-        found = {each.name: described(getattr(value, each.name), inner) for each in fields(value)}
-        return [type(value).__name__, found]
+        return [type(value).__name__, {each.name: described(getattr(value, each.name)) for each in fields(value)}]
     if isinstance(value, Mapping):
-        return sorted([str(key), json.dumps(described(item, inner), sort_keys=True)] for key, item in value.items())
+        return sorted([str(key), json.dumps(described(item), sort_keys=True)] for key, item in value.items())
     if isinstance(value, tuple | list):
-        return [described(item, inner) for item in value]
+        return [described(item) for item in value]
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
-def _function(function: FunctionType, within: tuple[object, ...]) -> object:
-    """Return a function's code with the constants and functions of the catalogue that it uses."""
+def code_of(value: object) -> dict[str, object]:
+    """Return the code that a value's trials run, and that decides them, by the name of its function or load."""
+    found: dict[str, object] = {}
+    for function in _functions(value):
+        free = function.__code__.co_freevars
+        # What a function closes over may be called otherwise as well; what it is stands among the data.
+        constants = {
+            name: described(item)
+            for name, item in _uses(function)
+            if not isinstance(item, FunctionType) and name not in free
+        }
+        tree = [_trees(node, free) for node in _nodes(function)]
+        name = f"{function.__module__.removeprefix(_OWN[0]).strip('.')}.{function.__qualname__}"
+        found[name] = [*_listed(found.get(name)), [tree, constants]]
+    for load in _loads(value):
+        found[type(load).__name__] = _class(type(load))
+    return found
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _raised(claim: str, runs: Mapping[str, object], known: Mapping[str, int]) -> Iterator[str]:
+    """Yield the revisions that were raised: of a claim, and of what it runs."""
+    yield from (f"{name} {known[name]}" for name in (claim, *runs) if name in known)
+
+
+def _functions(value: object) -> list[FunctionType]:
+    """Return the functions of the catalogue within a value, with those that they use, each once."""
+    found: list[FunctionType] = []
+
+    def look(item: object) -> None:
+        if isinstance(item, FunctionType):
+            if item.__module__.startswith(_OWN) and item not in found:
+                found.append(item)
+                for _, used in _uses(item):
+                    look(used)
+        else:
+            for inner in _parts(item):
+                look(inner)
+
+    look(value)
+    return found
+
+
+def _loads(value: object) -> Iterator[Load[Any, Any]]:
+    if isinstance(value, Load):
+        yield value
+    for inner in _parts(value):
+        yield from _loads(inner)
+
+
+def _parts(value: object) -> list[object]:
+    if is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, each.name) for each in fields(value)]
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, tuple | list) else []
+
+
+def _uses(function: FunctionType) -> list[tuple[str, object]]:
+    """Return what a function of the catalogue uses by name: constants, and functions; none of another package's."""
     if not function.__module__.startswith(_OWN):
-        return f"{function.__module__}.{function.__qualname__}"
-    closed_over = {
-        name: cell.cell_contents
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    }
-    known = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
-    uses = {
-        name: described(item, within)
-        for name, item in sorted({**known, **closed_over}.items())
+        return []
+    free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    known = {name: cell.cell_contents for name, cell in free}
+    names = {name for node in _nodes(function) for name in _names(node)}
+    known |= {name: function.__globals__[name] for name in names - {*known} if name in function.__globals__}
+    return [
+        (name, item)
+        for name, item in sorted(known.items())
         if isinstance(item, FunctionType | str | int | float | tuple | Mapping)
-    }
-    return ["function", [_tree(node) for node in _nodes(function)], uses]
+    ]
 
 
-def _names(code: CodeType) -> set[str]:
-    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*inner)
-
-
-def _nodes(function: FunctionType) -> list[ast.AST]:
+def _nodes(function: FunctionType) -> Sequence[ast.AST]:
     """Return the definition of a function, or every lambda that begins on its line."""
-    line = function.__code__.co_firstlineno
-    return [node for node in _definitions(inspect.getsourcefile(function) or "") if node.lineno == line]
+    code = function.__code__
+    return _definitions(code.co_filename).get(code.co_firstlineno, [])
 
 
 @cache
-def _definitions(path: str) -> list[ast.FunctionDef | ast.Lambda]:
-    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+def _class(kind: type) -> object:
+    tree = ast.parse(inspect.getsource(kind))
+    return _tree(tree, {})
 
 
-def _tree(node: object) -> object:
+@cache
+def _definitions(path: str) -> Mapping[int, list[ast.AST]]:
+    """Return the functions and lambdas of a file by the line on which they begin."""
+    found: dict[int, list[ast.AST]] = {}
+    for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            found.setdefault(node.lineno, []).append(node)
+    return found
+
+
+@cache
+def _names(node: ast.AST) -> frozenset[str]:
+    return frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+
+
+@cache
+def _trees(node: ast.AST, free: tuple[str, ...]) -> object:
+    return _tree(node, _locals(node, free))
+
+
+def _locals(node: ast.AST, free: tuple[str, ...]) -> dict[str, str]:
+    """Return names that say nothing for those that a definition gives itself, or closes over, by their appearance."""
+    own = [
+        item.arg if isinstance(item, ast.arg) else item.id if isinstance(item, ast.Name) else item.name
+        for item in ast.walk(node)
+        if isinstance(item, ast.arg | ast.FunctionDef)
+        or (isinstance(item, ast.Name) and (isinstance(item.ctx, ast.Store) or item.id in free))
+    ]
+    return {name: str(number) for number, name in enumerate(dict.fromkeys(own))}
+
+
+def _tree(node: object, local: Mapping[str, str]) -> object:
     """Return a syntax tree without its places, its docstrings, and what differs between versions of Python."""
     if isinstance(node, list):
-        return [_tree(item) for item in node]
+        return [_tree(item, local) for item in node if not _is_docstring(item)]
+    if isinstance(node, str) and node in local:
+        return local[node]
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, ast.Constant):
+        return ["Constant", repr(node.value)]
     found = {name: value for name, value in ast.iter_fields(node) if name not in _SAYS_NOTHING and value}
-    if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
-        found["body"] = node.body[1:]
-    return [type(node).__name__, *([name, _tree(value)] for name, value in sorted(found.items()))]
+    return [type(node).__name__, *([name, _tree(value, local)] for name, value in sorted(found.items()))]
+
+
+def _is_docstring(node: object) -> bool:
+    """Tell whether a statement is nothing but a text: what documents a function, a class or a field."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

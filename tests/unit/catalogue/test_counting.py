@@ -10,7 +10,7 @@ from tests.support.every_scenario import EVERY_SCENARIO
 from tests.support.turned import turned, turned_claim
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import CountedClaim, Setting, arms_of, claims_from, times
-from tuneproof.catalogue.registration import described
+from tuneproof.catalogue.registration import code_of
 from tuneproof.lab.load.counted import Counted, CountedObservation
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.subject.written_config import PORT, written_config
@@ -127,7 +127,7 @@ def not_returned(claim: Claim[Any], arms: dict[str, Arm[Any]]) -> list[str]:
     for name, figures in asked.items():
         plan = arms[name].plan
         assert isinstance(plan, Counted)
-        code = json.dumps(described(plan.script)).replace('"', "'")
+        code = json.dumps(code_of(plan.script)).replace('"', "'")
         missing += [
             f"{claim.name} compares {figure!r}, which the script of {name} never returns"
             for figure in figures
@@ -145,11 +145,11 @@ COUNTING = [
 
 
 @pytest.mark.parametrize(
-    ("scenario", "claim"), COUNTING, ids=[f"{scenario.name}-{claim.name}" for scenario, claim in COUNTING]
+    ("scenario", "declared"), COUNTING, ids=[f"{scenario.name}-{claim.name}" for scenario, claim in COUNTING]
 )
-def test_a_claim_compares_what_the_scripts_of_its_arms_return(scenario: Scenario[Any], claim: Claim[Any]) -> None:
+def test_a_claim_compares_what_the_scripts_of_its_arms_return(scenario: Scenario[Any], declared: Claim[Any]) -> None:
     """A mistyped figure would be found by a run only."""
-    assert not_returned(claim, {arm.name: arm for arm in scenario.arms}) == []
+    assert not_returned(declared, {arm.name: arm for arm in scenario.arms}) == []
 
 
 def test_a_mistyped_figure_is_found() -> None:

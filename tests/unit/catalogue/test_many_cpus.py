@@ -61,8 +61,8 @@ def test_generators_are_asked_for_as_many_threads_as_nginx_has_cpus() -> None:
     assert (plan.threads, plan.concurrency, plan.keep_alive, kept.keep_alive) == (10, 160, False, True)
 
 
-@pytest.mark.parametrize("claim", many_cpus.CLAIMS, ids=lambda claim: claim.name)
-def test_a_claim_comes_out_both_ways(claim: Claim[HttpObservation]) -> None:
+@pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)
+def test_a_claim_comes_out_both_ways(declared: Claim[HttpObservation]) -> None:
     """Contention costs the first arm CPU time; the number of workers gives it requests. Equals refute."""
     usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
     strong = replace(
@@ -70,11 +70,11 @@ def test_a_claim_comes_out_both_ways(claim: Claim[HttpObservation]) -> None:
         requests_per_s=2 * usual.requests_per_s,
         worker_cpu_us_per_request=2 * usual.worker_cpu_us_per_request,
     )
-    first, second = claim.arms
-    assert claim.effect({first: strong, second: usual}) == pytest.approx(2.0)
-    assert claim.threshold < 2.0
-    assert claim.effect({first: usual, second: usual}) == pytest.approx(1.0)
-    assert claim.threshold > 1.0
+    first, second = declared.arms
+    assert declared.effect({first: strong, second: usual}) == pytest.approx(2.0)
+    assert declared.threshold < 2.0
+    assert declared.effect({first: usual, second: usual}) == pytest.approx(1.0)
+    assert declared.threshold > 1.0
 
 
 def test_large_machines_are_needed_for_advice_about_them() -> None:

@@ -1,24 +1,62 @@
 """Nothing that decides a claim moves unseen."""
 
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tuneproof.catalogue import config_rot, every_advice, proxy_buffering, reuseport_stall_league
+from tools import register
+from tuneproof.catalogue import config_rot, every_advice, proxy_buffering
 from tuneproof.catalogue.advice import Advice, RunConditions
-from tuneproof.catalogue.registration import fingerprints, registered
+from tuneproof.catalogue.registration import Fingerprint, Registration, fingerprints, registered
+from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.scenario.backends import Backend
+from tuneproof.proof.scenario.scenarios import Scenario
 
 NAME = "proxy_buffering/buffering_off_is_bounded"
+SCENARIO = proxy_buffering.SCENARIO
+CODE = '''
+LEAST = 5.0
+"""Documented."""
 
 
-def test_every_claim_stands_as_it_is_registered() -> None:
+def effect(block):
+    """Return it."""
+    figures = [least(value) for value in block]
+    return max(figures) / LEAST
+
+
+def least(value):
+    return value
+'''
+
+
+@pytest.fixture(scope="module")
+def found() -> Mapping[str, Fingerprint]:
+    return {name: print_ for advice in every_advice() for name, print_ in fingerprints(advice).items()}
+
+
+def test_the_data_of_every_claim_stand_as_they_are_registered(found: Mapping[str, Fingerprint]) -> None:
     """What moved, and why, is looked at before it is entered."""
-    found = {name: hashed for advice in every_advice() for name, hashed in fingerprints(advice).items()}
-    known = {name: entry.hash for name, entry in registered().items()}
-    moved = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
+    known = registered()
+    moved = sorted(name for name in {*found, *known} if name not in found or name not in known)
+    moved += sorted(name for name in {*found} & {*known} if found[name].hash != known[name].hash)
     assert moved == [], "new, gone or decided otherwise; fix: .venv/bin/python -m tools.register"
+
+
+def test_code_has_a_new_revision_where_it_does_something_else(found: Mapping[str, Fingerprint]) -> None:
+    """Only its author knows: a digest tells that it has changed, and a revision by hand that it does something else."""
+    known = registered()
+    changed = sorted(name for name in {*found} & {*known} if found[name].code != known[name].code)
+    assert changed == [], (
+        "the code of these claims has changed. If it counts, provokes or decides something else, raise its revision in "
+        "tuneproof/catalogue/revisions.toml and run .venv/bin/python -m tools.register; else add --same all"
+    )
 
 
 def test_every_claim_says_where_its_threshold_comes_from() -> None:
@@ -30,42 +68,54 @@ def test_every_claim_says_where_its_threshold_comes_from() -> None:
                     assert len(each.why) > len("the article's"), f"{advice.name}/{each.name} lacks its why"
 
 
-def hash_with(**changes: Any) -> str:
-    """Return the hash of a claim with some of its fields changed."""
-    scenario = proxy_buffering.SCENARIO
-    claims = [replace(claim, **changes) if NAME.endswith(claim.name) else claim for claim in scenario.claims]
-    moved = replace(scenario, claims=tuple(claims))
-    return fingerprints(Advice(scenario=lambda _: moved))[NAME]
+def print_of(scenario: Scenario[Any], raised: Mapping[str, int] | None = None) -> Fingerprint:
+    return fingerprints(Advice(scenario=lambda _: scenario), raised)[NAME]
+
+
+def with_claim(**changes: Any) -> Scenario[Any]:
+    """Return the scenario with some fields of a claim changed."""
+    claims = [replace(claim, **changes) if NAME.endswith(claim.name) else claim for claim in SCENARIO.claims]
+    return replace(SCENARIO, claims=tuple(claims))
+
+
+def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
+    """Return the scenario with one of the claim's arms changed."""
+    (name, *_) = SCENARIO.claim(NAME.partition("/")[2]).arms
+    return replace(SCENARIO, arms=tuple(change(arm) if arm.name == name else arm for arm in SCENARIO.arms))
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "changed",
     [
-        {"threshold": 9.0},
-        {"form": Form.SAME},
-        {"further_looks": (6,)},
-        {"own_looks": (29,)},
-        {"arms": ("articles-config", "defaults")},
-        {"condition": bool},
-        {"effect": lambda block: block["articles-config"].growth_bytes / block["buffering-off"].growth_bytes},
-        {"control": proxy_buffering.CLAIMS[0]},
+        with_claim(threshold=9.0),
+        with_claim(form=Form.SAME),
+        with_claim(further_looks=(6,)),
+        with_claim(own_looks=(29,)),
+        with_claim(arms=("articles-config", "defaults")),
+        with_claim(condition=bool),
+        with_claim(control=proxy_buffering.CLAIMS[0]),
+        with_claim(metric="another"),
+        with_claim(subject_cpus=4),
+        with_arm(lambda arm: replace(arm, subject=replace(arm.subject, memory_bytes=1 << 30))),
+        with_arm(lambda arm: replace(arm, subject=replace(arm.subject, sysctls={"net.core.somaxconn": "128"}))),
+        with_arm(lambda arm: replace(arm, plan=replace(arm.plan, readers=arm.plan.readers + 1))),
+        replace(SCENARIO, backends=(*SCENARIO.backends, Backend(name="other"))),
+        replace(SCENARIO, backends=tuple(replace(each, cpus=0.5) for each in SCENARIO.backends)),
+        replace(SCENARIO, warm_up=HttpLoad(concurrency=3, requests=30)),
+        replace(SCENARIO, beside=("client",)),
+        replace(SCENARIO, many_clients=True),
+        replace(SCENARIO, backends_beside_subject=not SCENARIO.backends_beside_subject),
     ],
-    ids=lambda changes: next(iter(changes)),
 )
-def test_what_decides_a_claim_changes_its_hash(changes: dict[str, Any]) -> None:
-    assert hash_with(**changes) != hash_with()
+def test_all_declared_data_that_affect_a_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
+    """Of the claim, its arms and containers, and what stands around them."""
+    assert print_of(changed).hash != print_of(SCENARIO).hash
 
 
 def test_what_only_words_a_claim_does_not() -> None:
     """Sentences may be mended at any time."""
-    assert hash_with(sentence="other words", source="elsewhere", expected=None, line="sendfile on;") == hash_with()
-
-
-def test_what_an_effect_calls_is_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "reuseport_stall_league/receive_buffer_is_the_larger_factor"
-    before = fingerprints(reuseport_stall_league.ADVICE)[name]
-    monkeypatch.setitem(reuseport_stall_league.factors.__globals__, "turn_cpu_ms", hash_with)
-    assert fingerprints(reuseport_stall_league.ADVICE)[name] != before
+    worded = with_claim(sentence="other words", source="elsewhere", expected=None, line="sendfile on;", why="it is so")
+    assert print_of(worded) == print_of(SCENARIO)
 
 
 def test_an_arm_more_moves_no_other_claim() -> None:
@@ -77,3 +127,102 @@ def test_an_arm_more_moves_no_other_claim() -> None:
     assert len(arms) == len(scenario.arms)
     grown = replace(scenario, arms=tuple(arms))
     assert fingerprints(Advice(scenario=lambda _: grown)) == fingerprints(config_rot.ADVICE)
+
+
+@pytest.fixture
+def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
+    """Return the fingerprint of the claim with an effect of the catalogue that has this code."""
+    modules: list[str] = []
+
+    def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
+        path = tmp_path / f"example_{len(modules)}.py"
+        path.write_text(code, encoding="utf-8")
+        # One name for all: it is one module of the catalogue, before and after a change.
+        spec = importlib.util.spec_from_file_location("tuneproof.catalogue.example", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        modules.append(spec.name)
+        spec.loader.exec_module(module)
+        return print_of(with_claim(effect=module.effect), raised or {})
+
+    yield print_with
+    sys.modules.pop("tuneproof.catalogue.example", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("figures", "numbers"),
+        ("value", "item"),
+        ("block", "observed"),
+        ('"""Return it."""', '"""Return something."""'),
+        ('"""Documented."""', "# documented"),
+        ("    return value", "    # as it is\n    return value"),
+    ],
+)
+def test_a_local_name_and_a_comment_say_nothing(print_with: Callable[..., Fingerprint], old: str, new: str) -> None:
+    assert old in CODE
+    assert print_with(CODE.replace(old, new)) == print_with(CODE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("max(", "min("), ("    return value", "    return value + 1"), ("(figures)", "(block)")]
+)
+def test_code_that_has_changed_shows_in_the_digest_and_its_revision_moves_the_hash(
+    print_with: Callable[..., Fingerprint], old: str, new: str
+) -> None:
+    """Also that of a function which the effect calls; only what is raised by hand registers the claim anew."""
+    before, after = print_with(CODE), print_with(CODE.replace(old, new))
+    assert (after.hash, after.code != before.code) == (before.hash, True)
+    for name in ("example.effect", "example.least", NAME, "SlowReaders"):
+        raised = print_with(CODE.replace(old, new), {name: 2})
+        assert (raised.hash != before.hash, raised.code) == (True, after.code)
+        assert print_with(CODE, {name: 3}).hash != raised.hash
+    assert print_with(CODE, {"example.other": 2}) == before
+
+
+def test_a_constant_that_code_uses_is_data(print_with: Callable[..., Fingerprint]) -> None:
+    """It moves the hash; what it is called does not."""
+    before = print_with(CODE)
+    assert print_with(CODE.replace("5.0", "6.0")).hash != before.hash
+    assert print_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash
+
+
+def test_what_a_factory_closes_over_is_data(print_with: Callable[..., Fingerprint]) -> None:
+    """Such as the figure that a row of the catalogue names."""
+    factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
+    first, second = print_with(factory.format("a")), print_with(factory.format("b"))
+    assert first.hash != second.hash
+    assert first.code == second.code
+    assert print_with(factory.format("a").replace("figure", "name")) == first
+
+
+def test_the_tool_keeps_a_date_only_where_nothing_moved_or_somebody_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Code that has changed in silence is left as it was entered, and the tool fails."""
+    path = tmp_path / "registered.json"
+    known = {"n": Registration(hash="data", code="code", since="2026-01-01")}
+    now = Fingerprint(hash="data", code="code")
+
+    def entries() -> Mapping[str, Registration]:
+        return registered(path)
+
+    def run(found: Fingerprint, *arguments: str) -> tuple[int, Registration]:
+        monkeypatch.setattr(register, "registered", lambda: known)
+        monkeypatch.setattr(register, "fingerprints", lambda _advice: {"n": found})
+        monkeypatch.setattr(register, "every_advice", lambda: [None])
+        monkeypatch.setattr(register, "REGISTERED", path)
+        path.touch()
+        return register.main(arguments), entries()["n"]
+
+    assert run(now) == (0, known["n"])
+    status, entry = run(replace(now, code="other"))
+    assert (status, entry) == (1, known["n"])
+    assert "n: its code has changed; raise its revision, or add --same n" in capsys.readouterr().out
+    assert run(replace(now, code="other"), "--same", "n") == (0, replace(known["n"], code="other"))
+    status, entry = run(replace(now, hash="other"))
+    assert (status, entry.hash, entry.since > "2026-01-01") == (0, "other", True)
+    assert run(replace(now, hash="other"), "--same", "all")[1].since == "2026-01-01"
