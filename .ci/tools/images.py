@@ -4,7 +4,7 @@
 From the checkout: ``PYTHONPATH=. .venv/bin/python .ci/tools/images.py [NGINX]...``; versions of nginx leave the others
 out. An engine that is missing is set up as for ``./lab run``. Names on stdout, one per line; progress on stderr.
 ``--publish REPOSITORY`` pushes them to that place in a registry, such as registry.example/tuneproof, and writes
-images/published.json, by which the checkout of a release pulls them.
+images/published.json, by which the checkout of a release pulls them; ``--check`` compares that file with the checkout.
 """
 
 import argparse
@@ -51,6 +51,15 @@ def publish(client: docker.DockerClient, spec: ImageSpec, repository: str) -> di
     return {"repository": place, "digest": digests[-1]}
 
 
+def check(wanted: Sequence[ImageSpec]) -> int:
+    """Return 0 if every image was published under the name that it has in this checkout."""
+    published = json.loads(PUBLISHED.read_text(encoding="utf-8")) if PUBLISHED.is_file() else {}
+    missing = [spec.tag for spec in wanted if spec.tag not in published]
+    for tag in missing:
+        say(f"{PUBLISHED} does not have {tag}")
+    return 1 if missing else 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """Build what is missing; publish it if asked to.
 
@@ -60,9 +69,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("versions", nargs="*", metavar="NGINX")
     parser.add_argument("--publish", metavar="REPOSITORY", default="")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     try:
         wanted = specs(choose_versions(options.versions) if options.versions else tuple(SUITES))
+        if options.check:
+            return check(wanted)
         ensure_engine(report=say)
         with contextlib.closing(connect(timeout_s=TIMEOUT_S)) as client:
             ensure_images(client, wanted, report=say)
