@@ -4,15 +4,15 @@ The lines are those of tests/captures/error_logs, which four versions of nginx w
 person has said here, by a part of its words.
 """
 
-import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
 
 from tests.support.places import CHECKOUT
+from tests.support.printed_logs import PRINTED
 from tuneproof.explain.diagnosis.render import headline, rows
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.opening import Source
@@ -106,19 +106,6 @@ TRUTH: Final = {
     "duplicate listen options": "duplicate_listen",
     "a duplicate default server": "duplicate_listen",
 }
-PRINTERS: Final[dict[str, Callable[[str], str]]] = {
-    "plain": lambda line: line,
-    "journald": lambda line: f"Nov 26 09:00:01 web-1 nginx[812]: {line}",
-    "journald as JSON": lambda line: json.dumps({"MESSAGE": line, "_PID": "12"}),
-    "docker logs -t": lambda line: f"2026-11-26T09:00:01.123456789Z {line}",
-    "json-file": lambda line: json.dumps({"log": f"{line}\n", "stream": "stderr", "time": "2026-11-26T09:00:01Z"}),
-    "CRI": lambda line: f"2026-11-26T09:00:01.123456789Z stderr F {line}",
-    "kubectl --prefix": lambda line: f"[pod/web-5c9d/nginx] {line}",
-    "compose": lambda line: f"web-1  | {line}",
-    "syslog": lambda line: f"<187>Nov 26 09:00:01 web-1 nginx: {line}",
-    "colours": lambda line: f"\x1b[33m{line}\x1b[0m",
-    "grep -n": lambda line: f"error.log:17:{line}",
-}
 # What stands around it in such files, and is no problem or no message.
 UNRELATED: Final = (
     '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
@@ -152,7 +139,7 @@ def excerpts() -> Iterator[tuple[str, str, str, int]]:
     for number, (words, row) in enumerate(TRUTH.items()):
         if row:
             draw = random.Random(number)  # noqa: S311 - nothing secret
-            for seed, program in enumerate(draw.sample(sorted(PRINTERS), SEEDS)):
+            for seed, program in enumerate(draw.sample(sorted(PRINTED), SEEDS)):
                 yield words, row, program, seed
 
 
@@ -163,7 +150,7 @@ def made(words: str, row: str, program: str, seed: int) -> Excerpt:
     draw = random.Random(f"{words} {seed}")  # noqa: S311 - nothing secret
     number = draw.randint(1, 9)
     line = draw.choice(lines_with(words))
-    lines = [PRINTERS[program](line)] * number + draw.choices(UNRELATED, k=draw.randint(0, 8))
+    lines = [PRINTED[program](line)] * number + draw.choices(UNRELATED, k=draw.randint(0, 8))
     draw.shuffle(lines)
     return Excerpt(text="\n".join(lines), row=row, number=number)
 
