@@ -1,4 +1,4 @@
-"""Programs that print lines of nginx's log, and what each of them makes of a line."""
+"""Programs and people that print lines of nginx's log, and what each of them makes of a line."""
 
 import json
 from collections.abc import Callable
@@ -26,5 +26,8 @@ PRINTED: Final[dict[str, Callable[[str], str]]] = {
     "grep -n": lambda line: f"/var/log/nginx/error.log:17:{line}",
     "grep of a rotated log": lambda line: f"error.log.1:{line}",
     "systemctl status": lambda line: f"     Nov 26 09:00:01 web-1 nginx[812]: {line}",
+    "a quotation": lambda line: f"> {line}",
+    "cat -n": lambda line: f"  9063\t{line}",
+    "a provider's console": lambda line: f"2026-11-26 09:00:01 | stdout | {line}",
     "nginx": lambda line: line,
 }

@@ -8,7 +8,6 @@ from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause
-from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.thresholds import TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.message_counts import MessageCount
@@ -58,9 +57,7 @@ class MessageFinding:
     def is_rare(self) -> bool:
         """Whether it touches too few of the requests to explain a complaint, as far as access logs tell."""
         return (
-            self.of_requests is not None
-            and bool(self.row.statuses)
-            and lower_limit(min(self.number, self.of_requests), self.of_requests) < TOUCHED_SHARE
+            self.of_requests is not None and bool(self.row.statuses) and self.number < TOUCHED_SHARE * self.of_requests
         )
 
     @property

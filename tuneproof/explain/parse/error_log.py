@@ -19,6 +19,7 @@ from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.wrapped import unwrapped
+from tuneproof.messages.patterns import find_one
 
 UPSTREAMS: Final = "upstreams"
 """Whose an event is, where it is several upstreams' or nobody's."""
@@ -27,8 +28,16 @@ _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
 _LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
 _LINE: Final = re.compile(
-    rf"(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) \[({_LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({_LEVELS})\] "
+    # The time is left out by people, and by what has a time of its own.
+    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({_LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({_LEVELS})\] "
 )
+# What stands before a message that somebody quotes alone.
+_QUOTED: Final = " \t>*-\"'`"
+# A message that was wrapped by hand goes on so, and up to the name of the host.
+_GOES_ON: Final = "while "
+_ENDS: Final = ', host: "'
+_MOST_WRAPPED: Final = 4
+_REQUEST: Final = re.compile(r"\S+ - ")
 # Of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
 _WORKER_LEFT: Final = re.compile(r"gracefully shutting down|worker process \d+ exited with code 0")
 
@@ -115,6 +124,8 @@ class Collector:
         self._system = 0
         # As text: their order is that of time, and most of a log's lines are of a few seconds.
         self._first = self._last = self._latest = ""
+        self._cut = ("", "", "")  # a message that may go on in the next line, with its level and time
+        self._wrapped = 0  # in how many it did
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""
@@ -126,25 +137,55 @@ class Collector:
                 line = unwrapped(line).lstrip()
                 match = _LINE.match(line)
             if match is None:
-                return self._add_system(line)
+                return self._goes_on(line) or self._add_system(line)
         at = match[1] or ""
-        if at and at != self._latest:
-            if _time(at) is None:
-                return False
-            self._latest = at
-            if not self._first:
-                self._first = self._last = at
-            elif at > self._last:
-                self._last = at
-            elif at < self._first:
-                self._first = at
+        if at and at != self._latest and not self._is_time(at):
+            return False
         level = match[2] or match[3]
         self._levels[level] += 1
         message = line[match.end() :]
         if _WORKER_LEFT.match(message):
             self._left[at] += 1
-        self._counts.add(message, level=level, at=at)
+        self._count_cut()
+        if message.endswith(")"):
+            self._cut = (message, level, at)
+        else:
+            self._counts.add(message, level=level, at=at)
         return True
+
+    def _is_time(self, at: str) -> bool:
+        """Take a message's time; return whether there is such a one."""
+        if _time(at) is None:
+            return False
+        self._latest = at
+        if not self._first:
+            self._first = self._last = at
+        elif at > self._last:
+            self._last = at
+        elif at < self._first:
+            self._first = at
+        return True
+
+    def _goes_on(self, line: str) -> bool:
+        message, level, at = self._cut
+        if not message or self._wrapped >= _MOST_WRAPPED:
+            return False
+        more = line.strip()
+        if not self._wrapped:
+            goes_on = more.startswith(_GOES_ON)
+        else:
+            goes_on = bool(more) and _ENDS not in message and not _REQUEST.match(more)
+        if not goes_on:
+            return False
+        self._cut = (f"{message} {more}", level, at)
+        self._wrapped += 1
+        return True
+
+    def _count_cut(self) -> None:
+        message, level, at = self._cut
+        if message:
+            self._counts.add(message, level=level, at=at)
+            self._cut, self._wrapped = ("", "", ""), 0
 
     def _add_system(self, line: str) -> bool:
         said = system_lines.message_of(line)
@@ -158,6 +199,7 @@ class Collector:
         """Return what the messages say; None without any."""
         if not self._levels and not self._system:
             return None
+        self._count_cut()
         known = self._counts.known()
         by_row = {count.row: count for count in known}
         events: dict[Event, int] = {}
@@ -211,6 +253,25 @@ def parse(lines: Iterable[str]) -> ErrorLog:
     if (log := collector.log()) is None:
         raise MalformedEvidenceError("expected lines of nginx's error log, found none", line=1, column=1)
     return log
+
+
+def quoted(text: str) -> ErrorLog | None:
+    """Return what lines say that are nginx's words alone, without time and level; None where there are none.
+
+    For a text that is nothing else: in a log, such a line may be what a client sent.
+    """
+    counts = MessageCounts()
+    for line in text.split("\n"):
+        message = line.strip(_QUOTED)
+        if (row := find_one(message)) is not None and row.levels:
+            counts.add(message, level="", at="")
+    known = counts.known()
+    number = sum(count.number for count in known)
+    if not number:
+        return None
+    return ErrorLog(
+        messages=number, levels={}, events={}, upstreams={}, workers_left=(), first=None, last=None, known=known
+    )
 
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:

@@ -20,6 +20,8 @@ _PREFIX: Final = re.compile(
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
     # kubectl logs --timestamps and docker logs -t; CRI's files
     rf"|{_ISO} (?:std(?:out|err) [FP] )?"
+    # what quotes, numbers or tabulates lines: a mail or a thread, cat -n and less -N, a provider's console
+    r"|(?:> ?|\d{1,9}[ \t:]+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \| (?:stdout|stderr) \| |[ \t]+))(?=[\[>\d]|nginx: )"
     # grep
     r"|[\w./-]{1,200}\.log(?:\.\d+)?(?:[:-]\d+)?[:-](?=\d{4}/|nginx: )"
     r")"

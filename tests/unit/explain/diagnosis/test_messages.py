@@ -101,6 +101,8 @@ def test_an_access_log_of_the_same_time_says_of_how_many_requests() -> None:
     lines = written(*[BIG] * 40, second=600)
     (finding,) = found(lines, requests(200, 50)).problems
     assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
+    (of_three,) = found(written(BIG, second=600), requests(3, 1)).problems
+    assert not of_three.is_rare, "a part of a log that somebody chose"
     (elsewhere,) = found(lines, requests(200, 50, hour=12)).problems
     assert (elsewhere.of_requests, elsewhere.answered) == (None, None)
 
