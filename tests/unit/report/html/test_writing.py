@@ -1,6 +1,7 @@
 """The pages are whole without a browser's help: every link resolves, every text is escaped, every figure is there."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -8,7 +9,7 @@ import pytest
 
 from tests.support.canned_results import cell, with_evidence, write_small_run
 from tests.support.report_text import Page
-from tests.support.written_results import written
+from tests.support.written_results import a_cell, ratio, written
 from tuneproof.errors import ResultsFolderError
 from tuneproof.report.html import write_report, writing
 from tuneproof.report.results.run_file import FILE_NAME, Results
@@ -57,6 +58,15 @@ def test_what_a_stranger_wrote_is_text_and_nothing_else(small: Results) -> None:
         if page.path.stem.startswith("hostile"):
             assert "<script>alert(1)</script>" in page.text
             assert "{{ 7 * 7 }}" in page.text
+
+
+def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: Path) -> None:
+    """Where it was recorded."""
+    known, older = a_cell("known", effect=replace(ratio(), plan_level=0.91796875)), a_cell("older")
+    results = written(tmp_path, known, older)
+    write_report(results, tmp_path)
+    said = {"known" in page.path.stem: "with a chance of at least 91.8 %" in page.text for page in pages(results)[1:]}
+    assert said == {True: True, False: False}
 
 
 def test_an_interrupted_run_says_so(tmp_path: Path) -> None:

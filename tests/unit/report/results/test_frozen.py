@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 from tuneproof.report.html import write_report
+from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.comparing import compare
 from tuneproof.report.results.merging import merge
 from tuneproof.report.results.run_file import load
@@ -38,6 +39,27 @@ def test_results_of_every_earlier_version_are_read_by_everything(path: Path, tmp
     assert render_markdown(results)
     text = write_report(results, tmp_path / "pages").read_text(encoding="utf-8")
     assert all(cell.name in text for cell in results.cells)
+
+
+def _untestable(cell: Cell, effect: Effect) -> Cell:
+    return replace(cell, effect=replace(effect, plan_level=0.9), verdict="unsupported", reason="a control is refuted")
+
+
+@pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
+def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -> None:
+    """Today's have the level that the plan guarantees, and a claim that a control made untestable keeps its effect."""
+    old = load(path)
+    now = tuple(
+        _untestable(cell, cell.effect) if cell.effect else cell
+        for cell in old.cells
+    )
+    new = replace(old, cells=now)
+    assert document_violation(new.to_json()) is None
+    for one, other in ((old, new), (new, old)):
+        comparison = compare(one, other)
+        assert len(comparison.pairs) == len(old.cells)
+        assert all(pair.intervals == "overlap" for pair in comparison.pairs if pair.old.effect)
+        assert render_comparison(comparison, width=100, color=False)
 
 
 def test_results_of_different_versions_are_merged() -> None:
