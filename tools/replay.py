@@ -102,7 +102,10 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
             if claim is None or not paths:
                 continue
             effects = json.loads(paths[0].read_text(encoding="utf-8"))["effect_per_block"]
-            if len(set(effects)) > 1 and all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
+            # One that is infinite, which JSON does not have, has no distance from the median.
+            if None in effects or len(set(effects)) == 1:
+                continue
+            if all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
                 found.append(Recorded(claim=claim, effects=tuple(effects)))
     return found
 

@@ -16,9 +16,12 @@ from tools.docs.tables import fill, scenarios_of
 from tuneproof.catalogue import every_advice
 from tuneproof.catalogue.registration import Registration
 from tuneproof.errors import BadInputError
+from tuneproof.proof.depths import FULL, LOOKS, QUICK
+from tuneproof.proof.inference.verdicts import level_of_medians, level_of_shares
 from tuneproof.report.results.cells import Effect
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
+from tuneproof.wording import share
 
 PAGES = list(pages())
 MOST_PICTURE_BYTES = 250_000
@@ -31,6 +34,18 @@ INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|figure|run): ", re.MULTIL
 def committed() -> Results:
     """The results that the pages speak about."""
     return load(RESULTS)
+
+
+def test_the_levels_on_the_pages_are_those_of_the_plans() -> None:
+    """In percent, as a page has them, and each is said."""
+    verdicts, method = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("verdicts.md", "method.md"))
+    quick, full = LOOKS[QUICK], LOOKS[FULL]
+    further = (*quick, quick[-1] + 6)
+    shares = [level_of_shares(*plan) for plan in ((quick, 0.5), ((13, 26), 0.75), ((33, 60), 0.9))]
+    levels = [level_of_medians(quick), level_of_medians(further), level_of_medians(full), *shares]
+    assert [share(level) for level in levels] == ["91.8 %", "90 %", "90.9 %", "95.9 %", "94.7 %", "92.8 %"]
+    assert [level for level in map(share, levels) if level not in verdicts] == []
+    assert share(levels[0]) in method
 
 
 @pytest.fixture
