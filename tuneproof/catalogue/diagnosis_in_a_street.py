@@ -35,7 +35,7 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 _MORE_OFTEN_THAN_NOT: Final = 0.5
-_ALL_OF_FIVE: Final = "a quick run has time for five trials of each cause, and 5 of 5 prove no more than a majority"
+_ALL_OF_FIVE: Final = "a quick run has time for five trials of each cause, and 5 of 5 show no more than a majority"
 _NOBODY_LISTENS: Final = 9
 
 REFUSED: Final = arm(

@@ -52,7 +52,7 @@ NINE_IN_TEN: Final = Demand(
 THREE_IN_FOUR: Final = Demand(
     right_share=0.75,
     looks=(13, 26),
-    why="a quick run has time to show no more; a diagnosis that is right three times in four is worth checking first",
+    why="a quick run has no time to show more; a diagnosis that is right three times in four is worth checking first",
 )
 MOST_THRESHOLD: Final = 0.5
 LIE_THRESHOLD: Final = 10.0
