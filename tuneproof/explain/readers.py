@@ -63,7 +63,7 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
         yield f"not read to its end: {summary.truncated}"
     if summary.snapped_packets:
         yield (
-            f"{summary.snapped_packets} of {summary.packets} packets were captured in part: HTTP may be missing "
+            f"{summary.snapped_packets} of {summary.packets} packets are truncated: HTTP may be missing "
             "(tcpdump -s 0 captures all of them)"
         )
     if summary.malformed:

@@ -55,6 +55,6 @@ def test_what_a_capture_lacks_is_told(tmp_path: Path) -> None:
     assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]
     cut = [(time_ns, linktype, data, wire + 100) for time_ns, linktype, data, wire in refused_tries()]
     (found,) = explained(pcap(cut), tmp_path).found
-    assert any(warning.startswith("81 of 81 packets were captured in part") for warning in found.warnings)
+    assert any(warning.startswith("81 of 81 packets are truncated") for warning in found.warnings)
     (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
     assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: no capture: pcap, but its header is cut")

@@ -92,7 +92,7 @@ def test_a_configuration_gives_the_logs_beside_it_their_format(folder: Path) -> 
     alone, (log, configuration) = explained("log").found, explained("log", "conf").found
     assert alone[0].error is not None
     assert (log.name, log.kind) == ("log", Kind.ACCESS_LOG)
-    assert (figure(log, "format"), figure(log, "given up by the client (499)")) == ("own", 1)
+    assert (figure(log, "format"), figure(log, "abandoned by the client (499)")) == ("own", 1)
     assert (configuration.kind, figure(configuration, "log_format own")) == (Kind.NGINX_CONF, OWN_FORMAT)
     for given in (explained("log", log_formats=(OWN_FORMAT,)), explained("log", configurations=("conf",))):
         assert [(file.name, figure(file, "requests")) for file in given.found] == [("log", 1)]

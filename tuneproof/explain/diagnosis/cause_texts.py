@@ -1,4 +1,4 @@
-"""How each cause is called in a sentence, and the next step, with the page that has the measurements."""
+"""Each cause in a sentence and in a list, and the next step, with the page that has the measurements."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -7,12 +7,12 @@ from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
 BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both legs; PID is nginx's)"
-"""What tells several causes apart, and the command that gets it; so the next."""
+"""The evidence that distinguishes several causes, with its command; like the next."""
 LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{RECOMMENDED}';"
 
 
 class CauseText(NamedTuple):
-    """What is said of a cause that was found."""
+    """The words for a cause that was found."""
 
     name: str
     next_step: str
@@ -30,28 +30,28 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
         "more addresses only move the limit: docs/upstream-names.md.",
     ),
     Cause.KEPT_CONNECTION_CLOSED: CauseText(
-        name="Backends close kept connections under a request",
+        name="Backends close keepalive connections during a request",
         next_step="let nginx close first: keepalive_timeout in the upstream block below the backend's idle timeout; "
         "with several servers, max_fails=0: docs/dying-connections.md.",
     ),
     Cause.RELOAD: CauseText(
         name="A reload closes clients' connections",
-        next_step="set keepalive_min_timeout (since 1.27.4) longer than clients pause between requests, or let them "
-        "ask again: docs/reloads.md.",
+        next_step="set keepalive_min_timeout (1.27.4 and later) longer than clients pause between requests, or let "
+        "them retry: docs/reloads.md.",
     ),
     Cause.NO_LIVE_UPSTREAM: CauseText(
-        name="nginx has left out every server of an upstream",
-        next_step="see in the error log which failures came before; max_fails and fail_timeout decide when a server is "
-        "left out: docs/upstream-peers.md.",
+        name="nginx considers every server of an upstream down",
+        next_step="see in the error log which failures came before; max_fails and fail_timeout decide when nginx "
+        "stops using a server: docs/upstream-peers.md.",
     ),
     Cause.SYN_QUEUE_DROP: CauseText(
         name="The kernel drops SYNs (SYN-queue drop)",
         next_step="switch net.ipv4.tcp_syncookies on, and raise the listener's backlog and net.core.somaxconn "
-        "(tcp_max_syn_backlog counts only without cookies): docs/listen-queues.md.",
+        "(tcp_max_syn_backlog matters only without cookies): docs/listen-queues.md.",
     ),
     Cause.ACCEPT_QUEUE_OVERFLOW: CauseText(
         name="The accept queue overflows",
-        next_step="raise backlog= of that listen and net.core.somaxconn with it, and see what keeps the "
+        next_step="raise both backlog= of that listen and net.core.somaxconn, and find out what keeps the "
         "workers from accepting: docs/listen-queues.md.",
     ),
     Cause.PATH_LOSS: CauseText(
@@ -75,8 +75,13 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
         "/dev/null URL.",
     ),
     Cause.CLIENT_GONE: CauseText(
-        name="Clients leave",
-        next_step="look at the time-outs of those clients, or of what stands in front of nginx: the answers were "
-        "not late.",
+        name="Clients disconnect early",
+        next_step="look at the timeouts of those clients, or of the load balancer in front of nginx: the responses "
+        "were not late.",
     ),
 }
+
+
+def label(cause: Cause) -> str:
+    """Return a cause's name for lists on the screen; JSON has the value."""
+    return "stale keepalive connection" if cause is Cause.KEPT_CONNECTION_CLOSED else cause.value

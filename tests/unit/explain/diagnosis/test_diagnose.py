@@ -21,7 +21,7 @@ from tests.support.canned_evidence import (
     verdict,
 )
 from tests.support.places import CHECKOUT
-from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS
+from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS, label
 from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
@@ -135,7 +135,7 @@ def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> Non
     assert headline(diagnosis) == "No problem found in these files; other evidence may still show one."
     looked_at = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
     assert [(row.label, row.text) for row in rows(diagnosis)] == [
-        ("Open", f"not checked: {', '.join(cause for cause in Cause if cause not in looked_at)}"),
+        ("Open", f"not checked: {', '.join(label(cause) for cause in Cause if cause not in looked_at)}"),
         ("Not", ", ".join(looked_at)),
     ]
     assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
@@ -146,7 +146,10 @@ def test_the_details_tell_the_primary_finding_first_and_what_follows_from_it() -
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
     assert text[1].endswith("(captures 1)")
-    assert "Clients leave: follows from event-loop stall. Clients leave when they have waited for too long." in text
+    assert (
+        "Clients disconnect early: follows from event-loop stall. "
+        "Clients disconnect when they have waited for too long." in text
+    )
 
 
 def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
@@ -173,7 +176,7 @@ def test_the_first_screen_is_a_paragraph_for_others_to_read_in_json() -> None:
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
     assert paragraph.startswith(
-        "FOUND: Packets are lost. Why: 186 data segments of 10.0.0.2:8000 were sent again (3 %)"
+        "FOUND: Packets are lost. Why: 186 of 6200 data segments of 10.0.0.2:8000 were retransmitted (3 %)"
     )
     assert "Not: refused, " in paragraph
     assert paragraph.endswith(f"Next: {CAUSE_TEXTS[Cause.PATH_LOSS].next_step}")

@@ -181,7 +181,7 @@ ALIKE: Final = [
     row(
         "SYNs again at the client",
         POSSIBLE,
-        "for 1: 40 of 200 connections to 10.0.0.2:8000 had to send their SYN again after 1.0 s",
+        "for 1: 40 of 200 connections to 10.0.0.2:8000 retransmitted their SYN after 1.0 s",
         "decides 1: ",
         SYNS_AGAIN_AT_CLIENT,
     ),
@@ -314,11 +314,11 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
                 (0.0005, RULED_OUT),
             )
         ),
-        row("SYNs as well", FOUND, "for 2: SYN again", service(**lossy(), **repeated_syns())),
+        row("SYNs as well", FOUND, "for 2: retransmitted their SYN", service(**lossy(), **repeated_syns())),
         row(
             "no hole",
             POSSIBLE,
-            "for 1: noticed few holes (0)",
+            "for 1: reported few gaps (0)",
             service(**lossy(from_client=Side(packets=4000, data_segments=200))),
         ),
         row("an echo for four segments", FOUND, again(40, acks=10)),
@@ -345,7 +345,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "nothing else is served",
             FOUND,
-            "for 1: 300 segments of 20000 were sent again, SYNs aside (1.5 %",
+            "for 1: 300 segments of 20000 were retransmitted, without SYNs (1.5 %",
             LOST,
             table(listening(), SENT_AGAIN),
         ),
@@ -477,7 +477,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "a connection stands unused",
             FOUND,
-            "for 1: a request whose connection to the backend stands for 1 ms (median), 300 ms (p90)",
+            "for 1: a request with an open backend connection for 1 ms (median), 300 ms (p90)",
             legs(connected_held_s=spread(0.001, 0.3)),
         ),
         # As in the article.
@@ -619,7 +619,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "fast answers",
             FOUND,
             "for 1: 40 of 200 requests were abandoned (499, 20 %).",
-            "for 2: Answers are not slow: requests take 30 ms (p90)",
+            "for 2: Responses are not slow: requests take 30 ms (p90)",
             log(**LEFT),
         ),
         row("slow answers", POSSIBLE, log(**LEFT, request_time_s=spread(1.0))),
@@ -628,7 +628,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "they had waited",
             POSSIBLE,
-            "against 1: A tenth of those who left had waited for 2 s or longer",
+            "against 1: p90 wait of those who left: 2 s",
             log(**LEFT, left_after_s=spread(0.001, 2.0)),
         ),
         row("health checks hang up", NOT_SEEN, log(**LEFT, health_checks_499=40)),

@@ -82,7 +82,7 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
     for where in captured_services(evidence, Leg.FRONT, Leg.UNKNOWN):
         service = where.service
         near = sum(number for second, number in service.hung_up_seconds.items() if second % QUARTER_S in around)
-        text = f"{where.label} closed {service.hung_up_flows} of {service.flows} connections under a request"
+        text = f"{where.label} closed {service.hung_up_flows} of {service.flows} connections during a request"
         if (
             service.hung_up_flows < ENOUGH_EVENTS
             or lower_limit(service.hung_up_flows, service.requests) < TOUCHED_SHARE
@@ -107,4 +107,4 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
 def _no_502(evidence: EvidenceSet, case: Case) -> None:
     for log in evidence.access_logs:
         if log.content.requests >= ENOUGH_REQUESTS and not log.content.status_counts.get(BAD_GATEWAY):
-            case.refutes(f"None of {log.content.requests} requests was answered 502.", log.name)
+            case.refutes(f"None of {log.content.requests} requests got a 502.", log.name)

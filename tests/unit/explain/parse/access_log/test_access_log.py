@@ -280,8 +280,8 @@ def test_figures_are_few_and_say_what_is_not_known() -> None:
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
     told = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
     assert len(told) <= 25
-    assert (told["requests"], told["given up by the client (499)"], told["workers"]) == (3, 3, 2)
+    assert (told["requests"], told["abandoned by the client (499)"], told["workers"]) == (3, 3, 2)
     assert told["time to connect to the upstream, median"] == 0.001
     nothing = {figure.name: figure.value for figure in figures(summary([]))}
     assert nothing["time to connect to the upstream"] is None
-    assert nothing["given up by the client (499)"] == 0
+    assert nothing["abandoned by the client (499)"] == 0
