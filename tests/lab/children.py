@@ -12,7 +12,7 @@ import docker
 
 from tests.support.places import CHECKOUT
 from tuneproof.cli.suite import WITHOUT_HYPOTHESIS
-from tuneproof.lab.engine.labels import OWNER, PROJECT_FILTER, Owner
+from tuneproof.lab.engine.labels import LEASE, OWNER, PROJECT_FILTER, Owner
 
 # One claim with one arm: the shortest run that uses everything.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
@@ -59,6 +59,12 @@ def resources_of(client: docker.DockerClient, pid: int) -> list[str]:
     found += [(item["Labels"], f"network {item['Name']}") for item in api.networks(filters=filters)]
     found += [(item["Labels"], f"volume {item['Name']}") for item in api.volumes(filters=filters)["Volumes"] or []]
     return [name for labels, name in found if OWNER in labels and Owner.from_label(labels[OWNER]).pid == pid]
+
+
+def leases_held(client: docker.DockerClient, pid: int) -> int:
+    """Return how many leases a process's session holds."""
+    found = client.api.containers(filters={"label": LEASE})
+    return sum(Owner.from_label(item["Labels"][OWNER]).pid == pid for item in found if OWNER in item["Labels"])
 
 
 def reapers() -> set[int]:

@@ -1,11 +1,13 @@
-"""A socket in front of the engine's, which a test can take away and bring back."""
+"""A socket in front of the engine's, which a test can take away and bring back, or which fails at one call."""
 
 import contextlib
 import socket
 import threading
+import time
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 
 class EngineProxy:
@@ -67,14 +69,101 @@ class EngineProxy:
                 client, _ = listener.accept()
             except OSError:
                 return
-            engine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            engine.connect(self._target)
-            self._open += [client, engine]
-            for source, sink in ((client, engine), (engine, client)):
-                threading.Thread(target=_forward, args=(source, sink), daemon=True).start()
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        self._connect(client)
+
+    def _connect(self, client: socket.socket, *, asked: bytes = b"", after_s: float = 0.0) -> None:
+        """Forward a connection, after what was read of it; what the engine responds, after a time."""
+        engine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        engine.connect(self._target)
+        engine.sendall(asked)
+        self._open += [client, engine]
+        threading.Thread(target=_forward, args=(client, engine), daemon=True).start()
+        threading.Thread(target=_forward, args=(engine, client, after_s), daemon=True).start()
 
 
-def _forward(source: socket.socket, sink: socket.socket) -> None:
+class Fault(StrEnum):
+    """What happens to a call of the engine."""
+
+    REFUSED = "refused"
+    """Status 500, before anything happened."""
+    RESET = "reset"
+    """The connection is closed before anything happened."""
+    LOST = "lost"
+    """The call is done, and its response is lost."""
+    SLOW = "slow"
+    """The call is done, and its response comes after ``SLOW_S``."""
+
+
+SLOW_S: Final = 20.0
+_REFUSAL: Final = b'{"message":"injected fault"}'
+_END_OF_HEADERS: Final = b"\r\n\r\n"
+
+
+class FaultyEngine(EngineProxy):
+    """Lets one call of all fail.
+
+    at: its number, from 1; 0 for none.
+    """
+
+    def __init__(self, target: str, path: Path, *, fault: Fault, at: int = 0) -> None:
+        super().__init__(target, path)
+        self._fault = fault
+        self._at = at
+        self._lock = threading.Lock()
+        self.calls: list[str] = []
+        """Method and path of each, as far as the last one."""
+
+    def _serve(self, client: socket.socket) -> None:
+        asked = b""
+        with contextlib.suppress(OSError):
+            while _END_OF_HEADERS not in asked:
+                if not (data := client.recv(65536)):
+                    break
+                asked += data
+        headers, end, rest = asked.partition(_END_OF_HEADERS)
+        if not end:
+            client.close()
+            return
+        lines = headers.split(b"\r\n")
+        with self._lock:
+            self.calls.append(" ".join(lines[0].decode().split()[:2]))
+            fault = self._fault if len(self.calls) == self._at else None
+        if not any(line.lower().startswith(b"upgrade:") for line in lines):
+            # One call for each connection, so that they can be counted.
+            lines = [*(line for line in lines if not line.lower().startswith(b"connection:")), b"Connection: close"]
+        asked = b"\r\n".join(lines) + end + rest
+        if fault is Fault.REFUSED:
+            client.sendall(
+                b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                b"Content-Length: %d\r\n\r\n%s" % (len(_REFUSAL), _REFUSAL)
+            )
+        elif fault is Fault.LOST:
+            _do(asked, client, self._target)
+        elif fault is not Fault.RESET:
+            self._connect(client, asked=asked, after_s=SLOW_S if fault is Fault.SLOW else 0.0)
+            return
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
+        client.close()
+
+
+def _do(asked: bytes, client: socket.socket, target: str) -> None:
+    """Let the engine do what a client asks, and wait for the first byte of its response."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as engine:
+        engine.connect(target)
+        engine.sendall(asked)
+        # The rest of what is asked, such as an archive.
+        threading.Thread(target=_forward, args=(client, engine), daemon=True).start()
+        engine.settimeout(SLOW_S)
+        with contextlib.suppress(OSError):
+            engine.recv(1)
+
+
+def _forward(source: socket.socket, sink: socket.socket, after_s: float = 0.0) -> None:
+    time.sleep(after_s)
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
             sink.sendall(data)

@@ -14,6 +14,7 @@ from tests.lab.children import (
     COUNTED_RUN,
     GONE_WITHIN_S,
     SHORTEST_RUN,
+    leases_held,
     measures_beyond,
     resources_of,
     start_pytest,
@@ -58,8 +59,13 @@ def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.Do
     assert raised.value.where == str(folder / "Dockerfile")
 
 
-def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.DockerClient, tmp_path: Path) -> None:
-    """The message says what happened; when the engine is back, the reaper removes what the run had started."""
+@pytest.mark.parametrize(
+    "comes_back", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["restarted", "stays away"]
+)
+def test_an_engine_that_stops_in_the_middle_of_a_run(
+    engine: docker.DockerClient, tmp_path: Path, *, comes_back: bool
+) -> None:
+    """The run waits, and goes on in a new lab; else it ends, and the reaper removes what is left when it can."""
     address = find_endpoint().address
     if not address.startswith("unix://"):
         pytest.skip(f"needs a local engine behind a Unix socket, this one is at {address}")
@@ -67,12 +73,20 @@ def test_an_engine_that_stops_in_the_middle_of_a_run_ends_it(engine: docker.Dock
         child = start_pytest(*COUNTED_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
         assert measures_beyond(child, 2, results=tmp_path / "results"), child.stdout.read()
         proxy.stop()
-        output, _ = child.communicate(timeout=GONE_WITHIN_S)
-        assert child.returncode != 0
-        assert "the Docker engine stopped answering while" in output
+        if comes_back:
+            # The lease ends with its connection, as it does with an engine.
+            wait_until(lambda: not leases_held(engine, child.pid), within_s=GONE_WITHIN_S)
+            proxy.start()
+        output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
         assert "Traceback" not in output
-        assert resources_of(engine, child.pid)
-        proxy.start()
+        assert "waiting for it, 120 s at most" in output
+        if comes_back:
+            assert (child.returncode, "1 passed" in output) == (0, True), output
+            assert json.loads((tmp_path / "results/latest/results.json").read_text(encoding="utf-8"))["finished"]
+        else:
+            assert child.returncode != 0
+            assert "did not come back within 120 s" in output
+            proxy.start()
         wait_until(lambda: not resources_of(engine, child.pid), within_s=GONE_WITHIN_S)
 
 

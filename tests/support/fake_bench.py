@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from tests.support.canned_trials import outcome, stall_record
+from tuneproof.errors import TuneproofError
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation, StallRecord
@@ -63,6 +64,14 @@ class FakeBench:
         self.preconditions = {SUBJECT.name: {"nginx": "1.22", "workers": 2}}
         self.log = ""
         self.links = links
+        self.subjects = {SUBJECT.name: SUBJECT}
+        self.failures: list[TuneproofError] = []
+
+    def renew(self, error: TuneproofError) -> "Bench":
+        """Return a bench that goes on, with an access log of its own, after a failure."""
+        self.failures.append(error)
+        self.log = ""
+        return cast("Bench", self)
 
     def run(self, arm: Arm[StallObservation], *, label: str) -> Outcome[StallRecord]:
         self.now_s += TRIAL_SECONDS
@@ -155,6 +164,7 @@ class Deciding:
             progress=lambda _: None,
             setup_s=setup_s,
             patience=Patience(),
+            renew=bench.renew,
         )
         return Decider(lab, network, writer=self.writer, unable={}, measurement=running)
 

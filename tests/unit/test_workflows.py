@@ -74,6 +74,7 @@ def test_every_workflow_was_read() -> None:
         "nightly.yml scenarios",
         "nightly.yml stock",
         "nightly.yml slow",
+        "nightly.yml faults",
         "nightly.yml gate",
         "release.yml build",
         "release.yml try",

@@ -5,6 +5,10 @@ import threading
 from tuneproof.errors import LabError
 
 
+class RunEndedError(LabError):
+    """The run ends while a scenario is measured: that is no failure of its lab."""
+
+
 class Stop:
     """A request to end, for several threads: whoever measures checks it before a lab starts and before each trial."""
 
@@ -16,6 +20,6 @@ class Stop:
         self._asked.set()
 
     def check(self) -> None:
-        """Go on. LabError: The end was asked for."""
+        """Go on. RunEndedError: The end was asked for."""
         if self._asked.is_set():
-            raise LabError("the run has ended")
+            raise RunEndedError("the run has ended")

@@ -47,6 +47,16 @@ def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
 
 
+def test_a_session_that_was_interrupted_leaves_the_reaper_to_its_work(heard: Path) -> None:
+    """It has removed everything, and what was being made may still come."""
+    session = Session()
+    with Reaper(session) as started:
+        started.looks_on = True
+    assert started._process is not None
+    os.waitpid(started._process.pid, 0)
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
+
+
 @pytest.mark.usefixtures("heard")
 def test_a_reaper_that_was_killed_does_not_spoil_the_end_of_the_session() -> None:
     """The session has cleaned up after itself: there is nothing left to be done, and nobody to be told."""

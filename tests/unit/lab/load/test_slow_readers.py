@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sample, sockets, worker
 from tuneproof.lab.load import slow_readers, waiting
+from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
@@ -186,3 +187,14 @@ def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
     assert (observation.oom_kills, observation.others_ended) == (kills, others)
     assert observation.temp_file_bytes == 0
+
+
+def test_readers_that_cost_all_of_nginx_its_life_count_as_kills_alone() -> None:
+    """Nothing else of such a trial is known, so its zeros are in no median."""
+    died = LOAD.observe(Outcome(record=LOAD.out_of_memory(), measuring_s=0.0))
+    assert (died.oom_kills, died.others_ended, died.died) == (1, 0, True)
+    lived = replace(died, died=False, oom_kills=0, growth_bytes=7 * MIB)
+    figures = LOAD.metrics([died, lived, lived])
+    assert (figures["trials"], figures["growth_bytes"], figures["oom_kills"]) == (3, 7 * MIB, 0)
+    assert LOAD.metrics([died]) == {"trials": 1, "oom_kills": 1}
+    assert LOAD.metrics([]) == {"trials": 0}

@@ -7,10 +7,12 @@ import pytest
 
 from tests.support.canned_trials import stall_record
 from tests.support.fake_bench import SUBJECT, Deciding, FakeBench, access_line, calm, claim, stalled
-from tuneproof.errors import LabError
+from tuneproof.errors import DiskFullError
 from tuneproof.lab.load.stall_observation import StallRecord
 from tuneproof.lab.protocol.codec import from_plain
+from tuneproof.proof.scenario.containers import OwnNginxError
 from tuneproof.report.charts.records import Material
+from tuneproof.report.results.run_file import load
 
 FILES = ["effects.json", "host.json", "samples.jsonl", "subject.nginx.conf", "subject.preconditions.json"]
 
@@ -73,13 +75,13 @@ def test_a_block_that_failed_leaves_nothing_among_the_evidence_of_the_one_in_its
 
     def canned(arm_name: str, number: int) -> StallRecord:
         if len(bench.trials) == 6:
-            raise LabError("the container died")
+            raise OwnNginxError("the container died")
         return stalled(arm_name, number)
 
     bench = FakeBench(canned)
     asked = claim("stall", "one", "two")
     measurement = decide.measuring(bench, asked)
-    with pytest.raises(LabError, match="the container died"):
+    with pytest.raises(OwnNginxError, match="the container died"):
         measurement.decide(asked)
     cell = measurement.decide(asked)
     samples = decide.samples(cell)
@@ -113,3 +115,16 @@ def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(de
     assert of_trials[0] == of_trials[1]
     assert [(folder / path).read_bytes() for path in of_trials[0]] == [b"capture of %d" % n for n in range(1, 6)]
     assert "capture" not in (folder / "trials.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["samples.jsonl", "trials.jsonl"])
+def test_evidence_that_finds_the_disk_full_is_one_message(name: str, decide: Deciding) -> None:
+    """What was decided before is kept."""
+    decide(stalled)
+    folders = {"samples.jsonl": decide.writer.evidence_folder("stall/stall/nginx-1.22/bare")}
+    full = folders.get(name, decide.writer.folder) / name
+    full.unlink()
+    full.symlink_to("/dev/full")
+    with pytest.raises(DiskFullError, match=r"(?s)No space left.*What was written before is kept"):
+        decide(stalled)
+    assert [cell.verdict for cell in load(decide.writer.folder).cells] == ["holds"]

@@ -1,0 +1,96 @@
+"""Where nginx dies during a trial, the lab is started again; where dying is what a claim is about, it counts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fixtures.labs import Measure
+from tuneproof.catalogue import proxy_buffering
+from tuneproof.catalogue.counting import Setting, arms_of
+from tuneproof.lab.load import fresh_workers, slow_readers
+from tuneproof.lab.load.counted import CountedObservation, Figures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.subject.written_config import written_config
+from tuneproof.proof.inference.effects import Scale, Tally
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.claims import Claim
+from tuneproof.proof.scenario.measurement import ScenarioEndedError
+from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.report.results.keys import Key
+
+pytestmark = [pytest.mark.engine]
+
+
+def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
+    """Return a scenario of which the claim is that each of five trials gets its answer."""
+    arms = arms_of([Setting(name="asked", config=written_config(""), script=script)])
+    claim = Claim[CountedObservation](
+        name="requests_are_answered",
+        sentence="Every request is answered",
+        source="control of the lab",
+        arms=("asked",),
+        effect=lambda block: Tally.yes(when=block["asked"]["answered"] == 1),
+        effect_name="trials with an answer",
+        scale=Scale.SHARE,
+        threshold=0.5,
+        why="a lab that was started again must be as good as the first",
+    )
+    return Scenario(name="faults", arms=arms, claims=(claim,), backends=())
+
+
+def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
+    """Return a script that asks once, and in trials with these numbers ends nginx's container before."""
+    done = 0
+
+    def script(rig: Rig) -> Figures:
+        nonlocal done
+        done += 1
+        if done in numbers:
+            rig._stage.subject.kill()
+        return {
+            "answered": sum(bool(one.answers) for one in rig.flow(Flow(connections=1, path="/none", timeout_s=2.0)))
+        }
+
+    return script
+
+
+def test_nginx_that_dies_once_costs_a_block(nginx: str, measure: Measure) -> None:
+    """The lab is started again, and the claim is decided as if nothing had been."""
+    scenario = scenario_with(dies_in_trials(2))
+    with measure(Key(scenario.name, "", nginx, BARE.name), scenario, scenario.claims) as measures:
+        cell = measures.decide(scenario.claims[0])
+    assert (cell.verdict, cell.void_blocks) == (Verdict.HOLDS, 1), cell.reason
+    assert cell.arms["asked"]["answered"] == 1
+
+
+def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, measure: Measure) -> None:
+    scenario = scenario_with(dies_in_trials(2, 3))
+    with (
+        measure(Key(scenario.name, "", nginx, BARE.name), scenario, scenario.claims) as measures,
+        pytest.raises(ScenarioEndedError) as ended,
+    ):
+        measures.decide(scenario.claims[0])
+    assert (ended.value.cell.verdict, ended.value.cell.blocks) == (Verdict.UNSUPPORTED, 0)
+    assert "died during a trial" in ended.value.cell.reason
+
+
+def test_a_container_that_dies_of_its_limit_counts_where_the_limit_is_the_scenarios(
+    nginx: str, measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the kernel may kill more than a worker was seen once in a run of all versions."""
+
+    def start_fresh_workers(stage: Stage) -> None:
+        """Let the kernel kill nginx's first process before any other, and so the container."""
+        fresh_workers.start_fresh_workers(stage)
+        stage.subject.run(["sh", "-c", "echo 1000 >/proc/1/oom_score_adj"])
+
+    monkeypatch.setattr(slow_readers, "start_fresh_workers", start_fresh_workers)
+    claim = proxy_buffering.SCENARIO.claim("one_reader_breaks_a_memory_limit")
+    with measure(Key("faults of memory", "", nginx, BARE.name), proxy_buffering.SCENARIO, [claim]) as measures:
+        cell = measures.decide(claim)
+    assert (cell.verdict, cell.void_blocks) == (Verdict.HOLDS, 0), cell.reason
+    assert cell.arms[proxy_buffering.KILLED.name] == {"trials": cell.blocks, "oom_kills": 1}

@@ -1,0 +1,65 @@
+"""A subject that dies during a trial: what is known of it, and when that counts."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.support.fake_bench import SUBJECT, arm
+from tuneproof.catalogue.proxy_buffering import DEFAULTS, KILLED, SPARED
+from tuneproof.errors import LabError
+from tuneproof.lab.load.slow_readers import MemoryRecord
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.bench import Bench, SubjectDiedError
+
+
+def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: bool = False) -> LabError:
+    """Return the error of a trial during which the subject's container ends, or goes on."""
+
+    def fail(_stage: object, *, label: str) -> None:
+        raise LabError(f"{label}: nobody answers")
+
+    container = SimpleNamespace(
+        is_running=lambda: runs,
+        log_tail=lambda: "signal 9",
+        inspect=lambda: {"State": {"Running": runs, "OOMKilled": out_of_memory}},
+    )
+    bench = Bench.__new__(Bench)
+    bench._programs = cast("Any", SimpleNamespace(restart=lambda: None))
+    plan = SimpleNamespace(run=fail, out_of_memory=asked.plan.out_of_memory)
+    stage = cast("Any", SimpleNamespace(subject=container))
+    with pytest.raises(LabError) as raised:
+        bench._run(stage, replace(asked, plan=cast("Any", plan)), label="trial")
+    return raised.value
+
+
+@pytest.mark.parametrize("asked", [KILLED, SPARED], ids=lambda asked: asked.name)
+def test_a_limit_of_the_scenarios_own_makes_death_an_outcome(asked: Arm[Any]) -> None:
+    """In the arm that claims it, and in the one that claims that nothing is killed."""
+    error = death_of(asked, out_of_memory=True)
+    assert isinstance(error, SubjectDiedError)
+    assert (error.what, error.tail) == (f"subject {asked.subject.name} died during a trial", "signal 9")
+    assert error.outcome is not None
+    assert isinstance(error.outcome.record, MemoryRecord)
+    assert error.outcome.record.oom_kills == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "out_of_memory"),
+    [
+        (KILLED, False),
+        (DEFAULTS, True),
+        (replace(arm("loaded"), subject=replace(SUBJECT, memory_bytes=1 << 20)), True),
+    ],
+    ids=["of something else", "without a limit", "a load that says nothing"],
+)
+def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bool) -> None:
+    error = death_of(asked, out_of_memory=out_of_memory)
+    assert isinstance(error, SubjectDiedError)
+    assert error.outcome is None
+
+
+def test_a_subject_that_lives_has_not_died() -> None:
+    error = death_of(KILLED, out_of_memory=True, runs=True)
+    assert (type(error), error.what) == (LabError, "trial: nobody answers")

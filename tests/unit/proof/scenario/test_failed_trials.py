@@ -1,0 +1,150 @@
+"""A trial that fails costs its block; a second failure of the same arm ends the scenario."""
+
+from collections.abc import Callable, Collection
+
+import pytest
+
+from tests.support.canned_trials import outcome
+from tests.support.fake_bench import Deciding, FakeBench, claim, stalled
+from tuneproof.errors import EngineUnavailableError, LabError, TuneproofError
+from tuneproof.lab.load.stall_observation import StallRecord
+from tuneproof.proof.scenario.bench import SubjectDiedError
+from tuneproof.proof.scenario.containers import OwnNginxError
+from tuneproof.proof.scenario.measurement import ScenarioEndedError
+from tuneproof.proof.stopping import RunEndedError
+from tuneproof.report.results.run_file import load
+
+DIED = SubjectDiedError("subject", tail="signal 9", outcome=None)
+
+
+def failing(error: TuneproofError, *numbers: int) -> FakeBench:
+    """Return a bench whose trials with these numbers, in an arm, fail."""
+
+    def canned(arm: str, number: int) -> StallRecord:
+        if number in numbers:
+            raise error
+        return stalled(arm, number)
+
+    return FakeBench(canned)
+
+
+@pytest.mark.parametrize(
+    "error", [DIED, LabError("the client answers nonsense"), EngineUnavailableError("the response was lost")], ids=repr
+)
+def test_a_trial_that_fails_costs_its_block_and_the_lab_starts_again(error: TuneproofError, decide: Deciding) -> None:
+    """Its reason is in the evidence, and the log of the first lab beside that of the second."""
+    bench = failing(error, 3)
+    cell = decide(bench)
+    assert (cell.verdict, cell.blocks, cell.void_blocks, bench.failures) == ("holds", 5, 1, [error])
+    assert [item["void_reasons"] for item in decide.samples(cell)] == [[], [], [error.what], [], [], []]
+    log = decide.texts(cell)["subject.access.log"]
+    assert [f'trial="loaded-b{block}"' in log for block in (1, 2, 3, 4, 6)] == [True] * 5
+
+
+@pytest.mark.parametrize(("numbers", "failures"), [((2, 3), 1), ((1, 2), 1), ((2, 4, 6, 8), 4)], ids=repr)
+def test_only_a_second_failure_in_a_row_ends_it(numbers: Collection[int], failures: int, decide: Deciding) -> None:
+    bench = failing(DIED, *numbers)
+    if failures == 1:
+        with pytest.raises(ScenarioEndedError, match=r"the lab failed twice: .* died during a trial") as ended:
+            decide(bench)
+        assert (ended.value.cell.verdict, ended.value.tail) == ("unsupported", "signal 9")
+    else:
+        assert decide(bench).verdict == "holds"
+    assert len(bench.failures) == failures
+
+
+def test_other_arms_failures_are_not_in_a_row(decide: Deciding) -> None:
+    bench = failing(DIED, 2)
+    cell = decide(bench, "loaded", "idle", effect=lambda _: 9.0)
+    assert (cell.verdict, cell.void_blocks, len(bench.failures)) == ("holds", 1, 2)
+
+
+def test_a_death_that_says_something_counts(decide: Deciding) -> None:
+    """However often it comes: the scenario has set the limit that kills."""
+    bench = failing(SubjectDiedError("subject", tail="", outcome=outcome(stalled("", 1))), *range(20))
+    cell = decide(bench)
+    assert (cell.verdict, cell.blocks, cell.void_blocks, len(bench.failures)) == ("holds", 5, 0, 5)
+
+
+def test_somebodys_own_nginx_is_not_tried_again(decide: Deciding) -> None:
+    bench = failing(OwnNginxError("your nginx takes too much"), 2)
+    with pytest.raises(OwnNginxError):
+        decide(bench)
+    assert not bench.failures
+
+
+def test_a_log_that_cannot_be_had_costs_no_verdict(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that goes away after the last trial takes the log along, and nothing else."""
+
+    def gone(_subject: str) -> str:
+        raise EngineUnavailableError("the engine stopped answering")
+
+    bench = FakeBench(stalled)
+    monkeypatch.setattr(bench, "access_log", gone)
+    cell = decide(bench)
+    assert cell.verdict == "holds"
+    assert not [path for path in cell.evidence if "access" in path]
+
+
+def test_noise_that_cannot_be_looked_at_is_a_failure_of_the_trial(
+    decide: Deciding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client is asked before each block."""
+    bench = FakeBench(stalled)
+    looks: list[Callable[[], float]] = []
+
+    def look() -> float:
+        looks.append(look)
+        if len(looks) == 2:
+            raise LabError("the client does not answer")
+        return 0.0
+
+    monkeypatch.setattr(bench, "lost_cpu_pct", look)
+    cell = decide(bench)
+    assert (cell.verdict, cell.void_blocks, len(bench.failures)) == ("holds", 1, 1)
+
+
+def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = failing(DIED, 2)
+
+    def refuse(_error: TuneproofError) -> FakeBench:
+        raise EngineUnavailableError("the engine did not come back")
+
+    monkeypatch.setattr(bench, "renew", refuse)
+    asked = claim("stall", "loaded")
+    with pytest.raises(ScenarioEndedError, match="did not come back"):
+        decide.measuring(bench, asked).decide(asked)
+
+
+def test_an_engine_that_is_gone_ends_the_run(decide: Deciding) -> None:
+    """No result is written: the claim was not tested here, and may be elsewhere."""
+    asked = claim("stall", "loaded")
+    running = decide.measuring(failing(EngineUnavailableError("gone"), 1, 2), asked)
+    running._may_go_on = lambda: False
+    with pytest.raises(EngineUnavailableError, match="gone"):
+        running.decide(asked)
+    assert not load(decide.writer.folder).cells
+
+
+def test_a_run_that_has_ended_writes_no_result(decide: Deciding) -> None:
+    """Its containers are gone, which is no failure of theirs."""
+    asked = claim("stall", "loaded")
+    running = decide.measuring(failing(DIED, 1, 2), asked)
+    running._stop.ask()
+    with pytest.raises(RunEndedError):
+        running.decide(asked)
+    assert not load(decide.writer.folder).cells
+
+
+def test_the_log_of_a_lab_that_failed_twice_is_shown_once(decide: Deciding) -> None:
+    """Other claims of the scenario have the reason alone, and nothing is measured for them."""
+    bench = failing(DIED, 1, 2)
+    first, second = claim("first", "loaded"), claim("second", "loaded")
+    running = decide.measuring(bench, first, second)
+    tails = []
+    for asked in (first, second):
+        with pytest.raises(ScenarioEndedError) as ended:
+            running.decide(asked)
+        tails.append(ended.value.tail)
+    assert (tails, len(bench.trials)) == (["signal 9", ""], 2)
+    assert [cell.verdict for cell in load(decide.writer.folder).cells] == ["unsupported", "unsupported"]

@@ -1,0 +1,103 @@
+"""What a session holds of its engines, its leases and locks, and how it gets them back from one that was restarted."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import docker
+
+from tuneproof.errors import EngineUnavailableError, LabError
+from tuneproof.lab.engine.lease import Lease
+from tuneproof.lab.topology.placed import Engine
+
+BACK_WITHIN_S: Final = 120.0
+"""How long a run waits for an engine that does not answer: one that restarts is back within seconds."""
+_PAUSE_S: Final = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """An engine of the run, and a client of it."""
+
+    engine: Engine
+    client: docker.DockerClient
+
+
+class Holdings:
+    """Leases of all engines, and inside :meth:`locked` their locks; for several threads.
+
+    Args:
+        reached: The engines.
+        lease: Takes the lease of one.
+        lock: Makes the lock of one; what it waits for goes to the given function.
+    """
+
+    def __init__(
+        self,
+        reached: Sequence[Reached],
+        *,
+        lease: Callable[[Reached], Lease],
+        lock: Callable[[Reached, Callable[[str], None]], AbstractContextManager[None]],
+    ) -> None:
+        self._reached = reached
+        self._lease = lease
+        self._lock = lock
+        self._leases = {item.engine: lease(item) for item in reached}
+        self._locks: ExitStack | None = None
+        self._taking = threading.Lock()
+
+    @property
+    def leases(self) -> Mapping[Engine, Lease]:
+        """The leases by engine; those of an engine that was restarted are others afterwards."""
+        return self._leases
+
+    def are_held(self) -> bool:
+        """Tell whether all engines answer, and still hold the leases."""
+        return all(lease.is_held() for lease in self._leases.values())
+
+    @contextmanager
+    def locked(self, report: Callable[[str], None]) -> Iterator[None]:
+        """Have all engines to oneself inside the context."""
+        with ExitStack() as locks:
+            self._take_locks(locks, report)
+            self._locks = locks
+            try:
+                yield
+            finally:
+                self._locks = None
+
+    def take_again(self, report: Callable[[str], None]) -> None:
+        """Take leases and locks again that went with an engine's restart; nothing where all are held.
+
+        EngineUnavailableError: An engine does not answer within ``BACK_WITHIN_S``, or is somebody else's for too long.
+        """
+        with self._taking:
+            lost = [item for item in self._reached if not self._leases[item.engine].is_held()]
+            for item in lost:
+                report(f"engine {item.engine.label} stopped: waiting for it, {BACK_WITHIN_S:g} s at most")
+                self._leases[item.engine] = self._taken_when_back(item)
+            if lost and self._locks is not None:
+                # A lock that outlived the restart is still this session's, and taken at once.
+                self._take_locks(self._locks, report)
+
+    def _taken_when_back(self, item: Reached) -> Lease:
+        deadline_s = time.monotonic() + BACK_WITHIN_S
+        while True:
+            try:
+                return self._lease(item)
+            except (EngineUnavailableError, LabError) as error:
+                if time.monotonic() >= deadline_s:
+                    raise EngineUnavailableError(
+                        f"engine {item.engine.label} did not come back within {BACK_WITHIN_S:g} s",
+                        where=error.what,
+                        remedy="start it again, then repeat the run; what was decided is kept",
+                    ) from error
+            time.sleep(_PAUSE_S)
+
+    def _take_locks(self, locks: ExitStack, report: Callable[[str], None]) -> None:
+        # In one order for everybody: nobody holds one of them while waiting for another who waits for that one.
+        for item in sorted(self._reached, key=lambda item: item.engine.node):
+            locks.enter_context(self._lock(item, report))

@@ -1,0 +1,71 @@
+"""The lab of a scenario, which is started again when it fails: one fault of the engine or of nginx costs one block."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from tuneproof.errors import EngineUnavailableError, LabError, TuneproofError
+from tuneproof.lab.topology.lab import Lab, LabRemover
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.containers import OwnNginxError
+
+
+class StandingLab:
+    """A context manager: inside it :meth:`start` gives benches, and at its end the last one's lab is removed.
+
+    Args:
+        remover: Makes the labs, and removes them.
+        begin: Starts what the scenario needs in a new lab.
+        settle: Waits until nothing else keeps the CPUs busy, before anything is measured; default: nothing.
+        recover: Waits until the engine can be used again; raises what ends the run.
+    """
+
+    def __init__(
+        self,
+        remover: LabRemover,
+        *,
+        begin: Callable[[Lab], Bench],
+        recover: Callable[[TuneproofError], object],
+        settle: Callable[[], object] | None = None,
+    ) -> None:
+        self._remover = remover
+        self._begin = begin
+        self._settle = settle
+        self._recover = recover
+        self._lab = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._lab.__exit__(exc_type, exc, traceback)
+
+    def start(self) -> Bench:
+        """Start a lab; a second one if the first fails.
+
+        LabError: Both failed. OwnNginxError: Somebody's own nginx does not start. CannotRunHereError: The host lacks
+        something. EngineUnavailableError: The engine does not come back.
+        """
+        try:
+            return self._start()
+        except OwnNginxError:
+            raise
+        except (LabError, EngineUnavailableError) as error:
+            return self.renew(error)
+
+    def renew(self, error: TuneproofError) -> Bench:
+        """Remove a lab that failed, wait for the engine if that is why, and start another one; raises likewise."""
+        # As after any error, what cannot be removed now goes with the session.
+        self._lab.__exit__(type(error), error, error.__traceback__)
+        self._recover(error)
+        return self._start()
+
+    def _start(self) -> Bench:
+        bench = self._begin(self._lab.enter_context(self._remover.lab()))
+        if self._settle is not None:
+            self._settle()
+        bench.prepare()
+        return bench
