@@ -84,6 +84,7 @@ def held(request_s: Distribution | None = None, backend_s: Distribution | None =
             "backend_s": backend_s or spread(0.003, 0.03),
             "connected_held_s": spread(0.0001, 0.01),
             "response_held_s": spread(0.0004, 0.01),
+            "moments": 9,
             **values,
         }
     )

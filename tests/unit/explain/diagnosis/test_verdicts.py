@@ -473,6 +473,13 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             legs(request_s=spread(0.033, 0.4)),
         ),
         row("a response is held", FOUND, legs(response_held_s=spread(0.001, 0.2))),
+        # They came while the machine paused for 110 ms.
+        row(
+            "a burst of responses is held once",
+            POSSIBLE,
+            "against 1: It was held 1 time: one pause of the machine does that.",
+            legs(response_held_s=spread(0.018, 0.11), backend_s=spread(0.02), moments=1),
+        ),
         # The kernel has finished the handshake, and nginx does not look: this is the log's long uct.
         row(
             "a connection stands unused",

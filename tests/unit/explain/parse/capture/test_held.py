@@ -73,6 +73,16 @@ def test_kept_connection_to_the_backend_has_no_handshake_to_tell() -> None:
     assert found.connected_held_s is None
 
 
+def test_what_is_let_go_together_was_held_once() -> None:
+    """A burst that one pause held is one moment, however many requests it had; what is prompt is none."""
+    assert held(proxied()).moments == 2, "the request and, 0.3 s later, the response"
+    burst = [segment for number in range(5) for segment in proxied(number, path=f"/{number}")]
+    assert held(burst).moments == 2
+    inside, outside = front(), back()
+    prompt = [*exchange(inside, 1.0, 1.32), *exchange(outside, 1.001, 1.31)]
+    assert held(prompt).moments == 0
+
+
 def test_equal_requests_at_once_have_the_right_mean() -> None:
     """Ten of them: each leg is used once."""
     segments = [segment for number in range(10) for segment in proxied(number)]
