@@ -1,4 +1,4 @@
-"""nginx -t, asked about many configurations in one container."""
+"""Containers with files, for tests of nginx alone; nginx -t, asked about many configurations in one of them."""
 
 import io
 import tarfile
@@ -19,24 +19,37 @@ done' ask
 """
 
 
-@contextmanager
-def container(
-    engine: docker.DockerClient, image: str, files: Mapping[str, str], session: Session, **more: Any
-) -> Iterator[Any]:
-    """Run a container that has some files, by path without the leading slash."""
+def put(made: Any, files: Mapping[str, str | bytes]) -> None:
+    """Write files into a container, by path."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for path, text in files.items():
-            info = tarfile.TarInfo(path)
-            info.size = len(text.encode())
-            tar.addfile(info, io.BytesIO(text.encode()))
-    made = engine.containers.create(image, ["sleep", "600"], labels=session.labels, **more)
+            content = text.encode() if isinstance(text, str) else text
+            info = tarfile.TarInfo(path.lstrip("/"))
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    made.put_archive("/", packed.getvalue())
+
+
+@contextmanager
+def container(
+    engine: docker.DockerClient, image: str, files: Mapping[str, str | bytes], session: Session, **more: Any
+) -> Iterator[Any]:
+    """Run a container that has some files, by path."""
+    made = engine.containers.create(image, ["sleep", "1200"], labels=session.labels, **more)
     try:
-        made.put_archive("/", packed.getvalue())
+        put(made, files)
         made.start()
         yield made
     finally:
         made.remove(force=True)
+
+
+def output(made: Any, script: str, *, by: str = "sh") -> str:
+    """Return what a script prints in a container; it must succeed."""
+    status, said = made.exec_run([by, "-c", script])
+    assert status == 0, said[-2000:].decode(errors="replace")
+    return str(said.decode(errors="replace"))
 
 
 def answers(
@@ -45,7 +58,7 @@ def answers(
     """Return what nginx says about each configuration; it has no network, so that no name keeps it waiting."""
     files = {f"asked/{name}": text for name, text in configurations.items()}
     with container(engine, image, files, session, user="0:0", network_mode="none") as made:
-        said = made.exec_run(["sh", "-c", _ASK]).output.decode()
+        said = output(made, _ASK)
     found = dict(line.split("\t", 1) for line in said.splitlines())
     assert found.keys() == configurations.keys()
     return found

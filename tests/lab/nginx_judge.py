@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import docker
 
-from tests.lab.asking import container
-from tests.lab.test_patches import archive
+from tests.lab.asking import container, output, put
 from tests.support import (
     generated_hosts,
     generated_inheritance,
@@ -104,7 +103,7 @@ class Judge:
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
-        for line in self._said(_LOGGED).splitlines() if drawn.kind == "answers" else ():
+        for line in output(self._nginx, _LOGGED).splitlines() if drawn.kind == "answers" else ():
             name, _, number = line.partition(":id=")
             logs[int(number[:-1])].add(name.rpartition("/")[2])
         return answers, {number: frozenset(names) for number, names in logs.items()}
@@ -115,8 +114,8 @@ class Judge:
             yield from self._listens(drawn[first : first + _AT_ONCE])
 
     def _listens(self, drawn: Sequence[generated_listens.Drawn]) -> Iterator[judged_listens.Seen]:
-        _put(self._nginx, {f"judged/listens/{one.number}.conf": one.text for one in drawn})
-        rows = {row[0]: row[1:] for row in (line.split("\t") for line in self._said(_START_ALL).splitlines())}
+        put(self._nginx, {f"judged/listens/{one.number}.conf": one.text for one in drawn})
+        rows = {row[0]: row[1:] for row in (line.split("\t") for line in output(self._nginx, _START_ALL).splitlines())}
         shown = self._asker.exec_run(["sh", "-c", "ss -Hltn; ss -Hlun; ss -Hlx"]).output.decode()
         bound = judged_listens.bound_by_set(shown.splitlines(), drawn)
         started = [one for one in drawn if rows[str(one.number)][0] == "0"]
@@ -132,24 +131,19 @@ class Judge:
             status, refusal = rows[str(one.number)]
             found = [next(answers) for _ in range(each)] if one in started else []
             yield judged_listens.Seen(status=int(status), refusal=refusal, bound=bound[one.number], answers=found)
-        self._said(_END_ALL)
+        output(self._nginx, _END_ALL)
 
     def _start(self, text: str, name: str) -> None:
-        _put(self._nginx, {"judged/nginx.conf": text})
+        put(self._nginx, {"judged/nginx.conf": text})
         status, said = self._nginx.exec_run(["sh", "/judged/start.sh", f"/tmp/{name}.pid"])  # noqa: S108 - its own
         assert status == 0, said.decode()
-
-    def _said(self, script: str) -> str:
-        status, said = self._nginx.exec_run(["sh", "-c", script])
-        assert status == 0, said.decode()
-        return str(said.decode())
 
     def _asked(self, questions: Sequence[Any], *, lists: int = 4, by_address: bool = False) -> list[Any]:
         """Return the answers, in the order of the questions, which several connections share."""
         order = sorted(range(len(questions)), key=lambda number: questions[number][0]) if by_address else None
         numbers = order or list(range(len(questions)))
         shares = [numbers[place::lists] for place in range(lists)]
-        _put(self._asker, {"srv/asked.json": json.dumps([[questions[number] for number in one] for one in shares])})
+        put(self._asker, {"srv/asked.json": json.dumps([[questions[number] for number in one] for one in shares])})
         status, (said, errors) = self._asker.exec_run(["python3", "/srv/client.py", "/srv/asked.json"], demux=True)
         assert status == 0, errors
         found = [None] * len(questions)
@@ -171,7 +165,3 @@ def _asking(question: generated_inheritance.Question) -> Any:
 def _question(address: tuple[str, int], line: str, host: str, *, before: str = "", after: str = "") -> Any:
     version, name = ("1.1", f"Host: {host}\r\n") if host else ("1.0", "")
     return [address, f"{before}{line} HTTP/{version}\r\n{name}{after}\r\n", _ANSWERS_WITHIN_S]
-
-
-def _put(made: Any, files: Mapping[str, str]) -> None:
-    made.put_archive("/", archive({path: text.encode() for path, text in files.items()}))

@@ -52,6 +52,7 @@ _REFUSED: Final = (
     "has no opening",
     'it must be "on" or',
 )
+_DUPLICATE: Final = "is duplicate"
 _MOST: Final = 9
 
 
@@ -63,10 +64,11 @@ class Question:
     context: str
     count: int  # of its arguments, each of which is 1
     has_block: bool
+    is_twice: bool = False  # whether it is said twice
 
     @property
     def args(self) -> list[str]:
-        return ["1"] * self.count
+        return ["on" if self.is_twice and self.row.is_flag else "1"] * self.count
 
     def configuration(self) -> str:
         """Return a configuration with the modules that it needs, and nothing else."""
@@ -77,6 +79,7 @@ class Question:
         needed = [name for name in APART if name in families | named and not (spared and name.startswith(spared))]
         loads = "".join(f"load_module modules/ngx_{name}_module.so; " for name in needed)
         text = " ".join((self.row.name, *self.args)) + (" { }" if self.has_block else ";")
+        text = f"{text} {text}" if self.is_twice else text
         if self.context == "events":
             return f"{loads}events {{ {text} }} http {{ }}"
         return f"{loads}events {{ }} {_WITHIN[self.context] % text}"
@@ -97,6 +100,10 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
     asked = [*((count, row.is_block) for count in sorted(counts)), (row.least_args, not row.is_block)]
     for number, (count, has_block) in enumerate(asked, turn):
         yield Question(row=row, context=allowed[number % len(allowed)], count=count, has_block=has_block)
+    if row.is_once:
+        yield Question(
+            row=row, context=allowed[turn % len(allowed)], count=row.least_args, has_block=False, is_twice=True
+        )
     own = [context for context in refused if (context in _OF_HTTP) == bool(row.contexts & _OF_HTTP)]
     for number in (2 * turn, 2 * turn + 1) if own else ():
         yield Question(row=row, context=own[number % len(own)], count=row.least_args, has_block=row.is_block)
@@ -143,9 +150,14 @@ def test_nginx_knows_allows_and_counts_as_the_table_does(
     ]
     assert wrong == []
     assert len(asked) > 2000
+    twice = [one.row.name for name, one in asked.items() if one.is_twice and _DUPLICATE in said[name]]
+    assert len(twice) > 200
 
 
 def _agrees(one: Question, said: str, version: tuple[int, ...]) -> bool:
     expected = argument_problem(one.row.name, one.args, has_block=one.has_block, context=one.context, version=version)
+    if one.is_twice:
+        # What has a value that is no number is refused for that the first time.
+        return any(words in said for words in (_DUPLICATE, "invalid", "unknown", "no such", "cannot"))
     number = f'invalid number of arguments in "{one.row.name}" directive'
     return expected in said if expected else not any(words in said for words in (*_REFUSED, number))

@@ -12,6 +12,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages
+from tests.lab.asking import container, output
 from tests.lab.test_own_nginx import SURROUNDINGS
 from tests.support.configurations import CASES, Case
 from tests.unit.audit.test_patches import TEXTS
@@ -89,16 +90,6 @@ def variants(name: str, case: Case, folder: Path, version: str, materials: Mappi
         )
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        for path, content in files.items():
-            info = tarfile.TarInfo(path.lstrip("/"))
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
-    return packed.getvalue()
-
-
 @pytest.fixture
 def materials(engine: docker.DockerClient, images: BuiltImages, lab_session: Session) -> Mapping[str, bytes]:
     """Certificates, keys and so on, which the stand-in's image has."""
@@ -131,30 +122,16 @@ def test_nginx_loads_every_patch(
         for number, (name, case) in enumerate(cases.items())
         for variant in variants(name, case, tmp_path / str(number), nginx, materials)
     ]
-    files = {"variants/run.sh": _RUN.encode()}
+    files: dict[str, str | bytes] = {}
     names = sorted({name for variant in found for name in variant.names})
-    files["variants/hosts"] = "".join(f"127.0.0.1 {name}\n" for name in names).encode()
+    files["variants/hosts"] = "".join(f"127.0.0.1 {name}\n" for name in names)
     for number, variant in enumerate(found):
-        files[f"variants/{number}/start.sh"] = variant.start.encode()
+        files[f"variants/{number}/start.sh"] = variant.start
         files |= {f"variants/{number}/root{path}": content for path, content in variant.files.items()}
-    container = engine.containers.run(
-        images.subjects[nginx],
-        ["sleep", "600"],
-        detach=True,
-        user="0:0",
-        cap_drop=["ALL"],
-        cap_add=list(CAPABILITIES),
-        sysctls=dict(_SYSCTLS),
-        labels=lab_session.labels,
-    )
-    try:
-        container.put_archive("/", archive(files))
-        status, said = container.exec_run(["sh", "/variants/run.sh"])
-        assert isinstance(said, bytes)
-    finally:
-        container.remove(force=True)
-    assert status == 0, said
-    rows = [line.split("\t") for line in said.decode().splitlines()]
+    more = {"cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "sysctls": dict(_SYSCTLS), "network_mode": "none"}
+    with container(engine, images.subjects[nginx], files, lab_session, user="0:0", **more) as made:
+        said = output(made, _RUN)
+    rows = [line.split("\t") for line in said.splitlines()]
     assert sorted(int(row[0]) for row in rows) == list(range(len(found)))
     refused = {(found[int(row[0])].case, found[int(row[0])].patch): row[2] for row in rows if row[1] != "0"}
     as_they_are = {case for case, patch in refused if patch == AS_IT_IS}

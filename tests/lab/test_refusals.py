@@ -1,0 +1,26 @@
+"""What the model says that nginx refuses, nginx refuses in the same words; and loads what looks like it."""
+
+import docker
+import pytest
+
+from fixtures.engine import EnsureImages
+from tests.lab.asking import answers
+from tests.support.refused import LOADED, REFUSED, whole
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.subject.images import subject_images
+from tuneproof.nginx_changes import LAB_VERSIONS
+
+pytestmark = [pytest.mark.engine]
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+def test_nginx_refuses_and_loads_the_same(
+    version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
+) -> None:
+    image = subject_images([version])[version]
+    ensure([image])
+    configurations = {name: whole(text) for name, text in LOADED.items()}
+    configurations |= {name: whole(text) for name, (text, _) in REFUSED.items()}
+    said = answers(engine, image.tag, configurations, lab_session)
+    assert {name: said[name] for name, (_, message) in REFUSED.items() if message not in said[name]} == {}
+    assert {name: said[name] for name in LOADED if "test is successful" not in said[name]} == {}
