@@ -6,6 +6,7 @@ from typing import Final
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.patches import Edit, Replace
 from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.upstreams import Target
 from tuneproof.conf.values import nginx_size, size_bytes
 from tuneproof.wording import size
 
@@ -29,20 +30,27 @@ def advise(facts: Facts) -> Iterator[Advised]:
         if target.kind not in {"proxy", "fastcgi", "uwsgi", "scgi"} or held is None:
             continue
         if held >= LARGE_BYTES:
-            edits = _remedy(proxied)
+            unseen = _hidden_by(target)
+            edits = () if unseen else _remedy(proxied)
             why = (
                 f"one slow reader can make a worker hold {size(held)} ({_what_it_holds(proxied)}); {_READERS} of them, "
                 f"{size(held * _READERS)}{_cost(proxied, edits)}"
             )
             state = State.HARMFUL if held >= _HARMFUL_BYTES else State.MISSING
-            if any(target.block.hides(f"{target.kind}_{name}") for name in ("buffering", "buffer_size", "buffers")):
-                unseen = next(name for level in target.block.within() for name in level.unseen)
-                why, state, edits = f"{why}, unless {unseen}, which is not here, says otherwise", State.CANNOT_TELL, ()
+            if unseen:
+                why, state = f"{why}, unless {unseen}, which is not here, says otherwise", State.CANNOT_TELL
             yield Advised(name=NAME, claim=CLAIM, state=state, at=target.statement, why=why, edits=edits)
         elif not proxied.is_buffered:
             why = f"one slow reader costs a worker {size(held)}, and occupies its backend until it has read everything"
             claim = "buffering_off_is_bounded"
             yield Advised(name=NAME, claim=claim, state=State.IN_EFFECT, at=target.statement, why=why)
+
+
+def _hidden_by(target: Target) -> str:
+    """Return the file that is not here and may set a buffer otherwise, or none at all; empty if none may."""
+    if not any(target.block.hides(f"{target.kind}_{name}") for name in ("buffering", "buffer_size", "buffers")):
+        return ""
+    return next(name for level in target.block.within() for name in level.unseen)
 
 
 def _what_it_holds(proxied: Proxied) -> str:
