@@ -29,6 +29,17 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
         'duplicate upstream "A"',
     ),
     "no-servers": ("upstream a { keepalive 2; }", "no servers are inside upstream"),
+    "log-format": ("server { access_log /tmp/a.log mine; }", 'unknown log format "mine"'),
+    "log-format-is-an-option": ("access_log /tmp/a.log buffer=32k;", 'unknown log format "buffer=32k"'),
+    "limit-req": ("server { limit_req zone=a burst=2; }", 'zero size shared memory zone "a"'),
+    "limit-conn": (
+        "limit_conn_zone $uri zone=b:1m; server { location / { limit_conn a 1; } }",
+        'zero size shared memory zone "a"',
+    ),
+    "cache": (
+        "server { location / { proxy_pass http://127.0.0.1; proxy_cache a; } }",
+        '"proxy_cache" zone "a" is unknown',
+    ),
     "flag-twice": ("gzip on; gzip on;", '"gzip" directive is duplicate'),
     "number-twice": ("server { client_max_body_size 1m; client_max_body_size 2m; }", "directive is duplicate"),
     "root-twice": ("server { location / { root /a; root /b; } }", '"root" directive is duplicate'),
@@ -51,6 +62,13 @@ LOADED: Final[Mapping[str, str]] = {
     "rewritten-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",
     "lists-twice": "server { add_header A b; add_header A b; error_page 404 /a; error_page 404 /b; index a; index b; }",
     "once-in-each-block": "gzip on; server { gzip on; location / { gzip on; if ($arg_a) { gzip on; } } }",
+    "known-names": (
+        "log_format mine $uri; limit_req_zone $uri zone=a:1m rate=1r/s; limit_conn_zone $uri zone=b:1m; "
+        "proxy_cache_path /tmp/cache levels=1:2 keys_zone=c:1m; access_log /tmp/a.log combined; "
+        "server { access_log /tmp/b.log mine buffer=32k; limit_req zone=a burst=2; limit_conn b 1; "
+        "location / { proxy_pass http://127.0.0.1; proxy_cache c; } location /a { proxy_cache off; access_log off; } "
+        "location /b { proxy_pass http://127.0.0.1; proxy_cache $arg_a; } }"
+    ),
     "backup-only": "upstream a { server 127.0.0.1:1 down; }",
 }
 

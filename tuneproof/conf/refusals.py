@@ -1,5 +1,6 @@
 """What nginx surely refuses about blocks that are all here, in its words: it looks no further than at them."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -13,6 +14,8 @@ _URI: Final = (
     '"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, '
     'or inside "if" statement, or inside "limit_except" block'
 )
+_CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
+_ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
@@ -26,6 +29,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     for http in main.blocks:
         if http.name == "http":
             yield from _of_block(http, version)
+            yield from _unknown_names(http) if configuration.is_whole else ()
             yield from _upstreams(http) if http.span is not None else ()
 
 
@@ -112,6 +116,26 @@ def _upstreams(http: Block) -> Iterator[Problem]:
         is_known = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
         if is_known and not block.local("server"):
             yield _problem(block, "no servers are inside upstream")
+
+
+def _unknown_names(http: Block) -> Iterator[Problem]:
+    """Yield what uses a log format or a shared memory zone that no directive makes."""
+    everything = [one for one, _ in http.everything()]
+    formats = {"combined", *(one.value for one in everything if one.name == "log_format")}
+    zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}
+    for one in everything:
+        if one.name == "access_log" and len(one.args) > 1 and one.args[1] not in formats:
+            yield _problem(one, f'unknown log format "{one.args[1]}"')
+        elif one.name in {"limit_req", "limit_conn"} and (name := _zone_of(one)) not in zones:
+            yield _problem(one, f'zero size shared memory zone "{name}"')
+        elif one.name in _CACHES and one.value != "off" and "$" not in one.value and one.value not in zones:
+            yield _problem(one, f'"{one.name}" zone "{one.value}" is unknown')
+
+
+def _zone_of(said: Statement) -> str:
+    if said.name == "limit_conn":
+        return said.value
+    return next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), "")
 
 
 def _named(level: Block, name: str) -> Iterable[Block]:
