@@ -5,10 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
-from tuneproof.conf.hosts import never_chosen
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
-from tuneproof.conf.unreachable import unreachable_in
 
 _CAPTURE: Final = re.compile(r"\$\d")
 _NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
@@ -85,19 +83,18 @@ def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> boo
     return False
 
 
-def _never_matches(at: Statement | Block, block: Block, _facts: Facts) -> str:
+def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return what takes all paths of a location, in words; empty where some reach it."""
-    server = block.around("server")
-    found = (one for one in unreachable_in(server) if one.block is at) if server is not None else iter(())
-    return next((f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line}): {one.why}" for one in found), "")
+    one = facts.unreachable.get(id(at))
+    return f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line}): {one.why}" if one is not None else ""
 
 
 def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return the server that gets all requests of another one, in words; empty where some reach it."""
     if facts.configuration.is_fragment:
         return ""
-    found = (rival for server, rival in never_chosen(facts.sockets) if server is at)
-    return next((f"the server at {rival.file}:{rival.line}" for rival in found), "")
+    rival = facts.rivals.get(id(at))
+    return f"the server at {rival.file}:{rival.line}" if rival is not None else ""
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {

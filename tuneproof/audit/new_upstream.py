@@ -7,7 +7,7 @@ from typing import Final
 from tuneproof.audit.patches import Before, Edit, Insert, Replace
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.tree import Block
-from tuneproof.conf.upstreams import Target
+from tuneproof.conf.upstreams import Target, targets_of
 from tuneproof.conf.variables import variables
 
 # An address without variables, a socket's path or a host, and what may follow it.
@@ -31,7 +31,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
         target.statement.filled
         or target.kind != "proxy"
         or match is None
-        or not _stands_alone(facts, block)
+        or not _stands_alone(block)
         or _is_key_of_cache(block)
     ):
         return []
@@ -63,10 +63,9 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     return edits
 
 
-def _stands_alone(facts: Facts, block: Block) -> bool:
+def _stands_alone(block: Block) -> bool:
     """Tell a location in which nothing else passes requests on, and would inherit what is added for this one."""
-    inner = (other.target.block for other in facts.proxied if other.target.block is not block)
-    return block.name == "location" and not any(block in other.within() for other in inner)
+    return block.name == "location" and not any(True for _ in targets_of(block))
 
 
 def _is_key_of_cache(block: Block) -> bool:

@@ -22,6 +22,7 @@ from tuneproof.audit.findings import (
 )
 from tuneproof.audit.render import render
 from tuneproof.cli import output
+from tuneproof.cli.budget import bounded
 from tuneproof.cli.output import called_from, say, show
 from tuneproof.errors import BadInputError
 from tuneproof.wording import count
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     # There, so that files are called what they are called there, in patches as well.
-    with contextlib.chdir(called_from()):
+    with contextlib.chdir(called_from()), bounded():
         return _audit(options)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from tuneproof.audit.render import render_upgrade
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
+from tuneproof.cli.budget import bounded
 from tuneproof.cli.output import called_from, say, show
 from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError
@@ -52,7 +53,9 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.chdir(called_from()):
         source = open_source(options.configuration, prefix=options.prefix, values=output.template_values(options))
         if not proves:
-            return _told(options, upgrade(source, old=options.old, new=options.new))
+            with bounded():
+                found = upgrade(source, old=options.old, new=options.new)
+            return _told(options, found)
     return _proven(options, source)
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
+from tuneproof.conf.hosts import never_chosen
 from tuneproof.conf.refusals import refusals
 from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block, Configuration
+from tuneproof.conf.unreachable import Unreachable, unreachable_in
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
 from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.wording import as_numbers
@@ -67,11 +70,25 @@ class Facts:
         """The version as numbers, which compare as versions do."""
         return as_numbers(self.version)
 
+    @cached_property
+    def rivals(self) -> Mapping[int, Block]:
+        """The server that gets all requests of another one, by the other one's id."""
+        return {id(server): rival for server, rival in never_chosen(self.sockets)}
+
+    @cached_property
+    def unreachable(self) -> Mapping[int, Unreachable]:
+        """Why no path gets to a location, by its id."""
+        servers = self.configuration.main.all("server")
+        return {id(one.block): one for server in servers for one in unreachable_in(server)}
+
+    @cached_property
+    def _names(self) -> tuple[tuple[Proxied, frozenset[str] | None], ...]:
+        return tuple((proxied, proxied.target.names()) for proxied in self.proxied)
+
     def passing_to(self, upstream: str) -> list[Proxied]:
         """Return the places that pass requests on to an upstream block, or may: by its name, whatever its case."""
         name, found = upstream.lower(), []
-        for proxied in self.proxied:
-            names = proxied.target.names()
+        for proxied, names in self._names:
             if name in names if names is not None else proxied.target.may_be(name):
                 found.append(proxied)
         return found

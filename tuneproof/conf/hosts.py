@@ -69,11 +69,14 @@ def names_of(server: Block) -> tuple[str, ...]:
 
 def server_for(socket: Socket, host: str) -> Chosen:
     """Return the server that takes requests for a host: as in a Host header; empty for a request without one."""
-    names = _names(socket)
-    bare = _bare(host)
     unseen = next((f"{one} is not here, and may have names" for server in socket.servers for one in server.unseen), "")
     if _has_machines_name(socket):
         unseen = unseen or "a server has the machine's name, which is not known here"
+    return _chosen(socket, _names(socket), host, unseen)
+
+
+def _chosen(socket: Socket, names: _Names, host: str, unseen: str) -> Chosen:
+    bare = _bare(host)
     if bare in names.exact:
         return Chosen(server=names.exact[bare], doubt=unseen)
     labels = bare.split(".")
@@ -105,15 +108,20 @@ def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
     servers: dict[int, Block] = {}
     for socket in sockets.found:
         names = _Names()
+        lost: list[Block] = []
+        is_known = not _has_machines_name(socket)
         for server in socket.servers:
             servers[id(server)] = server
             counts = [names.add(name, server) for name in names_of(server)]
-            if server is socket.default or any(counts) or server.unseen or _has_machines_name(socket):
-                reached.add(id(server))
+            if is_known and server is not socket.default and not any(counts) and not server.unseen:
+                lost.append(server)
             else:
-                first = names_of(server)[0]
-                its = names.regexes[first[1:]] if first.startswith("~") else server_for(socket, _sample(first)).server
-                rivals[id(server)] = its
+                reached.add(id(server))
+        for server in lost:
+            first = names_of(server)[0]
+            is_regex = first.startswith("~")
+            its = names.regexes[first[1:]] if is_regex else _chosen(socket, names, _sample(first), "").server
+            rivals[id(server)] = its
     yield from ((servers[key], rivals[key]) for key in servers if key not in reached)
 
 

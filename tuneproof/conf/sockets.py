@@ -4,6 +4,7 @@ ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_
 in the order of the files.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -96,7 +97,8 @@ class _Merged:
 
         Raises ListenError: nginx refuses it.
         """
-        if server in self.servers:
+        # Servers come one after the other.
+        if server is self.servers[-1]:
             raise ListenError(f"a duplicate listen {self.address.name}")
         self.servers.append(server)
         if listen.has_options:
@@ -191,10 +193,12 @@ def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
 
     Both must have SO_REUSEPORT for that, as nginx has each listen before it binds the next one; UDP does without.
     """
-    earlier: list[Socket] = []
+    earlier: defaultdict[int | str, list[Socket]] = defaultdict(list)
     for socket in sockets:
         if socket.is_bound:
-            if any(map(socket.excludes, earlier)):
+            address = socket.address
+            alike = earlier[address.host if address.family == "unix" else address.port]
+            if any(map(socket.excludes, alike)):
                 place = socket.listens[0] if socket.listens else socket.servers[0]
                 yield Problem(file=place.file, line=place.line, message=_IN_USE.format(socket.address.name))
-            earlier.append(socket)
+            alike.append(socket)

@@ -7,7 +7,8 @@ import posixpath
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Final
@@ -23,6 +24,10 @@ _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", 
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 4096
+_DEEPEST_NAME: Final = 40
+MOST_FILES: Final = 5_000
+"""More than any configuration includes: includes that include each other double with each file."""
+_MOST_SEARCHED: Final = 200_000
 # Where packages, and nginx's own build, keep the configuration that is used.
 _INSTALLED: Final = (
     "/etc/nginx",
@@ -125,7 +130,7 @@ class Files(Source):
 
     def included(self, pattern: str) -> Sequence[str]:
         """Return the files that are there, in nginx's order."""
-        if "\0" in pattern or len(pattern) > _LONGEST_NAME:
+        if "\0" in pattern or len(pattern) > _LONGEST_NAME or pattern.count("/") > _DEEPEST_NAME:
             return ()
         for candidate in self._candidates(pattern):
             found = sorted(path for path in glob.glob(candidate) if os.path.isfile(path))  # noqa: PTH113, PTH207 - nginx's own glob(3)
@@ -205,6 +210,7 @@ def _of_text(name: str, text: str) -> Dump:
 def dumped_files(text: str) -> dict[str, str]:
     """Return the files of an ``nginx -T`` dump by name, without what a terminal put around it; none if it is none."""
     marks = list(_DUMPED.finditer(text))
+    _require_few(marks, "the dump")
     ends = [*(mark.start() for mark in marks), len(text)][1:]
     files: dict[str, str] = {}
     for mark, end in zip(marks, ends, strict=True):
@@ -221,10 +227,19 @@ def _beginnings(folder: Path) -> list[Path]:
     for name in ("nginx.conf", "conf/nginx.conf", "nginx/nginx.conf", "etc/nginx/nginx.conf"):
         if (folder / name).is_file():
             return [folder / name]
-    fragments = sorted(path for path in folder.rglob("*") if path.is_file() and _may_be_fragment(path))
+    searched = list(islice(folder.rglob("*"), _MOST_SEARCHED))
+    fragments = sorted(path for path in searched if path.is_file() and _may_be_fragment(path))
+    _require_few(fragments, str(folder))
+    if len(searched) == _MOST_SEARCHED:
+        raise BadInputError(f"no nginx.conf among {_MOST_SEARCHED} files", where=str(folder), remedy="name its folder")
     if not fragments:
         raise BadInputError(f"no nginx.conf and no *.conf in {folder}", remedy="name the file that nginx starts with")
     return fragments
+
+
+def _require_few(files: Sized, where: str) -> None:
+    if len(files) > MOST_FILES:
+        raise BadInputError(f"more than {MOST_FILES} files", where=where, remedy="name one site's own file")
 
 
 def _may_be_fragment(path: Path) -> bool:

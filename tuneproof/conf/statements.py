@@ -4,12 +4,13 @@ Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.conf.directives import argument_problem
 from tuneproof.conf.templates import PLACEHOLDER, Filled, fill, own_variables
+from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
 
 TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
@@ -19,12 +20,18 @@ GUESSED: Final = "?"
 # No configuration comes near it, and parsers call themselves for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20
+# What is broken that often is no configuration, and more words than these have no configuration either.
+_UNREADABLE_PROBLEMS: Final = 1000
+_MOST_WORDS: Final = 1_000_000
+# nginx reads into NGX_CONF_BUFFER, and a word must end in it.
+_LONGEST_WORD_BYTES: Final = 4095
+_MOST_BYTES_OF_A_CHARACTER: Final = 4
 _TOKEN: Final = re.compile(
     r"[ \t\r\n]+|\#[^\n]*"
-    r'|"(?P<double>(?:\\.|[^"\\])*)(?:"|\\?\Z)'
-    r"|'(?P<single>(?:\\.|[^'\\])*)(?:'|\\?\Z)"
+    r'|"(?P<double>(?:[^"\\]++|\\.)*+)(?:"|\\?\Z)'
+    r"|'(?P<single>(?:[^'\\]++|\\.)*+)(?:'|\\?\Z)"
     r"|(?P<end>[;{}])"
-    r"|(?P<word>(?:\\.|\$\{[^}\s]*\}?|[^\s;{}\\]|\\\Z|[^\S \t\r\n])+)",
+    r"|(?P<word>(?:[^\s;{}\\$]++|\\.|\$\{[^}\s]*+\}?+|\$|\\\Z|[^\S \t\r\n])++)",
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"""\\(["'\\trn])""")
@@ -144,10 +151,43 @@ class _Parser:
         self._values = values
         self._own = own_variables(text) if PLACEHOLDER.search(text) else None
         self._text = text
-        self._tokens = _tokens(without_lua(text))
+        self._tokens = self._within_limits(_tokens(without_lua(text)))
         self._counted = (0, 1)
-        self._is_torn = False
+        self._is_torn = self._is_too_long = False
         self.problems: list[Problem] = []
+
+    def _within_limits(self, tokens: Iterable[_Token]) -> Iterator[_Token]:
+        """Yield what a file of any size may have: long words cut, and none behind a thousand problems.
+
+        Raises BadInputError: It has a million words.
+        """
+        for number, token in enumerate(tokens):
+            if len(self.problems) >= _UNREADABLE_PROBLEMS:
+                self._is_torn = True
+                return
+            if number == _MOST_WORDS:
+                message = f"more than {_MOST_WORDS} words: no configuration is that long"
+                raise BadInputError(message, where=f"{self._name}:{self._line(token.start)}")
+            length = token.end - token.start
+            if length * _MOST_BYTES_OF_A_CHARACTER > _LONGEST_WORD_BYTES and self._is_long(token):
+                self._too_long(token)
+                yield replace(token, text=token.text[:_LONGEST_WORD_BYTES])
+            else:
+                yield token
+
+    def _is_long(self, token: _Token) -> bool:
+        return len(self._text[token.start : token.end].encode(errors="replace")) > _LONGEST_WORD_BYTES
+
+    def _too_long(self, token: _Token) -> None:
+        """Report, once, a word that does not fit into nginx's buffer."""
+        if self._is_too_long:
+            return
+        self._is_too_long = True
+        first = self._text[token.start]
+        is_quoted = first in {'"', "'"}
+        started = f' "{self._text[token.start : token.start + 10]}..." started'
+        missing = f', probably missing terminating "{first}" character'
+        self._problem(token.start, f"too long parameter{missing if is_quoted else started}")
 
     def statements(self, context: tuple[str, ...], *, depth: int) -> tuple[Statement, ...]:
         """Read a whole file."""

@@ -26,8 +26,8 @@ _LONGEST_LINE: Final = 4096
 PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::?-(?P<default>[^}]*))?\}")
 # Where nginx itself makes a variable: ${NAME} is then nginx's.
 _MADE: Final = re.compile(
-    r"(?:\b(?:set|js_set|js_var|perl_set|auth_request_set|set_by_lua\w*)\s+\$(\w+)"
-    r"|\b(?:map|geo|split_clients)\b[^;{}]*\$(\w+)\s*\{|\(\?P?<(\w+)>)"
+    r"(?:\b(?:set|js_set|js_var|perl_set|auth_request_set|set_by_lua\w*)\s{1,500}\$(\w+)"
+    r"|\b(?:map|geo|split_clients)\b[^;{}]{1,500}\$(\w+)\s*\{|\(\?P?<(\w+)>)"
 )
 # What a name says of its value.
 _BY_NAME: Final = (

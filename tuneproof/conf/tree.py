@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tuneproof.conf.directives import rows_of
-from tuneproof.conf.sources import Changed, Source
+from tuneproof.conf.sources import MOST_FILES, Changed, Source
 from tuneproof.conf.spelling import slips
 from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
 from tuneproof.conf.templates import Filled, refuse_template
@@ -19,7 +19,6 @@ LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
 # More than any configuration has: includes that include each other double with each file.
 _MOST_STATEMENTS: Final = 200_000
-_MOST_INCLUDES: Final = 5_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
 _TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
@@ -48,6 +47,8 @@ class Block:
     filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments
     unseen: list[str] = field(default_factory=list)
     """Files that it includes and that are not here: what they say counts in it."""
+    _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
+    _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -80,7 +81,11 @@ class Block:
 
     def local(self, name: str) -> list[Statement]:
         """Return the directives of that name that stand in this very block."""
-        return [statement for statement in self.own if statement.name == name]
+        # Large blocks are asked for a few names again and again.
+        for statement in self.own[self._of :]:
+            self._named.setdefault(statement.name, []).append(statement)
+        self._of = len(self.own)
+        return list(self._named.get(name, ()))
 
     def in_effect(self, name: str) -> list[Statement]:
         """Return the directives of that name that count here.
@@ -277,8 +282,8 @@ class _Reader:
             if len(chain) > _DEEPEST_INCLUDE:
                 raise BadInputError(f"includes nested more than {_DEEPEST_INCLUDE} deep", where=name, remedy=_TOO_MUCH)
             self._includes += 1
-            if self._includes > _MOST_INCLUDES:
-                raise BadInputError(f"more than {_MOST_INCLUDES} files are included", where=name, remedy=_TOO_MUCH)
+            if self._includes > MOST_FILES:
+                raise BadInputError(f"more than {MOST_FILES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block), chain=(*chain, name))
         if names or posixpath.basename(pattern) in _TABLES:

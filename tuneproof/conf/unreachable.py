@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from tuneproof.conf.locations import REGEXES, Kind, Location, locations_in
@@ -43,14 +44,17 @@ def unreachable_in(server: Block) -> Iterator[Unreachable]:
 def _in(level: Block) -> Iterator[Unreachable]:
     found = list(locations_in(level))
     is_regex = level.name == "location" and Location.of(level).kind in REGEXES
-    for place, one in enumerate(found):
+    all_regexes = [one for one in found if one.kind in REGEXES]
+    earlier: list[Location] = []
+    for one in found:
         if is_regex and one.kind not in REGEXES:
             why = "inside a regex location, nginx searches only regex locations"
             yield Unreachable(block=one.block, by=level, why=why)
             continue
-        earlier = found[:place] if one.kind in REGEXES else found
-        regexes = [other for other in earlier if other.kind in REGEXES]
+        regexes = all_regexes
         if one.kind in REGEXES:
+            regexes = earlier[:]
+            earlier.append(one)
             hidden = _hidden_by_prefix(one, found) if not level.unseen else None
             if hidden is not None:
                 yield Unreachable(block=one.block, by=hidden.block, why="^~ takes precedence over regex locations")
@@ -124,6 +128,7 @@ def _covers(one: Sequence[str], other: Sequence[str]) -> bool:
     return any(text in part for part in other if part not in {_START, _END})
 
 
+@cache
 def _shapes(regex: str) -> list[tuple[str, ...]]:
     """Return what a regular expression matches, by its alternatives: anchors, texts, and "" for anything.
 

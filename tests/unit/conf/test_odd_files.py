@@ -1,12 +1,17 @@
 """Odd files are answered: lines as nginx counts them, braces, includes of itself, depths and numbers beyond reason."""
 
+import sys
+from itertools import count
+from pathlib import Path
+from types import FrameType
+
 import pytest
 
 from tests.support.unified_diffs import applied
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import diff
 from tuneproof.conf.file_text import lines_of
-from tuneproof.conf.sources import Dump
+from tuneproof.conf.sources import Dump, Files
 from tuneproof.conf.statements import parse_file
 from tuneproof.conf.values import nginx_size, size_bytes, time_ms, whole_number
 from tuneproof.errors import BadInputError
@@ -99,3 +104,83 @@ def test_sizes_are_read_and_written_in_nginxs_units() -> None:
         5, 5 << 10, 5 << 20, 5 << 30, None, None, None
     ]  # fmt: skip
     assert [nginx_size(number) for number in (1023, 1024, 1536, 3 << 20)] == ["1023", "1k", "1536", "3m"]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("a" * 4095, ""),
+        ("\u00fc" * 2047, ""),
+        ("a" * 4096, 'too long parameter "aaaaaaaaaa..." started'),
+        ("\u00fc" * 2048, 'too long parameter "' + "\u00fc" * 10 + '..." started'),
+        ("'" + "a" * 4095 + "'", 'too long parameter, probably missing terminating "\'" character'),
+    ],
+    ids=["fits", "fits in bytes", "a byte too long", "bytes too long", "quoted"],
+)
+def test_a_word_must_fit_into_nginxs_buffer(word: str, message: str) -> None:
+    """NGX_CONF_BUFFER of 4096 bytes; the first such word is reported, as nginx stops at it, and cut."""
+    parsed = parse_file("nginx.conf", f"pid a;\nuser {word} {word};\n")
+    assert [(one.line, one.message) for one in parsed.problems] == ([(2, message)] if message else [])
+    assert max(len(arg.encode()) for arg in parsed.statements[-1].args) <= 2 * 4095
+
+
+def test_what_is_no_configuration_is_not_read_to_its_end() -> None:
+    """A thousand problems, or a million words."""
+    assert len(parse_file("nginx.conf", "events { ;" + ";" * 100_000).problems) == 1000
+    with pytest.raises(BadInputError, match="more than 1000000 words"):
+        parse_file("nginx.conf", "a " * 1_000_001)
+
+
+def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:
+    """Python's glob calls itself for each of them."""
+    (tmp_path / "nginx.conf").touch()
+    assert list(Files([tmp_path / "nginx.conf"]).included("*/" * 1500)) == []
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "server {{ listen 80; server_name a{0}; location / {{ proxy_pass http://a{0}; }} }}",
+        "server {{ listen 80; server_name same; location / {{ return 200; }} }}",
+        "server {{ listen 1{0:04}; location /a {{ proxy_pass http://a{0}; }} }}",
+        "upstream u{0} {{ server a; }} server {{ listen 80; location / {{ proxy_pass http://u{0}; }} }}",
+    ],
+    ids=["names", "one name", "ports", "upstreams"],
+)
+def test_twice_the_servers_take_twice_the_work(repeated: str) -> None:
+    """Hosting companies have thousands. What is done is counted in calls of functions."""
+    few, many = (
+        calls_of("events { } http {" + "".join(repeated.format(one) for one in range(number)) + "}")
+        for number in (80, 160)
+    )
+    assert many < 2.5 * few
+
+
+@pytest.mark.parametrize("modifier", ["", "~"], ids=["prefixes", "regexes"])
+def test_twice_the_locations_take_twice_the_work(modifier: str) -> None:
+    few, many = (
+        calls_of(
+            "events { } http { server { listen 80;"
+            + "".join(f"location {modifier} /{one} {{ proxy_pass http://a; }}" for one in range(number))
+            + "} }"
+        )
+        for number in (80, 160)
+    )
+    assert many < (3 if modifier else 2.5) * few
+
+
+def calls_of(text: str) -> int:
+    """Return how many functions an audit calls, for one version; a first audit fills the caches of tables."""
+    audited("events { } http { server { listen 80; } }")
+    calls = count()
+
+    def count_one(_frame: FrameType, event: str, _arg: object) -> None:
+        if event == "call":
+            next(calls)
+
+    sys.setprofile(count_one)
+    try:
+        audited(text)
+    finally:
+        sys.setprofile(None)
+    return next(calls)

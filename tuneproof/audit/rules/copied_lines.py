@@ -6,6 +6,7 @@ a row.
 
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -30,13 +31,26 @@ _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=":
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield what the rows say of each directive and of each block, in the order of the files."""
     rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
+    yield from _of_directives(rows, facts)
     main = facts.configuration.main
+    for line, concern in rows:
+        for at in _blocks(concern.block, main):
+            around = main if concern.block == "main" else at
+            if (found := _meant(concern, at, around, facts)) is not None:
+                yield _advised(line, concern, at, around, facts, found)
+
+
+def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterator[Advised]:
     said_before: set[tuple[str, ...]] = set()
+    by_directive: defaultdict[str, list[tuple[Line, Concern]]] = defaultdict(list)
+    for line, concern in rows:
+        by_directive[concern.directive].append((line, concern))
+    main = facts.configuration.main
     for said, block in main.everything():
         if block.name in TABLES:  # its entries are data, whatever they are called
             continue
-        for line, concern in rows:
-            if concern.directive != said.name or not _is_written(said, concern) or block.name == concern.outside:
+        for line, concern in by_directive[said.name]:
+            if not _is_written(said, concern) or block.name == concern.outside:
                 continue
             is_kept = concern.patch == "" and _would_inherit(said, block)
             if is_kept and concern.state == State.WITHOUT_EFFECT:
@@ -47,11 +61,6 @@ def advise(facts: Facts) -> Iterator[Advised]:
                 said_before.add(key)
                 advised = _advised(line, concern, said, block, facts, found)
                 yield replace(advised, edits=()) if is_kept else advised
-    for line, concern in rows:
-        for at in _blocks(concern.block, main):
-            around = main if concern.block == "main" else at
-            if (found := _meant(concern, at, around, facts)) is not None:
-                yield _advised(line, concern, at, around, facts, found)
 
 
 def _would_inherit(said: Statement, block: Block) -> bool:

@@ -1,0 +1,37 @@
+"""How long a command may think about files that strangers wrote."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+from tuneproof.errors import BadInputError
+
+CPU_S: Final = 120.0
+"""CPU time: the largest configurations of the budgets in tuneproof/conf take a third of it on a slow machine."""
+
+
+@contextmanager
+def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
+    """End what is done within when it has taken its time.
+
+    Args:
+        cpu_s: CPU time in seconds.
+
+    Raises BadInputError: It has taken that long.
+    """
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise BadInputError(
+            f"not finished after {cpu_s:g} s of CPU time",
+            remedy="audit the part that matters, such as a site's own file",
+        )
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
