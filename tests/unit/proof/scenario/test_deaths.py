@@ -1,5 +1,6 @@
 """A subject that dies during a trial: what is known of it, and when that counts."""
 
+import itertools
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,27 +11,33 @@ from tests.support.fake_bench import SUBJECT, arm
 from tuneproof.catalogue.proxy_buffering import DEFAULTS, KILLED, SPARED
 from tuneproof.errors import LabError
 from tuneproof.lab.load.slow_readers import MemoryRecord
+from tuneproof.proof.scenario import bench
 from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.bench import Bench, SubjectDiedError
 
 
-def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: bool = False) -> LabError:
-    """Return the error of a trial during which the subject's container ends, or goes on."""
+def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: int = 0) -> LabError:
+    """Return the error of a trial during which the subject's container ends.
+
+    runs: how often the engine still says that it runs.
+    """
+    answers = itertools.chain([True] * runs, itertools.repeat(False))
 
     def fail(_stage: object, *, label: str) -> None:
         raise LabError(f"{label}: nobody answers")
 
     container = SimpleNamespace(
-        is_running=lambda: runs,
+        is_running=lambda: next(answers),
+        patience=1.0,
         log_tail=lambda: "signal 9",
-        inspect=lambda: {"State": {"Running": runs, "OOMKilled": out_of_memory}},
+        inspect=lambda: {"State": {"OOMKilled": out_of_memory}},
     )
-    bench = Bench.__new__(Bench)
-    bench._programs = cast("Any", SimpleNamespace(restart=lambda: None))
+    made = Bench.__new__(Bench)
+    made._programs = cast("Any", SimpleNamespace(restart=lambda: None))
     plan = SimpleNamespace(run=fail, out_of_memory=asked.plan.out_of_memory)
     stage = cast("Any", SimpleNamespace(subject=container))
     with pytest.raises(LabError) as raised:
-        bench._run(stage, replace(asked, plan=cast("Any", plan)), label="trial")
+        made._run(stage, replace(asked, plan=cast("Any", plan)), label="trial")
     return raised.value
 
 
@@ -60,6 +67,14 @@ def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bo
     assert error.outcome is None
 
 
-def test_a_subject_that_lives_has_not_died() -> None:
-    error = death_of(KILLED, out_of_memory=True, runs=True)
+def test_the_engine_may_hear_of_a_death_later_than_others() -> None:
+    """What shares the subject's processes is killed with it."""
+    error = death_of(KILLED, out_of_memory=True, runs=3)
+    assert isinstance(error, SubjectDiedError)
+
+
+def test_a_subject_that_lives_has_not_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()
+    monkeypatch.setattr(bench, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
+    error = death_of(KILLED, out_of_memory=True, runs=1000)
     assert (type(error), error.what) == (LabError, "trial: nobody answers")
