@@ -9,7 +9,7 @@ import pytest
 from tests.support.written_results import OPTIONS, a_cell, unsupported, write
 from tuneproof.errors import BadInputError
 from tuneproof.proof.depths import FULL, LOOKS, QUICK
-from tuneproof.proof.matrix.plan import DEFAULT_SECONDS, Times, matrix_document, read_times, shards_of
+from tuneproof.proof.matrix.times import DEFAULT_SECONDS, Times, matrix_document, read_times, shards_of
 from tuneproof.report.results.keys import Key
 
 FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
