@@ -78,7 +78,7 @@ def test_what_was_measured_is_that_configuration_on_that_version(generator: Gene
         ("keepalive_requests 1000;", "1.18", Status.UNTESTED),
         ("keepalive_requests 100;", "1.18", Status.DEFAULT),
         ("keepalive_time 1h;", "1.18", Status.UNTESTED),
-        ("proxy_http_version 1.1;", "1.26", Status.UNTESTED),
+        ("proxy_http_version 1.1;", "1.26", Status.TESTED),
         ("index index.php;", "1.30", Status.OWN),
         ("server_tokens off;", "1.30", Status.UNTESTED),
     ],

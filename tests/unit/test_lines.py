@@ -30,11 +30,15 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
 
 @pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
 def test_what_a_row_says_is_of_the_kind_that_it_must_be(line: Line) -> None:
-    """A number where a number is wanted; words that the claim and the audit know; a threshold for two arms only."""
+    """A number where a number is wanted; words that the claim and the audit know; a threshold where one is needed."""
     assert wrong_kinds(line) == []
-    assert (line.form in set(Form), line.expected in set(Verdict)) == (True, True)
-    assert (line.threshold is not None) == bool(line.why) == (len(line.arms) == 2)
-    assert not line.arms or (line.what and line.sentence and line.source)
+    assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
+    is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
+    assert (line.threshold is not None) == bool(line.why) == (is_compared and line.alike is None)
+    assert not line.arms or (line.what and line.sentence and (line.source or line.alike))
+    assert not (line.value and line.effect)
+    assert line.compare in {"ratio", "inverse", "difference"}
+    assert line.shows in {"above", "any", "below", "rising"}
     for concern in line.audit:
         assert wrong_kinds(concern) == []
         assert concern.state in set(State)

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
+from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lines import Line, lines_of
-from tuneproof.proof.inference.effects import Scale, Tally
+from tuneproof.proof.inference.effects import Ordered, Scale, Tally
 from tuneproof.proof.inference.verdicts import Form, Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.claims import Claim
@@ -92,14 +95,57 @@ def usually(arm: str, figure: str) -> Callable[[Mapping[str, CountedObservation]
     return lambda block: Tally.yes(when=block[arm][figure] > HALF)
 
 
-def claims_of(scenario: str, **numbers: float) -> tuple[CountedClaim, ...]:
-    """Return the claims of a scenario's rows (:mod:`tuneproof.lines`), with the numbers that their words name."""
-    return tuple(claim for line in lines_of(scenario) if line.arms for claim in claims_from(line, **numbers))
+_SHOWN: Final[Mapping[str, Callable[[Sequence[float]], bool]]] = {
+    "above": lambda shares: all(share > HALF for share in shares),
+    "any": lambda shares: any(share > HALF for share in shares),
+    "below": lambda shares: not any(share > HALF for share in shares),
+    "rising": lambda shares: all(one < next_ for one, next_ in pairwise(shares)),
+}
+"""By what a row says of its figures, whether a trial shows it."""
 
 
-def claims_from(line: Line, **numbers: float) -> Iterator[CountedClaim]:
+def usually_all(arm: str, figures: Sequence[str], shows: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:
+    """Return the effect: whether shares are as a row says. A trial is one unit."""
+    shown = _SHOWN[shows]
+    return lambda block: Tally.yes(when=shown([block[arm][figure] for figure in figures]))
+
+
+Code = Mapping[str, Callable[..., Any]]
+"""Functions that rows name."""
+
+
+def claims_of(
+    scenario: str,
+    *,
+    code: Code = MappingProxyType({}),
+    arms: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    **numbers: float,
+) -> tuple[Claim[Any], ...]:
+    """Return the claims of a scenario's rows (:mod:`tuneproof.lines`).
+
+    Args:
+        scenario: Its name.
+        code: The functions that its rows name.
+        arms: The arms that a name in its rows stands for, where the host decides what they are called.
+        numbers: Those that its words name.
+    """
+    rows = [
+        replace(line, arms=tuple(name for each in line.arms for name in arms.get(each, (each,))))
+        for line in lines_of(scenario)
+        if line.arms
+    ]
+    controls = {line.claim: _claim(line, numbers, code) for line in rows if line.is_control}
+    return tuple(
+        replace(claim, control=controls[line.needs]) if line.needs else claim
+        for line in rows
+        if not line.is_control
+        for claim in claims_from(line, code=code, **numbers)
+    )
+
+
+def claims_from(line: Line, *, code: Code = MappingProxyType({}), **numbers: float) -> Iterator[Claim[Any]]:
     """Yield the claim of one row, and its control."""
-    yield _claim(line, numbers)
+    yield _claim(line, numbers, code)
     if line.control is not None:
         (arm,) = line.arms
         other = line.turned_by[arm]
@@ -113,30 +159,88 @@ def claims_from(line: Line, **numbers: float) -> Iterator[CountedClaim]:
             turned_by={other: arm},
             expected=Verdict.REFUTED if line.expected == Verdict.HOLDS else Verdict.HOLDS,
         )
-        yield _claim(control, numbers)
+        yield _claim(control, numbers, code)
 
 
-def _claim(line: Line, numbers: Mapping[str, float]) -> CountedClaim:
-    what, is_ratio = line.what.format(**numbers), len(line.arms) > 1
-    return CountedClaim(
+def _claim(line: Line, numbers: Mapping[str, float], code: Code) -> Claim[Any]:
+    if line.alike is not None:
+        return _aa_control(line, code)
+    what, is_counted = line.what.format(**numbers), not (line.value or line.effect)
+    is_ratio = len(line.arms) > 1 and is_counted
+    scale = line.scale or ("share" if line.compare == "difference" or (is_counted and not is_ratio) else "ratio")
+    return Claim(
         name=line.claim,
         sentence=line.sentence.format(**numbers),
         source=line.source.format(COPIED=COPIED),
         arms=line.arms,
-        effect=_ratio(line, numbers) if is_ratio else usually(line.arms[0], line.figure),
-        figure=line.figure if is_ratio else "",
+        effect=_effect(line, numbers, code),
+        figure=line.figure if is_ratio or not is_counted else "",
+        metric=line.metric,
         effect_name=f"{what}, {' ÷ '.join(line.arms)}" if is_ratio else what,
-        scale=Scale.RATIO if is_ratio else Scale.SHARE,
-        threshold=line.threshold or USUALLY,
+        scale=Scale.RATIO if scale == "ratio" else Scale.SHARE,
+        threshold=USUALLY if line.threshold is None else line.threshold,
         why=line.why or ONE_OR_THE_OTHER,
+        exploratory=line.exploratory,
         form=Form(line.form),
-        expected=Verdict(line.expected),
+        condition=code[line.condition] if line.condition else None,
+        condition_name=line.condition_name,
+        further_looks=line.further_looks,
+        subject_cpus=line.subject_cpus,
+        expected=Verdict(line.expected) if line.expected else None,
+        moderator=code[line.moderator] if line.moderator else None,
+        table=code[line.table] if line.table else None,
         expired_since=line.version,
         expired_reason=line.expired_reason,
         since=line.since,
-        turned_by=line.turned_by or {line.arms[-1]: line.arms[0]},
+        turned_by=line.turned_by or ({line.arms[-1]: line.arms[0]} if is_counted else {}),
         line=line.line,
     )
+
+
+def _aa_control(line: Line, code: Code) -> Claim[Any]:
+    if line.alike is None:
+        raise ValueError(f"{line.claim} is no A/A control")
+    return aa_control(
+        line.claim,
+        line.sentence,
+        arms=(line.arms[0], line.arms[1]),
+        value=_value(line, code),
+        what=line.what,
+        figure=line.figure,
+        decides=line.alike,
+    )
+
+
+def _effect(line: Line, numbers: Mapping[str, float], code: Code) -> Callable[[Mapping[str, Any]], Any]:
+    if line.effect:
+        return code[line.effect]
+    if line.value:
+        return _compared(line, _value(line, code))
+    if len(line.arms) > 1:
+        return _ratio(line, numbers)
+    if line.figures:
+        return usually_all(line.arms[0], line.figures, line.shows)
+    return usually(line.arms[0], line.figure)
+
+
+def _value(line: Line, code: Code) -> Callable[[Any], float]:
+    return code[line.value] if line.value in code else attrgetter(line.value)
+
+
+def _compared(line: Line, value: Callable[[Any], float]) -> Callable[[Mapping[str, Any]], Any]:
+    """Return the effect: the value of one arm, or how it differs between two, or its order in several."""
+    arms = line.arms
+    if line.form == Form.ORDER:
+        return lambda block: Ordered(responses=tuple(value(block[arm]) for arm in arms))
+    if len(arms) == 1:
+        return lambda block: value(block[arms[0]])
+    first, second = arms[:2]
+    compared: dict[str, Callable[[Mapping[str, Any]], float]] = {
+        "ratio": lambda block: value(block[first]) / value(block[second]),
+        "inverse": lambda block: value(block[second]) / value(block[first]),
+        "difference": lambda block: value(block[first]) - value(block[second]),
+    }
+    return compared[line.compare]
 
 
 def _ratio(line: Line, numbers: Mapping[str, float]) -> Callable[[Mapping[str, CountedObservation]], float]:

@@ -7,23 +7,16 @@ queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
 from collections.abc import Mapping
 from typing import Final
 
-from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import claims_of
 from tuneproof.lab.load.accept_load import AcceptLoad, AcceptObservation
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
-from tuneproof.lines import line_of
-from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-ARTICLE: Final = "plantegg, Nginx reuseport causes occasional stalls (2023)"
 WORKERS: Final = 4
-
-EMPTY_THRESHOLD: Final = 0.1
-WAIT_THRESHOLD: Final = 1.1
 
 
 def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
@@ -55,7 +48,6 @@ def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     return f"it depends on the host: with reuseport the workers waited for their CPU {share:.0%} of the time here"
 
 
-EXPIRED: Final = line_of("reuseport_stall_herd", "shared_queue_wakes_for_nothing")
 OWN: Final = arm("reuseport", reuseport=True)
 SHARED: Final = arm("shared-queue", reuseport=False)
 TWIN: Final = arm("reuseport-twin", reuseport=True)
@@ -63,44 +55,7 @@ TWIN: Final = arm("reuseport-twin", reuseport=True)
 SCENARIO: Final = Scenario(
     name="reuseport_stall_herd",
     arms=(OWN, SHARED, TWIN),
-    claims=(
-        Claim[AcceptObservation](
-            name="shared_queue_wakes_for_nothing",
-            sentence="With a shared accept queue, nginx wakes workers for connections that another worker takes",
-            source=f"{ARTICLE}: the thundering herd",
-            arms=(SHARED.name, OWN.name),
-            effect=lambda block: empty_accepts(block[SHARED.name]) - empty_accepts(block[OWN.name]),
-            effect_name="accepts that found no connection, shared queue - reuseport",
-            scale=Scale.SHARE,
-            threshold=EMPTY_THRESHOLD,
-            why="one futile accept in ten would show in a profile of a busy nginx",
-            expired_since=EXPIRED.version,
-            expired_reason=EXPIRED.expired_reason,
-        ),
-        Claim[AcceptObservation](
-            name="shared_queue_makes_workers_wait",
-            sentence="With a shared accept queue, workers wait longer for a CPU than with reuseport",
-            source=f"{ARTICLE}: 2.8 to 3.0 % of the time instead of 1.3 to 1.6 %",
-            arms=(SHARED.name, OWN.name),
-            effect=lambda block: block[SHARED.name].run_queue_wait_share / block[OWN.name].run_queue_wait_share,
-            effect_name="time on the run queue, shared queue ÷ reuseport",
-            metric="run_queue_wait_share",
-            scale=Scale.RATIO,
-            threshold=WAIT_THRESHOLD,
-            why="the article's wait is about twice as long; 10 % is the least that matters on a busy machine",
-            expected=None,
-            moderator=contention,
-        ),
-        aa_control(
-            "twins_wait_as_long",
-            "Workers wait equally long for a CPU in two identical nginx containers",
-            arms=(OWN.name, TWIN.name),
-            value=lambda seen: seen.run_queue_wait_share,
-            what="time on the run queue",
-            figure="run_queue_wait_share",
-            decides=WAIT_THRESHOLD,
-        ),
-    ),
+    claims=claims_of("reuseport_stall_herd", code={"empty_accepts": empty_accepts, "contention": contention}),
     backends=(),
     warm_up=HttpLoad(concurrency=8, requests=200, path=STATIC_PATH),
 )

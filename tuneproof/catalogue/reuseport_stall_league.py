@@ -4,14 +4,13 @@ Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), and what pe
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html, https://nginx.org/en/docs/http/ngx_http_core_module.html#aio
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import Code, claims_of
 from tuneproof.catalogue.reuseport_stall import (
-    ARTICLE,
     BULK_DOWNLOADS,
     FAST_RATE_HZ,
     SETTLE_S,
@@ -25,10 +24,7 @@ from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.effects import Scale
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 Arms = Mapping[str, Mapping[str, Metric]]
@@ -59,9 +55,6 @@ DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
     "buffering-off": ("proxy_buffering off",),
     "limit-rate": ("proxy_limit_rate 25m",),
 }
-
-HALVED_THRESHOLD: Final = 2.0
-FACTOR_THRESHOLD: Final = 1.0
 
 COLUMNS: Final = (
     ("iteration CPU ms", "worker1_turn_cpu_p50_ms", 1.0),
@@ -99,110 +92,7 @@ class League:
 
     def scenario(self) -> Scenario[StallObservation]:
         """Return the scenario."""
-        return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
-
-    def claims(self) -> tuple[Claim[StallObservation], ...]:
-        """Return the claims."""
-        control = Claim[StallObservation](
-            name="stall_is_there",
-            sentence="with the default tcp_rmem, an iteration of the loaded worker reads more than small buffers hold",
-            source=ARTICLE,
-            arms=(DEFAULT,),
-            # The other worker is no measure here: it serves the small requests.
-            effect=lambda block: turn_bytes(block[DEFAULT]) / TURN_BOUND_BYTES,
-            effect_name="bytes that a loop iteration reads, default ÷ two small buffers of each connection",
-            scale=Scale.RATIO,
-            threshold=HALVED_THRESHOLD,
-            why="an iteration that reads twice what small buffers could hold needs a cure",
-        )
-
-        def relief(
-            name: str,
-            arm: str,
-            sentence: str,
-            *,
-            expected: Verdict | None = Verdict.HOLDS,
-            moderator: Callable[[Arms], str] | None = None,
-        ) -> Claim[StallObservation]:
-            return Claim(
-                name=name,
-                sentence=sentence,
-                source=ARTICLE,
-                arms=(DEFAULT, arm),
-                effect=lambda block: turn_cpu_ms(block[DEFAULT]) / turn_cpu_ms(block[arm]),
-                effect_name=f"CPU time of a loop iteration, default ÷ {arm}",
-                figure="worker1_turn_cpu_p50_ms",
-                scale=Scale.RATIO,
-                threshold=HALVED_THRESHOLD,
-                why="nobody changes a production nginx for less than half",
-                expected=expected,
-                # Trials differ fourfold however long they last, and cost little: more of them tell none from half.
-                further_looks=(6,) if expected is Verdict.REFUTED else (),
-                moderator=moderator,
-                control=control,
-            )
-
-        return (
-            relief(
-                "small_rmem_halves_lag", SMALL, "tcp_rmem = 40960 halves a loaded worker's CPU time per loop iteration"
-            ),
-            relief(
-                "no_temp_file_halves_lag",
-                NO_FILE,
-                "proxy_max_temp_file_size 0 halves a loaded worker's CPU time per loop iteration",
-                expected=None,
-                moderator=spilled,
-            ),
-            relief(
-                "aio_threads_halve_lag",
-                "aio-threads",
-                "aio threads with aio_write halve a loaded worker's CPU time per loop iteration",
-                # The threads write the file; the reading that fills it stays in the loop.
-                expected=Verdict.REFUTED,
-            ),
-            relief(
-                "buffering_off_halves_lag",
-                "buffering-off",
-                "proxy_buffering off halves a loaded worker's CPU time per loop iteration",
-                expected=None,
-                moderator=spilled,
-            ),
-            relief(
-                "limit_rate_halves_lag",
-                "limit-rate",
-                "proxy_limit_rate halves a loaded worker's CPU time per loop iteration",
-            ),
-            relief(
-                "reuseport_off_halves_lag",
-                SHARED,
-                "Switching reuseport off halves a loaded worker's CPU time per loop iteration",
-                expected=Verdict.REFUTED,
-            ),
-            aa_control(
-                "twins_are_alike",
-                "Loop iterations take the same CPU time in two identical nginx containers",
-                arms=(DEFAULT, TWIN),
-                value=turn_cpu_ms,
-                what="CPU time of a loop iteration",
-                figure="worker1_turn_cpu_p50_ms",
-                decides=HALVED_THRESHOLD,
-            ),
-            Claim[StallObservation](
-                name="receive_buffer_is_the_larger_factor",
-                sentence="A small tcp_rmem shortens a loop iteration more than avoiding the temporary file does",
-                source=f"{ARTICLE}, which names the receive buffer only",
-                # The factorial needs four of them; the league is shown as a whole.
-                arms=tuple(arm.name for arm in self.arms() if arm.name != TWIN),
-                effect=factors,
-                effect_name="main effect on the CPU time of a loop iteration, tcp_rmem ÷ temporary file",
-                metric="worker1_turn_cpu_p50_ms",
-                scale=Scale.RATIO,
-                threshold=FACTOR_THRESHOLD,
-                why="the larger of two factors is more than equal",
-                control=control,
-                table=league_lines,
-            ),
-        )
+        return Scenario(name=SCENARIO, arms=self.arms(), claims=claims_of(SCENARIO, code=CODE), warm_up=STALL_WARM_UP)
 
 
 def factors(block: Mapping[str, StallObservation]) -> float:
@@ -240,6 +130,22 @@ def league_lines(arms: Arms) -> Sequence[str]:
         lines.append("".join([f"{name:<30}", *[f"{item:>17}" for item in shown]]))
     return lines
 
+
+def of_the_bound(observation: StallObservation) -> float:
+    """Return how often a loop iteration reads what two small buffers of each connection hold.
+
+    The other worker is no measure here: it serves the small requests.
+    """
+    return turn_bytes(observation) / TURN_BOUND_BYTES
+
+
+CODE: Final[Code] = {
+    "factors": factors,
+    "league_lines": league_lines,
+    "of_the_bound": of_the_bound,
+    "spilled": spilled,
+    "turn_cpu_ms": turn_cpu_ms,
+}
 
 ADVICE: Final = Advice(
     scenario=lambda _run: League().scenario(),

@@ -6,21 +6,18 @@ Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw l
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.reuseport_stall import ARTICLE, STALL_WARM_UP, TCP_RMEM
+from tuneproof.catalogue.counting import claims_of
+from tuneproof.catalogue.reuseport_stall import STALL_WARM_UP, TCP_RMEM
 from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 # A full run has 12 blocks at least, and so more than the article's hundred requests; a quick one half of them.
 PLAN: Final = OneByOne(requests=10)
-SLOWEST_THRESHOLD: Final = 1.5
 
 # What the article reports per arm, in words: its figures are ranges read off its logs.
 THEIRS: Final = {
@@ -60,32 +57,7 @@ REUSEPORT, TWIN, SMALL, OFF = (
 SCENARIO: Final = Scenario(
     name="reuseport_stall_protocol",
     arms=(REUSEPORT, SMALL, OFF, TWIN),
-    claims=(
-        Claim[ProtocolObservation](
-            name="small_rmem_shortens_slow_requests",
-            sentence="In the article's own test, tcp_rmem = 40960 shortens the slowest tenth of small requests",
-            source=f"{ARTICLE}: no more stalls of 1 s",
-            arms=(REUSEPORT.name, SMALL.name, OFF.name),
-            effect=lambda block: block[REUSEPORT.name].slowest_tenth_ms / block[SMALL.name].slowest_tenth_ms,
-            effect_name="mean of the slowest tenth of fast requests, default ÷ small tcp_rmem",
-            metric="slowest_tenth_ms",
-            scale=Scale.RATIO,
-            threshold=SLOWEST_THRESHOLD,
-            why="in the article, 1010 ms become 120; users complain when the slowest tenth takes 50 % longer",
-            # Where the downloads land differs from block to block.
-            further_looks=(4,),
-            table=beside_the_article,
-        ),
-        aa_control(
-            "twins_are_as_slow",
-            "In the article's own test, the slowest requests of two identical nginx containers take equally long",
-            arms=(REUSEPORT.name, TWIN.name),
-            value=lambda seen: seen.slowest_tenth_ms,
-            what="mean of the slowest tenth of fast requests",
-            figure="slowest_tenth_ms",
-            decides=SLOWEST_THRESHOLD,
-        ),
-    ),
+    claims=claims_of("reuseport_stall_protocol", code={"beside_the_article": beside_the_article}),
     warm_up=STALL_WARM_UP,
 )
 

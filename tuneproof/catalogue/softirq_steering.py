@@ -6,19 +6,16 @@ has none; its counterpart is RPS (https://docs.kernel.org/networking/scaling.htm
 
 from typing import Final
 
-from tuneproof.catalogue.aa_control import aa_control
-from tuneproof.catalogue.advice import MANY_CPUS, Advice, RunConditions
+from tuneproof.catalogue.advice import Advice, RunConditions
+from tuneproof.catalogue.counting import claims_of
 from tuneproof.lab.load.http_load import WRK
 from tuneproof.lab.load.steered_load import SteeredLoad, SteeredObservation
 from tuneproof.lab.subject.config import STATIC_PATH, SubjectConfig
-from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
-from tuneproof.proof.scenario.claims import Claim, Metrics
+from tuneproof.proof.scenario.claims import Metrics
 from tuneproof.proof.scenario.placement import CpuShare
 from tuneproof.proof.scenario.scenarios import Scenario
 
-GAIN_THRESHOLD: Final = 1.1
-MOVED_THRESHOLD: Final = 0.25
 SUBJECT, TWIN_SUBJECT = (
     Subject(name=name, config=SubjectConfig(access_log=False, worker_connections=4096)) for name in ("subject", "twin")
 )
@@ -43,62 +40,7 @@ def other_cpu(arms: Metrics) -> str:
     )
 
 
-def steering_claim(
-    name: str, sentence: str, arms: tuple[str, str], *, subject_cpus: int = 1
-) -> Claim[SteeredObservation]:
-    """Return the claim that steering to more CPUs (the second arm) raises the rate of requests."""
-    few, more = arms
-    return Claim[SteeredObservation](
-        name=name,
-        sentence=sentence,
-        source="nginx under high concurrency drops SYNs (2020): overruns when one core takes all interrupts",
-        arms=arms,
-        effect=lambda block: block[more].requests_per_s / block[few].requests_per_s,
-        effect_name=f"requests per second, {more} ÷ {few}",
-        figure="requests_per_s",
-        scale=Scale.RATIO,
-        threshold=GAIN_THRESHOLD,
-        subject_cpus=subject_cpus,
-        why="less than 10 % is not worth a setting that uses the other CPU",
-        expected=None,
-        moderator=other_cpu,
-    )
-
-
-CLAIMS: Final[tuple[Claim[SteeredObservation], ...]] = (
-    Claim(
-        name="steering_moves_softirqs",
-        sentence="With rps_cpus 3 (two CPUs), the second CPU handles at least a quarter of the received packets",
-        source="nginx under high concurrency drops SYNs (2020): overruns when one core takes all interrupts",
-        arms=(BOTH, ONE),
-        effect=lambda block: block[BOTH].steered_to_others_share - block[ONE].steered_to_others_share,
-        effect_name="packets handed to another CPU than the first, rps_cpus 3 - rps_cpus 1",
-        figure="steered_to_others_share",
-        scale=Scale.SHARE,
-        threshold=MOVED_THRESHOLD,
-        why="half of an even split; less would not relieve the first CPU",
-    ),
-    steering_claim(
-        "second_cpu_for_softirqs_helps",
-        "Steering received packets to a second CPU (rps_cpus) raises requests per second by at least 10 %",
-        (ONE, BOTH),
-    ),
-    steering_claim(
-        "many_cpus_for_softirqs_help",
-        "Steering received packets to many CPUs instead of one (rps_cpus) raises requests per second by at least 10 %",
-        (MANY_ONE, MANY),
-        subject_cpus=MANY_CPUS,
-    ),
-    aa_control(
-        "twins_answer_as_many",
-        "Two identical nginx containers answer the same number of requests per second",
-        arms=(ONE, TWIN),
-        value=lambda seen: seen.requests_per_s,
-        what="requests per second",
-        figure="requests_per_s",
-        decides=GAIN_THRESHOLD,
-    ),
-)
+CLAIMS: Final = claims_of("softirq_steering", code={"other_cpu": other_cpu})
 
 
 def scenario(run: RunConditions) -> Scenario[SteeredObservation]:

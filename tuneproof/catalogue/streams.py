@@ -6,11 +6,11 @@ from tuneproof.catalogue import streams_delivery, streams_lasting
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import arms_of, claims_of
 from tuneproof.catalogue.streams_config import BACKEND
-from tuneproof.catalogue.streams_scripts import MANY
+from tuneproof.catalogue.streams_scripts import EVENTS, MANY, SMALL_BYTES
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ARMS: Final = arms_of([*streams_delivery.SETTINGS, *streams_lasting.SETTINGS])
-CLAIMS: Final = (*streams_delivery.CLAIMS, *claims_of("streams", MANY=MANY))
+CLAIMS: Final = claims_of("streams", MANY=MANY, EVENTS=EVENTS, SMALL_BYTES=SMALL_BYTES)
 SCENARIO: Final = Scenario(name="streams", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
 
 ADVICE: Final = Advice(

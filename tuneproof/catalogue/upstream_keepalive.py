@@ -9,22 +9,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import claims_of
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.nginx_changes import since
-from tuneproof.proof.inference.effects import Scale, ratio
-from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.inference.effects import ratio
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import ASYNCIO, FILES, STATIC, Backend
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
-EXPIRED_SINCE: Final = since("default", "keepalive")
-EXPIRED_REASON: Final = "HTTP/1.1 and `keepalive 32` are the defaults of an upstream block"
 
 # Each by its name in the lab; the article's backend had 0.06 CPU.
 BACKENDS: Final = (
@@ -35,9 +30,6 @@ BACKENDS: Final = (
 )
 BACKEND_OF: Final[Mapping[str, Backend]] = {backend.name: backend for backend in BACKENDS}
 
-GAIN_THRESHOLD: Final = 1.3
-DIRECT_THRESHOLD: Final = 0.8
-CONNECTS_THRESHOLD: Final = 2.0
 
 # The articles' recipe, and the opposite of it that every version understands.
 KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_timeout 60s")
@@ -103,32 +95,6 @@ ARMS: Final = (
 )
 
 
-def gain_claim(
-    name: str, sentence: str, arms: tuple[str, str], *, expected: Verdict = Verdict.HOLDS, expires: bool = True
-) -> Claim[HttpObservation]:
-    """Return a claim on what nginx serves with its CPU: the second arm's over the first one's.
-
-    CPU time is counted, and stays the same where neighbours take a part of the machine; requests per second do not.
-    Where nginx is what limits the rate, as in the article, both gain alike.
-    """
-    without, with_keepalive = arms
-    return Claim(
-        name=name,
-        sentence=sentence,
-        source=f"{ARTICLE}: 11 736 requests/s become 22 734",
-        arms=arms,
-        effect=lambda block: block[without].worker_cpu_us_per_request / block[with_keepalive].worker_cpu_us_per_request,
-        effect_name=f"requests per second of nginx's CPU, {with_keepalive} ÷ {without}",
-        figure="worker_cpu_us_per_request",
-        scale=Scale.RATIO,
-        threshold=GAIN_THRESHOLD,
-        why="the article's figure is 1.94; 30 % more for the same CPU time saves about one nginx in four",
-        expected=expected,
-        expired_since=EXPIRED_SINCE if expires else "",
-        expired_reason=EXPIRED_REASON if expires else "",
-    )
-
-
 def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     """Return how busy nginx was: whether a proxy costs rate depends on who is at his limit first.
 
@@ -147,98 +113,14 @@ def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
     return ratio(block["off"].upstream_connects_per_request, kept)
 
 
-CLAIMS: Final[tuple[Claim[HttpObservation], ...]] = (
-    gain_claim(
-        "keepalive_raises_throughput",
-        "With upstream keepalive, nginx serves at least 30 % more requests for the same CPU time",
-        ("plain", "keepalive"),
-    ),
-    gain_claim(
-        "kept_connections_raise_throughput",
-        "When nginx reuses upstream connections, it serves at least 30 % more requests for the same CPU time",
-        ("off", "keepalive"),
-        expires=False,
-    ),
-    gain_claim(
-        "keepalive_helps_few_at_once",
-        "With 10 concurrent requests, upstream keepalive also saves nginx CPU time",
-        ("plain-10-at-once", "keepalive-10-at-once"),
-    ),
-    replace(
-        gain_claim(
-            "keepalive_helps_kept_clients",
-            "With keepalive clients, upstream keepalive also saves nginx CPU time",
-            ("plain-kept-clients", "keepalive-kept-clients"),
-        ),
-        condition=lambda block: all(seen.client_connects_per_request <= KEPT_CONNECTS for seen in block.values()),
-        condition_name="at least ten requests came over each client's connection",
-    ),
-    gain_claim(
-        "keepalive_helps_asyncio",
-        "With an asyncio backend, upstream keepalive also saves nginx CPU time",
-        ("plain-asyncio", "keepalive-asyncio"),
-    ),
-    gain_claim(
-        "keepalive_helps_closing_backend",
-        "With a backend that closes every connection (Python's http.server), upstream keepalive saves nginx CPU time",
-        ("plain-files", "keepalive-files"),
-        expected=Verdict.REFUTED,
-    ),
-    # Here the backend is what limits the rate, by a quota that no neighbour changes.
-    replace(
-        gain_claim(
-            "keepalive_helps_limited_backend",
-            "With a backend limited to 0.06 CPU, upstream keepalive raises requests per second by at least 30 %",
-            ("plain-limited", "keepalive-limited"),
-        ),
-        effect=lambda block: block["keepalive-limited"].requests_per_s / block["plain-limited"].requests_per_s,
-        effect_name="requests per second, keepalive-limited ÷ plain-limited",
-        figure="requests_per_s",
-    ),
-    Claim[HttpObservation](
-        name="keepalive_comes_near_direct",
-        sentence="With upstream keepalive, nginx forwards at least 80 % of the backend's own requests per second",
-        source=f"{ARTICLE}: 22 734 of 24 234",
-        arms=("direct", "keepalive"),
-        effect=lambda block: block["keepalive"].requests_per_s / block["direct"].requests_per_s,
-        effect_name="requests per second, proxied with keepalive ÷ direct",
-        figure="requests_per_s",
-        scale=Scale.RATIO,
-        threshold=DIRECT_THRESHOLD,
-        why="the article's figure is 0.94; a proxy that loses more than a fifth needs another justification",
-        expected=None,
-        moderator=limit_of_the_rate,
-    ),
-    Claim[HttpObservation](
-        name="connections_are_the_cause",
-        sentence="Without upstream keepalive, nginx opens at least twice as many connections per request as with it",
-        source=f"{ARTICLE}: the cause is the set-up of connections",
-        arms=("off", "keepalive"),
-        effect=connects_ratio,
-        effect_name="upstream connections per request, off ÷ keepalive",
-        figure="upstream_connects_per_request",
-        scale=Scale.RATIO,
-        threshold=CONNECTS_THRESHOLD,
-        why="one connection per request without keepalive; below twice as many, most requests open one anyway",
-    ),
-    aa_control(
-        "twins_are_as_fast",
-        "Two identical nginx containers use the same CPU time per request",
-        arms=("keepalive", "twin"),
-        value=lambda seen: seen.worker_cpu_us_per_request,
-        what="nginx's CPU time per request",
-        figure="worker_cpu_us_per_request",
-        decides=GAIN_THRESHOLD,
-    ),
-    aa_control(
-        "twins_answer_as_many",
-        "Two identical nginx containers answer the same number of requests per second",
-        arms=("keepalive", "twin"),
-        value=lambda seen: seen.requests_per_s,
-        what="requests per second",
-        figure="requests_per_s",
-        decides=DIRECT_THRESHOLD,
-    ),
+def clients_stay(block: Mapping[str, HttpObservation]) -> bool:
+    """Tell whether at least ten requests came over each client's connection."""
+    return all(seen.client_connects_per_request <= KEPT_CONNECTS for seen in block.values())
+
+
+CLAIMS: Final = claims_of(
+    "upstream_keepalive",
+    code={"clients_stay": clients_stay, "connects_ratio": connects_ratio, "limit_of_the_rate": limit_of_the_rate},
 )
 SCENARIO: Final = Scenario(
     name="upstream_keepalive",

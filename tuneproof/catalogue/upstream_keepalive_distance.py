@@ -5,24 +5,15 @@ Over a link, what a kept connection saves is not work but the handshake's round 
 
 from typing import Final
 
-from tuneproof.catalogue.aa_control import aa_control
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.upstream_keepalive import (
-    ARTICLE,
-    EXPIRED_REASON,
-    EXPIRED_SINCE,
-    GAIN_THRESHOLD,
-    KEEPALIVE,
-    REUSE,
-)
+from tuneproof.catalogue.counting import claims_of
+from tuneproof.catalogue.upstream_keepalive import KEEPALIVE, REUSE
 from tuneproof.lab.load.http_load import HttpLoad, HttpObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 BACKEND: Final = Backend(kind=STATIC)
@@ -59,40 +50,10 @@ def arm(of: Subject, one_way_ms: float) -> Arm[HttpObservation]:
 TWIN: Final = arm(subject("keepalive-twin", KEEPALIVE, REUSE), ONE_WAY_MS[-1])
 
 
-def claim(one_way_ms: float) -> Claim[HttpObservation]:
-    """Return the claim for one distance."""
-    plain, kept = arm(PLAIN, one_way_ms).name, arm(KEPT, one_way_ms).name
-    return Claim(
-        name=f"keepalive_saves_a_round_trip_of_{2 * one_way_ms:g}_ms",
-        sentence=f"With {2 * one_way_ms:g} ms RTT, upstream keepalive raises requests per second by at least 30 %",
-        source=f"{ARTICLE}: the cause is the set-up of connections",
-        arms=(plain, kept),
-        effect=lambda block: block[kept].requests_per_s / block[plain].requests_per_s,
-        effect_name=f"requests per second, keepalive ÷ default, {2 * one_way_ms:g} ms away",
-        figure="requests_per_s",
-        scale=Scale.RATIO,
-        threshold=GAIN_THRESHOLD,
-        why="keepalive saves one of two round trips; 30 % more requests per second is well below that",
-        expired_since=EXPIRED_SINCE,
-        expired_reason=EXPIRED_REASON,
-    )
-
-
 SCENARIO: Final = Scenario(
     name="upstream_keepalive_distance",
     arms=(*(arm(of, one_way_ms) for one_way_ms in ONE_WAY_MS for of in (PLAIN, KEPT)), TWIN),
-    claims=(
-        *map(claim, ONE_WAY_MS),
-        aa_control(
-            "twins_are_as_fast",
-            "Two identical nginx containers answer the same number of requests per second over the same distance",
-            arms=(arm(KEPT, ONE_WAY_MS[-1]).name, TWIN.name),
-            value=lambda seen: seen.requests_per_s,
-            what="requests per second",
-            figure="requests_per_s",
-            decides=GAIN_THRESHOLD,
-        ),
-    ),
+    claims=claims_of("upstream_keepalive_distance"),
     backends=(BACKEND,),
     warm_up=HttpLoad(concurrency=10, requests=100),
 )

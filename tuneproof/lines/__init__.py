@@ -57,8 +57,10 @@ class Concern:
 class Line:
     """A line of advice: what is claimed of it, what decides that, and whom it concerns.
 
-    One arm: in most trials the figure is above one half. Two arms: the first has several times as much of it as the
-    second. A row without arms belongs to a claim that the catalogue declares by itself.
+    One arm: in most trials the figure is above one half, or several are as ``shows`` says. Two arms: the first has
+    several times as much of it as the second; or ``value`` and ``compare`` say what is compared. Where that needs code,
+    ``effect`` and others name a function of the scenario's module. A row without arms belongs to a claim that the
+    catalogue declares by itself.
     """
 
     scenario: str
@@ -68,12 +70,33 @@ class Line:
     line: str = ""  # as copied configurations write it
     arms: tuple[str, ...] = ()
     figure: str = ""  # that the script of the arms returns
+    figures: tuple[str, ...] = ()  # of one arm, where it returns several that count
+    shows: str = "above"
+    """What is claimed of them: all are "above" one half, or "any" is, or none ("below"); or each is larger than the one
+    before ("rising")."""
     what: str = ""  # the figure in words
-    form: str = "more"  # or "same"
+    value: str = ""  # what is compared: a property of an observation, or a function of the scenario's module
+    compare: str = "ratio"  # of the first two arms; or "inverse", the second ÷ the first; or "difference"
+    alike: float | None = None
+    """Of an A/A control, which says that ``value`` is the same in two identical arms: the threshold nearest to 1 of all
+    claims that it decides."""
+    effect: str = ""  # a function of the module that returns the effect of a block
+    condition: str = ""  # one that tells whether a block meets what the claim takes for granted
+    condition_name: str = ""  # that in words
+    moderator: str = ""  # one that says what decides on this host
+    table: str = ""  # one that returns lines to be shown beside the verdict
+    metric: str = ""  # the arms' metric that it is computed from, where it is not ``figure``
+    scale: str = ""  # "ratio" or "share", of an effect that code returns
+    needs: str = ""  # the control that must hold, a row with ``is_control``
+    is_control: bool = False  # whether it is asked only for those that need it
+    further_looks: tuple[int, ...] = ()  # rounds after which its data are looked at again
+    subject_cpus: int = 1  # that nginx must have at least
+    form: str = "more"  # or "same", "order"
     threshold: float | None = None  # of two arms
     why: str = ""  # where the threshold comes from: the source's figure, or what would matter to whom
     at_least: float | str = 1.0  # what less of the figure counts as, so that none at all can stand below; or "1/20"
-    expected: str = "holds"  # or "refuted"
+    exploratory: str = ""  # what was chosen after measuring, and how
+    expected: str = "holds"  # or "refuted"; "" where honest hosts differ
     since: str = ""  # the version that brought what it is about; on older ones it cannot be tested
     expired_since: str = ""  # the version that made the advice needless
     expired_by: tuple[str, ...] = ()  # or the change that did: kind and directive, as in nginx_changes
@@ -119,7 +142,7 @@ def _line(row: dict[str, Any], scenario: str, figures: Mapping[str, str]) -> Lin
         fields = {
             "what": figures.get(row.get("figure", ""), ""),
             **row,
-            **_tuples(row, "arms", "expired_by"),
+            **_tuples(row, "arms", "figures", "further_looks", "expired_by"),
             "audit": tuple(
                 Concern(**{**concern, **_tuples(concern, "trips", "spares")}) for concern in row.get("audit", ())
             ),
