@@ -11,6 +11,7 @@ _ASCII_FORMS: Final = str.maketrans(
 _FIRST_LONG_NUMBER: Final = 1_000
 _FIRST_EXPONENT: Final = 1_000_000
 _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_PROPER_NAMES: Final = frozenset({"Kubernetes", "Lua"})
 # Control sequences: ECMA-48, and xterm's for window titles.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
@@ -51,6 +52,12 @@ def count(number: int, one: str, many: str = "") -> str:
         many: The noun for any other number; default: that for one with an s.
     """
     return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def mid_sentence(text: str) -> str:
+    """Return a sentence for the middle of another one: PHP, OpenSSL and Kubernetes keep their capitals."""
+    first = re.split(r"[ :]", text, maxsplit=1)[0]
+    return text[:1].lower() + text[1:] if first.istitle() and first not in _PROPER_NAMES else text
 
 
 def each_once(words: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.wording import each_once, size
+from tuneproof.wording import each_once, mid_sentence, size
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,19 @@ def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
 )
 def test_several_things_are_told_each_once(words: str, said: str) -> None:
     assert each_once(words) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A disk is full", "a disk is full"),
+        ("OCSP stapling is on", "OCSP stapling is on"),
+        ("OpenSSL fails", "OpenSSL fails"),
+        ("PHP-FPM", "PHP-FPM"),
+        ("nginx", "nginx"),
+        ("Kubernetes: a probe failed", "Kubernetes: a probe failed"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_within_another_keeps_the_capitals_of_names(text: str, said: str) -> None:
+    assert mid_sentence(text) == said

@@ -15,6 +15,7 @@ from tuneproof.messages.rows import messages
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.backends import SCRIPTED, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
+from tuneproof.wording import mid_sentence
 
 _NAME: Final = "error_messages"
 # By default, any user may listen on every port in a container.
@@ -42,14 +43,9 @@ def _setting(case: Case, name: str, provocation: Provocation) -> Setting:
     )
 
 
-def _clause(name: str) -> str:
-    """Return a message's name for the middle of a sentence: PHP and OpenSSL keep their capitals."""
-    return name[0].lower() + name[1:] if name.partition(" ")[0].istitle() else name
-
-
 def _lines(case: Case) -> Iterator[Line]:
     provoked, remedied, mistaken = (_arm(case, kind) for kind in ("", "remedied", "mistaken"))
-    words = _clause(messages()[case.row].name)
+    words = mid_sentence(messages()[case.row].name)
     yield Line(
         scenario=_NAME,
         claim=f"{case.id}_appears",

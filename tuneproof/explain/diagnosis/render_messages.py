@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from tuneproof.explain.diagnosis.messages import MessageFinding, Messages
 from tuneproof.explain.parse.message_counts import MOST_NAMES
-from tuneproof.wording import count, one_line, seconds, share
+from tuneproof.wording import count, mid_sentence, one_line, seconds, share
 
 MOST_OTHERS: Final = 4
 """Of further messages on the first screen; the details have all."""
@@ -58,7 +58,7 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
             yield Line("Rare", f"{each.row.name}: {_often(each)}.", each.files)
     if messages.ordinary:
         number = sum(each.number for each in messages.ordinary)
-        kinds = ", ".join(f"{_small(each.row.name)} ({each.number})" for each in messages.ordinary[:MOST_OTHERS])
+        kinds = ", ".join(f"{mid_sentence(each.row.name)} ({each.number})" for each in messages.ordinary[:MOST_OTHERS])
         of_all = f"{number} of {count(messages.all_messages, 'message')} ({share(number / messages.all_messages)})"
         yield Line("Ordinary", f"{of_all} are no problem: {kinds}.", messages.files)
     if messages.unknown:
@@ -66,14 +66,6 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
         yield Line(
             "Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files
         )
-
-
-def _small(name: str) -> str:
-    return (
-        name
-        if name.startswith(("nginx", "systemd", "Kubernetes", "HTTP", "TLS", "PHP", "Lua"))
-        else name[0].lower() + name[1:]
-    )
 
 
 def _often(finding: MessageFinding) -> str:
