@@ -1,4 +1,4 @@
-"""Repeats calls of the engine whose response was lost, where a second one does no harm: one lost packet ends no run.
+"""Repeats calls of the engine that failed or lost their response, where a second one does no harm: no fault ends a run.
 
 What may have begun something that a second call would begin again (creating, building, starting a program) is not
 repeated here; who creates something with a name of its own looks whether it is there (lock.py, topology/).
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _TIMES: Final = 4
 # 0, 0.2, 0.4 and 0.8 s: an engine that restarts takes longer, one whose connection broke does not.
 _BACKOFF_S: Final = 0.1
+_QUESTIONS: Final = frozenset({"GET", "HEAD"})
+_ENGINE_FAILED: Final = 500
 _METHODS: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 # A container that runs is not started again, one that has ended not ended again; an exec instance is only prepared.
 # https://docs.docker.com/reference/api/engine/version/v1.41/
@@ -31,6 +33,10 @@ Made = TypeVar("Made")
 
 class Repeats(Retry):
     """urllib3's retries, for the engine's API."""
+
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:  # noqa: ARG002, FBT001, FBT002 - urllib3's own signature
+        """Tell whether a response is asked for again: where the engine failed at a question, which changes nothing."""
+        return method in _QUESTIONS and status_code >= _ENGINE_FAILED
 
     def increment(
         self,
@@ -50,7 +56,15 @@ class Repeats(Retry):
 
 def repeat_safe_calls(api: "APIClient") -> None:
     """Let a client repeat what is safe to repeat, up to four times within a second and a half."""
-    retries = Repeats(total=_TIMES, redirect=0, status=0, other=0, backoff_factor=_BACKOFF_S, allowed_methods=_METHODS)
+    retries = Repeats(
+        total=_TIMES,
+        redirect=0,
+        other=0,
+        backoff_factor=_BACKOFF_S,
+        allowed_methods=_METHODS,
+        # The last response says why.
+        raise_on_status=False,
+    )
     for adapter in api.adapters.values():
         if isinstance(adapter, HTTPAdapter):
             adapter.max_retries = retries

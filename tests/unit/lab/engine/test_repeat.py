@@ -96,6 +96,24 @@ def test_what_may_have_begun_is_asked_once(
     assert Engine.seen == [path]
 
 
+@pytest.mark.parametrize(("status", "asked"), [(500, 5), (503, 5), (404, 1), (409, 1)])
+def test_a_question_at_which_the_engine_fails_is_asked_again(api: docker.APIClient, status: int, asked: int) -> None:
+    """What it refuses stays refused, and its own words are the error."""
+    Engine.status = status
+    with pytest.raises(APIError, match="in use"):
+        api.inspect_container("c")
+    assert len(Engine.seen) == asked
+
+
+@pytest.mark.parametrize("call", ["remove_container", "start"])
+def test_nothing_but_questions_is_asked_again_after_a_response(api: docker.APIClient, call: str) -> None:
+    """The engine may have begun what it then failed at."""
+    Engine.status = 500
+    with pytest.raises(APIError):
+        getattr(api, call)("c")
+    assert len(Engine.seen) == 1
+
+
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_an_engine_that_loses_everything_is_given_up(api: docker.APIClient) -> None:
     Engine.loses = 100
