@@ -43,7 +43,7 @@ def connects(name: str, route: Route, arm: str) -> OwnClaim:
         effect=lambda block: _connecting_share(block[arm], route),
         effect_name="trials in which more than half of the answers from the upstream took a new connection",
         threshold=_USUALLY,
-        why="nginx connects for each request or keeps connections: more often than not tells which",
+        why="nginx either opens a connection for each request or reuses connections: a majority of trials shows which",
         route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _unanswered(arms[arm], route),
@@ -78,7 +78,7 @@ def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         threshold=1.0,
-        why="the sum of the directives, with what nginx keeps besides, is the most that a reader may cost",
+        why="the sum of the directives, plus what nginx itself keeps, is the most that a reader may cost",
         route=route,
     )
 
@@ -140,7 +140,7 @@ def streams(name: str, route: Route, arm: str) -> OwnClaim:
         effect=lambda block: Tally.yes(when=_arrived_events(block[arm], route) == EVENTS),
         effect_name=f"trials in which all {EVENTS} events of {len(EVENT)} bytes have arrived, and the stream is open",
         threshold=_USUALLY,
-        why="nginx passes events on or waits for more of them: more often than not tells which",
+        why="nginx either passes events on or waits for more of them: a majority of trials shows which",
         route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _held(arms[arm]),

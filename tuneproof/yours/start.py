@@ -41,11 +41,11 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
     told = []
     if not configuration.is_fragment:
         edits.append(Insert(after=http, text=probe_server(probe_port)))
-        told.append(f"{http.file}:{http.line}: a server on port {probe_port} that answers by itself, for probes")
+        told.append(f"{http.file}:{http.line}: a server for probes on port {probe_port}")
     if needs.starts_in_background is not None:
         edits.append(Replace(old=needs.starts_in_background, text="daemon off;"))
         told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
-    told += [f"{path}: made, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
+    told += [f"{path}: created, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
     told += [f"account and group {name}: created if missing" for name in needs.accounts]
     return Changes(edits=tuple(edits), told=tuple(told))
 

@@ -93,7 +93,7 @@ def test_an_include_that_a_copy_lacks_is_made_empty_and_told(tmp_path: Path) -> 
     """Its absence may be the copy's; and a value that a newer nginx may know is left to nginx."""
     text = "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }"
     found = proposed(tmp_path, http(text))
-    assert "/etc/nginx/snippets/limits.conf: made, empty" in found.told
+    assert "/etc/nginx/snippets/limits.conf: created, empty" in found.told
 
 
 @pytest.mark.parametrize(
