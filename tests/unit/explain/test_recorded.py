@@ -60,4 +60,4 @@ def test_a_recorded_access_log_shows_a_stall_only_where_there_was_one(path: Path
 
 
 def test_every_recorded_access_log_is_looked_at() -> None:
-    assert len(LOGS) == 8
+    assert len(LOGS) == 16
