@@ -109,15 +109,18 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
     return per_arm(HTTP, requests_per_s=requests_per_s)
 
 
-def turning(observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0) -> StallObservation:
+def turning(
+    observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0, turn_wall_ms: float = 100.0
+) -> StallObservation:
     """Return a trial whose loaded worker reads so much in each turn and takes so long; the idle one takes 1 ms."""
     loaded, idle = observation.workers
+    turns = canned_turns.alike(
+        loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms, turn_wall_ms=turn_wall_ms
+    )
     return replace(
         observation,
         workers=(
-            replace(
-                loaded, turns=canned_turns.alike(loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms)
-            ),
+            replace(loaded, turns=turns),
             replace(idle, turns=canned_turns.alike(idle.worker_pid, turn_bytes=100, turn_cpu_ms=1.0)),
         ),
     )
@@ -131,6 +134,11 @@ def reads(*turn_bytes: int) -> list[StallObservation]:
 def takes(*turn_cpu_ms: float) -> list[StallObservation]:
     """Return trials whose loaded workers need so much CPU time for each turn."""
     return [turning(STALL, turn_cpu_ms=each) for each in turn_cpu_ms]
+
+
+def lasts(*turn_wall_ms: float) -> list[StallObservation]:
+    """Return trials whose loaded workers take so long for each turn, with the same CPU time."""
+    return [turning(STALL, turn_wall_ms=each) for each in turn_wall_ms]
 
 
 def slow(*of_ten: int) -> list[StallObservation]:

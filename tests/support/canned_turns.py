@@ -56,7 +56,12 @@ def write(proc: Path, pid: int, record: bytes) -> Path:
 
 
 def raw_worker(
-    pid: int, *, read: Sequence[Sequence[int]] = (), cpu: Sequence[Sequence[int]] = (), **changes: Any
+    pid: int,
+    *,
+    read: Sequence[Sequence[int]] = (),
+    cpu: Sequence[Sequence[int]] = (),
+    wall: Sequence[Sequence[int]] = (),
+    **changes: Any,
 ) -> dict[str, Any]:
     """Return one worker's turns as JSON has them, but for what a test cares about."""
     fields: dict[str, Any] = {
@@ -66,15 +71,14 @@ def raw_worker(
         "read_bytes": sum(total for _, _, total in read),
         "unfinished": False,
     }
-    histograms = {"read_bytes": [[*each] for each in read], "cpu_ns": [[*each] for each in cpu], "wall_ns": []}
+    given = {"read_bytes": read, "cpu_ns": cpu, "wall_ns": wall}
+    histograms = {name: [[*each] for each in buckets] for name, buckets in given.items()}
     return {**fields, "histograms": histograms, **changes}
 
 
-def worker(
-    pid: int, *, read: Sequence[Sequence[int]] = (), cpu: Sequence[Sequence[int]] = (), **changes: Any
-) -> WorkerTurns:
+def worker(pid: int, **changes: Any) -> WorkerTurns:
     """Return the same as the observer answers it."""
-    return from_plain(WorkerTurns, raw_worker(pid, read=read, cpu=cpu, **changes))
+    return from_plain(WorkerTurns, raw_worker(pid, **changes))
 
 
 def bucket(value: int) -> int:
@@ -83,8 +87,10 @@ def bucket(value: int) -> int:
     return value if shift < 0 else 8 * (shift + 1) + (value >> shift) - 8
 
 
-def alike(pid: int, *, turn_bytes: int, turn_cpu_ms: float, turns_made: int = 100) -> WorkerTurns:
-    """Return the turns of a worker of which each has read as much, and taken as much CPU time."""
-    cpu_ns = round(1e6 * turn_cpu_ms)
-    read, cpu = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns))
-    return worker(pid, read=read, cpu=cpu, cpu_ns=turns_made * cpu_ns)
+def alike(
+    pid: int, *, turn_bytes: int, turn_cpu_ms: float, turn_wall_ms: float = 100.0, turns_made: int = 100
+) -> WorkerTurns:
+    """Return the turns of a worker of which each has read as much, and taken as much CPU time and wall time."""
+    cpu_ns, wall_ns = round(1e6 * turn_cpu_ms), round(1e6 * turn_wall_ms)
+    read, cpu, wall = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns, wall_ns))
+    return worker(pid, read=read, cpu=cpu, wall=wall, cpu_ns=turns_made * cpu_ns, wall_ns=turns_made * wall_ns)

@@ -68,6 +68,16 @@ def turn_cpu_ms(observation: StallObservation) -> float:
     return _known(loaded_turns(observation).turn_cpu_p50_ms, "worker 1 had no CPU time")
 
 
+def turn_wall_ms(observation: StallObservation) -> float:
+    """Return the wall time of a loop iteration of worker 1 in ms: half of it, in those that took as long or longer.
+
+    It contains what CPU time leaves out: waits for a disk, and for the CPU itself.
+
+    Raises ValueError: Its loop iterations were not recorded, or it had none.
+    """
+    return _known(loaded_turns(observation).turn_wall_p50_ms, "worker 1 had no loop iteration")
+
+
 def stall(observation: StallObservation) -> float:
     """Return the CPU time of a loop iteration of worker 1 ÷ that of the idle worker beside it.
 

@@ -19,7 +19,7 @@ from tuneproof.catalogue.reuseport_stall import (
     TCP_RMEM,
     TURN_BOUND_BYTES,
 )
-from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_cpu_ms
+from tuneproof.catalogue.reuseport_stall_effects import turn_bytes, turn_wall_ms
 from tuneproof.lab.load.base import Metric
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.load.stall_observation import StallObservation
@@ -57,6 +57,7 @@ DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 COLUMNS: Final = (
+    ("iteration ms", "worker1_turn_wall_p50_ms", 1.0),
     ("iteration CPU ms", "worker1_turn_cpu_p50_ms", 1.0),
     ("iteration KiB", "worker1_turn_bytes_p50", 1 / 1024),
     ("loop lag p50 ms", "worker1_lag_p50_ms", 1.0),
@@ -100,7 +101,7 @@ def factors(block: Mapping[str, StallObservation]) -> float:
 
     A main effect is the geometric mean of a factor's reliefs with and without the other one.
     """
-    both, small, no_file, neither = (turn_cpu_ms(block[arm]) for arm in (SMALL_NO_FILE, SMALL, NO_FILE, DEFAULT))
+    both, small, no_file, neither = (turn_wall_ms(block[arm]) for arm in (SMALL_NO_FILE, SMALL, NO_FILE, DEFAULT))
     of_rmem = (neither / small * no_file / both) ** 0.5
     of_file = (neither / no_file * small / both) ** 0.5
     return float(of_rmem / of_file)
@@ -144,7 +145,7 @@ CODE: Final[Code] = {
     "league_lines": league_lines,
     "of_the_bound": of_the_bound,
     "spilled": spilled,
-    "turn_cpu_ms": turn_cpu_ms,
+    "turn_wall_ms": turn_wall_ms,
 }
 
 ADVICE: Final = Advice(

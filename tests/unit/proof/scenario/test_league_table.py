@@ -52,13 +52,13 @@ def test_a_mitigations_line_has_the_figures_of_its_arm() -> None:
     figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
     some: dict[str, Metric] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
     head, *lines = league_lines({"default": figures, "small": some, "limit-rate": {"trials": 0}})
-    assert head.split()[:6] == ["mitigation", "iteration", "CPU", "ms", "iteration", "KiB"]
+    assert head.split()[:8] == ["mitigation", "iteration", "ms", "iteration", "CPU", "ms", "iteration", "KiB"]
     assert [line.split() for line in lines] == [
-        ["default", "3.1", "64.0", "21.3", "21.3", "5.0", "5.0", "2.0", "7.3"],
-        ["small", "-", "-", "0.0", "-", "-", "-", "-", "-"],
-        ["limit-rate", *["-"] * 8],
+        ["default", "100.0", "3.1", "64.0", "21.3", "21.3", "5.0", "5.0", "2.0", "7.3"],
+        ["small", "-", "-", "-", "0.0", "-", "-", "-", "-", "-"],
+        ["limit-rate", *["-"] * 9],
     ]
-    assert {len(line) for line in (head, *lines)} == {30 + 8 * 17}
+    assert {len(line) for line in (head, *lines)} == {30 + 9 * 17}
 
 
 def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
