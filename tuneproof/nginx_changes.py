@@ -3,7 +3,7 @@
 Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add what no table of
 directives shows: parameters, behaviour, and what a change means for whom. They are of nginx's own CHANGES
 (https://nginx.org/en/CHANGES), checked against the sources of both versions; the lab tries what shows from outside on
-the four that it has.
+those that it has.
 """
 
 import re
@@ -16,8 +16,10 @@ from typing import Any, Final
 from tuneproof.conf.directives import Directive, Inheritance, changed, rows_of
 from tuneproof.wording import as_numbers
 
-LAB_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
-"""What the four suites of Debian have, the oldest first."""
+STABLE_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
+"""What four suites of Debian have, the oldest first."""
+LAB_VERSIONS: Final = (*STABLE_VERSIONS, "1.31")
+"""And mainline."""
 
 
 class Kind(StrEnum):

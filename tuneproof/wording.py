@@ -89,9 +89,13 @@ def ascii_only(text: str) -> str:
     return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
 
 
+MAINLINE_RELEASES: Final = {"1.31": (1, 31, 3)}
+"""The release that the lab has of a branch of development, where releases differ; of a stable branch none do."""
+
+
 def as_numbers(version: str) -> tuple[int, ...]:
-    """Return a version such as "1.29.7" as numbers, which compare as versions do.
+    """Return a version such as "1.29.7" as numbers, which compare as versions do; "1.31" is the lab's release of it.
 
     Raises ValueError: It is no version.
     """
-    return tuple(int(part) for part in version.split("."))
+    return MAINLINE_RELEASES.get(version) or tuple(int(part) for part in version.split("."))

@@ -31,9 +31,11 @@ TIMEOUT_S = 600  # installing a package keeps one call of the engine waiting
 
 def specs(versions: Sequence[str]) -> list[ImageSpec]:
     """Return the subject once per nginx version, and each other image once."""
-    others = sorted({path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")} - {SUBJECT})
+    subjects = subject_images(versions)
+    layers = {SUBJECT, *(spec.name for spec in subject_images(tuple(SUITES)).values())}
+    others = sorted({path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")} - layers)
     return [
-        *subject_images(versions).values(),
+        *subjects.values(),
         *(ImageSpec(name=name, suite=ROLES_SUITE) for name in others),
     ]
 

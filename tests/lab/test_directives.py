@@ -12,7 +12,7 @@ from tests.lab.asking import answers
 from tuneproof.conf.directives import CONTEXTS, Directive, argument_problem, everything, rows_of
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
-from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -109,14 +109,14 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
         yield Question(row=row, context=own[number % len(own)], count=row.least_args, has_block=row.is_block)
 
 
-@pytest.mark.parametrize("version", LAB_VERSIONS)
+@pytest.mark.parametrize("version", STABLE_VERSIONS)
 def test_nginx_knows_allows_and_counts_as_the_table_does(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
     """And does not know what the table has for other versions only."""
     image = subject_images([version], {version: [f"libnginx-mod-{name.replace('_', '-')}" for name in APART]})[version]
     ensure([image])
-    numbers, turn = as_numbers(version), LAB_VERSIONS.index(version)
+    numbers, turn = as_numbers(version), STABLE_VERSIONS.index(version)
     asked = {
         f"case-{number}": question
         for number, question in enumerate(

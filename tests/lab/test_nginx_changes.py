@@ -11,7 +11,7 @@ from fixtures.engine import BuiltImages, EnsureImages
 from tests.lab.asking import answers, container
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
-from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Change, Kind
+from tuneproof.nginx_changes import CHANGES, STABLE_VERSIONS, Change, Kind
 from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -141,7 +141,7 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
     return found
 
 
-@pytest.mark.parametrize("version", LAB_VERSIONS)
+@pytest.mark.parametrize("version", STABLE_VERSIONS)
 def test_parameters_are_known_since_the_version_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
@@ -172,7 +172,7 @@ def default(directive: str, block: str, version: str) -> str:
     return passed[-1].after if passed else rows[0].before
 
 
-@pytest.mark.parametrize("version", LAB_VERSIONS)
+@pytest.mark.parametrize("version", STABLE_VERSIONS)
 def test_defaults_that_show_outside_are_those_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> None:

@@ -16,7 +16,7 @@ from tuneproof.audit.auditing import audit
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
 from tuneproof.lab.topology.lab import Lab
-from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.nginx_modules import MODULES, needed_by
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.bench import Bench
@@ -186,7 +186,7 @@ def test_packaged_modules_are_there_when_the_files_need_them(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", LAB_VERSIONS)
+@pytest.mark.parametrize("version", STABLE_VERSIONS)
 def test_the_table_of_modules_is_that_of_the_packages(
     version: str, ensure: EnsureImages, engine: docker.DockerClient, lab_session: Session
 ) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.wording import as_numbers
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "generators"
@@ -34,7 +34,7 @@ class Generator:
     @property
     def nginx(self) -> str:
         """The version that it is judged on: the lab's newest that is not newer than what it is for."""
-        known = [version for version in LAB_VERSIONS if as_numbers(version) <= as_numbers(self.targets or version)]
+        known = [version for version in STABLE_VERSIONS if as_numbers(version) <= as_numbers(self.targets or version)]
         return known[-1]
 
     @property

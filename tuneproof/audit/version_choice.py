@@ -11,7 +11,7 @@ from typing import Final
 from tuneproof.conf.modules import used_modules
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
+from tuneproof.nginx_changes import LAB_VERSIONS, STABLE_VERSIONS, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/switches.html: -V prints the version and the configure arguments.
@@ -52,8 +52,8 @@ class Choice:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """This version and the newer ones."""
-        return LAB_VERSIONS[LAB_VERSIONS.index(self.version) :]
+        """This version and the newer ones; mainline only where no other will do."""
+        return tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(self.version)) or (self.version,)
 
 
 def installed_version(named: str) -> str:

@@ -14,6 +14,7 @@ from tuneproof.errors import TuneproofError
 from tuneproof.lab.engine.images import ImageSpec, copy_images, ensure_images, missing_images
 from tuneproof.lab.engine.reach import connect
 from tuneproof.lab.subject.images import role_images, subject_images
+from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.proof.depths import QUICK, versions_at
 
 # Building or sending an image may keep a call waiting.
@@ -27,7 +28,8 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
-    versions = versions_at(depths[-1] if depths else QUICK, asked)
+    # Mainline's binary is the same bytes wherever pip fetches it, and a run goes on where it cannot.
+    versions = [one for one in versions_at(depths[-1] if depths else QUICK, asked) if one != MAINLINE]
     return [*role_images().values(), *subject_images(versions).values()]
 
 

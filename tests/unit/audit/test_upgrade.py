@@ -13,7 +13,7 @@ from tuneproof.cli.main import main
 from tuneproof.conf.directives import newest
 from tuneproof.conf.sources import Dump
 from tuneproof.errors import BadInputError
-from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind, changes_between
+from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, STABLE_VERSIONS, Kind, changes_between
 from tuneproof.wording import as_numbers
 
 TLS = "ssl_certificate a; ssl_certificate_key a;"
@@ -255,7 +255,9 @@ def test_without_a_version_all_that_know_everything_are_compared(http: str, vers
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version
-    assert found.versions == (LAB_VERSIONS[LAB_VERSIONS.index(version) :] if version != LAB_VERSIONS[-1] else ())
+    assert found.versions == (
+        STABLE_VERSIONS[STABLE_VERSIONS.index(version) :] if version != STABLE_VERSIONS[-1] else ()
+    )
     assert (found.choice.because.what if found.choice.because else "") == because
 
 
@@ -265,9 +267,9 @@ def test_what_holds_on_some_versions_names_them() -> None:
         source(f"upstream u {{ server 10.0.0.1; }} server {{ {TLS} location / {{ proxy_pass http://u; }} }}")
     )
     states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
-    assert states["connections_are_the_cause", "missing"] == (LAB_VERSIONS[:-1], False)
-    assert states["connections_are_the_cause", "in effect"] == (LAB_VERSIONS[-1:], False)
-    assert states["keepalive_timeout_below_spares_posts", "missing"] == (LAB_VERSIONS[-1:], True)
+    assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)
+    assert states["connections_are_the_cause", "in effect"] == (STABLE_VERSIONS[-1:], False)
+    assert states["keepalive_timeout_below_spares_posts", "missing"] == (STABLE_VERSIONS[-1:], True)
 
 
 def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:

@@ -37,7 +37,7 @@ def test_a_version_that_the_lab_lacks_is_an_error_that_names_the_way_out(lab: La
     assert lab("upgrade", "--from", "1.25", "--to", "1.30", conf).status == 0
     ended = lab("upgrade", "--from", "1.25", "--to", "1.30", "--prove", conf)
     assert ended.status == 2
-    assert "--from 1.25 --prove: the lab has 1.18, 1.22, 1.26, 1.30" in ended.err
+    assert "--from 1.25 --prove: the lab has 1.18, 1.22, 1.26, 1.30, 1.31" in ended.err
     assert "--from-image IMAGE" in ended.err
     assert lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--seed", "-1", conf).status == 2
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tuneproof.lab.engine.images import ImageSpec
-from tuneproof.lab.subject.versions import DEFAULT_VERSION, SUITES
+from tuneproof.lab.subject.versions import DEFAULT_VERSION, MAINLINE, SUITES
 
 # Everything but the subject is built on one suite, so that only the nginx under test differs between versions.
 ROLES_SUITE: Final = SUITES[DEFAULT_VERSION]
@@ -19,11 +19,15 @@ def role_images() -> dict[str, ImageSpec]:
 def subject_images(
     versions: Sequence[str], packages: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, ImageSpec]:
-    """Return the images of the subject, by nginx version; ``packages`` are those of modules that one needs besides."""
-    plain = {version: ImageSpec(name="subject", suite=SUITES[version]) for version in versions}
-    return {
-        version: ImageSpec(name="modules", suite=spec.suite, on=spec, packages=tuple(packages[version]))
-        if packages.get(version)
-        else spec
-        for version, spec in plain.items()
-    }
+    """Return the images of the subject, by nginx version; ``packages`` are those of modules that one needs besides.
+
+    Mainline's binary is static and loads no module, so it gets none.
+    """
+    return {version: _subject(version, tuple(packages.get(version, ()))) for version in versions}
+
+
+def _subject(version: str, packages: tuple[str, ...]) -> ImageSpec:
+    plain = ImageSpec(name="subject", suite=SUITES[version])
+    if version == MAINLINE:
+        return ImageSpec(name="mainline", suite=plain.suite, on=plain)
+    return ImageSpec(name="modules", suite=plain.suite, on=plain, packages=packages) if packages else plain

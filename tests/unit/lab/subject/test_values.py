@@ -22,7 +22,7 @@ from tuneproof.proof.scenario.hosts import read_snapshot
     [
         ([], ("1.22",)),
         (["1.30", "1.18", "1.30"], ("1.18", "1.30")),
-        (["all"], ("1.18", "1.22", "1.26", "1.30")),
+        (["all"], ("1.18", "1.22", "1.26", "1.30", "1.31")),
     ],
     ids=["default", "two-and-a-repetition", "all"],
 )

