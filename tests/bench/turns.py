@@ -28,7 +28,7 @@ def measure_turns() -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         library, program = Path(folder) / "recorder.so", Path(folder) / "one_turn"
-        subprocess.run(["sh", str(_RECORDER), str(library)], check=True)
+        subprocess.run(["sh", str(_RECORDER), folder], check=True)
         subprocess.run(["cc", "-O2", "-o", str(program), str(_PROGRAM)], check=True)
         plain_ns, recorded_ns = [], []
         for _ in range(PAIRS):

@@ -1,10 +1,12 @@
 """The recorder's event loop against nginx's own debug log: the same calls and the same bytes, to the last one."""
 
 import re
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +16,8 @@ from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
-from tuneproof.lab.subject.config import ERROR_LOG_PATH, SubjectConfig
+from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH, SubjectConfig
+from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.proof.scenario import containers
 from tuneproof.proof.scenario.arms import Arm, Subject
@@ -63,12 +66,17 @@ def subject(*, records_turns: bool, error_log_level: str = "") -> Subject:
     return Subject(name="subject", config=config, records_turns=records_turns)
 
 
+def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER) -> dict[int, recorder.Record]:
+    """Return the record of each process by its id."""
+    return {pid: recorder.parse(stage.subject.run(["cat", f"/{folder}/tuneproof.{pid}"])) for pid in pids}
+
+
 def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
     """Return the record of each worker by process id, and the debug log, of a moment in which all of them wait."""
     pids = [worker.pid for worker in stage.observer.workers()]
 
     def records() -> dict[int, recorder.Record]:
-        return {pid: recorder.parse(stage.subject.run(["cat", f"/{recorder.FOLDER}/tuneproof.{pid}"])) for pid in pids}
+        return records_in(stage, pids)
 
     deadline_s = time.monotonic() + IDLE_WITHIN_S
     while time.monotonic() < deadline_s:
@@ -122,6 +130,52 @@ def test_the_recorder_counts_what_the_debug_log_tells(
             # How many probes the window had is not for the turns to say: on a busy machine its ends come late.
             assert lag.turns.pid == lag.worker_pid
             assert lag.turns.turns > 0
+
+
+@pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
+def test_the_tracer_counts_what_the_recorder_does(
+    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
+) -> None:
+    """Both record the same nginx, one from inside and one from outside, under bulk downloads and small requests."""
+    port = 8001
+    text = (
+        SubjectConfig(upstream="backend:8000", port=port).render().replace("/subject/nginx.pid", "/subject/traced.pid")
+    )
+    start = "mkdir /dev/shm/traced && cat >/dev/shm/traced.conf && TUNEPROOF_TRACER_FOLDER=/dev/shm/traced "
+    start += f"LD_PRELOAD={RECORDER_PATH} /usr/lib/tuneproof/tracer nginx -c /dev/shm/traced.conf 2>/dev/null"
+    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
+        quoted = shlex.quote(text)
+        stage.subject.run(["sh", "-c", f"printf %s {quoted} | {{ {start}; }}"])
+        master = stage.subject.run(["cat", "/var/lib/subject/traced.pid"]).strip()
+        pids = [
+            int(pid)
+            for pid in stage.subject.run(["cat", f"/proc/{master.decode()}/task/{master.decode()}/children"]).split()
+        ]
+
+        def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
+            """Return what both say of a moment in which no worker does anything."""
+            deadline_s = time.monotonic() + IDLE_WITHIN_S
+            while time.monotonic() < deadline_s:
+                seen = records_in(stage, pids), records_in(stage, pids, "dev/shm/traced")
+                if seen == (records_in(stage, pids), records_in(stage, pids, "dev/shm/traced")):
+                    return seen
+            raise AssertionError(f"the workers are busy for {IDLE_WITHIN_S:g} s")
+
+        before = both()
+        plan = replace(PLAN, bulk_per_worker=(2, 2))
+        run_trial(stage.programs.loadgen, plan, address=stage.address, port=port, label="turns")
+        inside, outside = (
+            {pid: now[pid].since(then[pid]) for pid in pids} for then, now in zip(before, both(), strict=True)
+        )
+    for pid in pids:
+        untimed = [name for name in recorder.COUNTERS if not name.endswith("_ns")]
+        counts = {name: inside[pid].counters[name] for name in untimed}
+        assert {name: outside[pid].counters[name] for name in untimed} == pytest.approx(counts, rel=0.02)
+        calls = {name: call.made for name, call in inside[pid].calls.items()}
+        assert {name: call.made for name, call in outside[pid].calls.items()} == pytest.approx(calls, rel=0.02)
+        seconds = [record[pid].counters["cpu_ns"] / 1e9 for record in (inside, outside)]
+        print(f"\nworker {pid}: {counts}; CPU seconds, inside and outside: {seconds}")  # noqa: T201 - part of the answer
+    assert sum(inside[pid].counters["read_bytes"] for pid in pids) > 1 << 20, "bulk downloads came through"
 
 
 def test_without_the_recorder_there_is_no_record(

@@ -17,30 +17,32 @@ FOLDER = IMAGES_FOLDER / "subject/recorder"
 
 
 def build(into: Path) -> Path:
-    """Return the library, as the image builds it; skip where this machine cannot."""
+    """Return the library, as the image builds it, with the tracer beside it; skip where this machine cannot."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler here (cc)")
     library = into / "recorder.so"
-    subprocess.run(["sh", str(FOLDER / "build.sh"), str(library)], check=True)
+    subprocess.run(["sh", str(FOLDER / "build.sh"), str(into)], check=True)
     return library
 
 
-def run(library: Path, program: str, *, folder: Path, proc: Path) -> str:
+def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool = False) -> str:
     """Run a Python program under the recorder and return what it prints; what it forked ends with it.
 
     proc: an empty folder, for that process table.
+    traces: whether the tracer records it, without the library.
     """
     environment = {
         **os.environ,
-        "LD_PRELOAD": str(library),
+        **({} if traces else {"LD_PRELOAD": str(library)}),
         "TUNEPROOF_RECORDER_FOLDER": str(folder),
+        "TUNEPROOF_TRACER_FOLDER": str(folder),
         # As in the image: its own package, and what it shares with the lab.
         "PYTHONPATH": f"{IMAGES_FOLDER / 'netadmin'}{os.pathsep}{CHECKOUT}",
     }
     prologue = _PROLOGUE.format(proc=str(proc), folder=str(folder))
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         running = subprocess.Popen(
-            [sys.executable, "-c", f"{prologue}\n{program}"],
+            [*([str(library.with_name("tracer"))] if traces else []), sys.executable, "-c", f"{prologue}\n{program}"],
             env=environment,
             stdout=output,
             stderr=errors,

@@ -1,5 +1,9 @@
 #!/bin/sh
-# Builds the recorder: build.sh OUTPUT. Warnings are errors; with CC another compiler than cc.
+# Builds the recorder, and the tracer beside it: build.sh FOLDER. Warnings are errors; with CC another compiler than cc.
 set -eu
-exec ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec -pthread \
-    -o "$1" "$(dirname "$0")/recorder.c" -ldl
+here=$(dirname "$0")
+compile() {
+    ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror "$@"
+}
+compile -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec -pthread -o "$1/recorder.so" "$here/recorder.c" -ldl
+compile -o "$1/tracer" "$here/tracer.c"

@@ -1,4 +1,4 @@
-"""What the recorder counts of a program whose calls are known."""
+"""What the recorder, and the tracer, count of a program whose calls are known."""
 
 import json
 from pathlib import Path
@@ -13,15 +13,16 @@ from tests.support import recorder
 class Recorded:
     """Programs under the recorder (files: where the recorder puts its files)."""
 
-    def __init__(self, library: Path, folder: Path) -> None:
+    def __init__(self, library: Path, folder: Path, *, traces: bool) -> None:
         self._library = library
+        self._traces = traces
         self._proc = folder / "proc"
         self.files = folder / "files"
         for each in (self._proc, self.files):
             each.mkdir()
 
     def lines(self, program: str) -> list[Any]:
-        text = recorder.run(self._library, program, folder=self.files, proc=self._proc)
+        text = recorder.run(self._library, program, folder=self.files, proc=self._proc, traces=self._traces)
         return [json.loads(line) for line in text.splitlines()]
 
 
@@ -30,9 +31,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorder.build(tmp_path_factory.mktemp("recorder"))
 
 
-@pytest.fixture
-def recorded(library: Path, tmp_path: Path) -> Recorded:
-    return Recorded(library, tmp_path)
+@pytest.fixture(params=["library", "tracer"])
+def recorded(library: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Recorded:
+    """Both keep the same record of the same program."""
+    return Recorded(library, tmp_path, traces=request.param == "tracer")
 
 
 def counters(record: dict[str, Any]) -> dict[str, int]:

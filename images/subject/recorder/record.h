@@ -1,0 +1,201 @@
+/* The record of one process, and what adds to it: for the recorder inside a process, and for a tracer beside it.
+ *
+ * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py has the layout for the second time,
+ * and VERSION stands for it: whatever changes here, changes that.
+ */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FOLDER "/dev/shm"
+#define FOLDER_SIZE 256
+#define MAGIC "TPRECRD"
+#define VERSION 1
+/* Eight per power of two: 0 to 7, 8 to 15 one each, and so on to 2^42 (73 minutes in ns); the last one takes all above. */
+#define BUCKETS 320
+
+_Static_assert(sizeof(MAGIC) == 8, "the magic fills one word");
+/* pwrite and pwrite64, sendfile and sendfile64 are one function each then, under two names. */
+_Static_assert(sizeof(off_t) == 8, "files need 64-bit offsets");
+
+/* What an iteration of the event loop has of a call. */
+enum purpose { READ, WRITE, FILE_WRITE, NOTHING, PURPOSES = NOTHING };
+
+#define CALLS(X) \
+    X(accept4, NOTHING) X(connect, NOTHING) X(socket, NOTHING) X(setsockopt, NOTHING) X(recv, READ) X(send, WRITE) \
+    X(read, NOTHING) X(write, NOTHING) X(readv, READ) X(writev, WRITE) X(pread, NOTHING) X(pwrite, FILE_WRITE) \
+    X(pwritev, FILE_WRITE) X(sendfile, WRITE) X(open, NOTHING) X(openat, NOTHING) X(close, NOTHING) X(unlink, NOTHING) \
+    X(epoll_wait, NOTHING)
+
+enum call {
+#define NAMED(name, purpose) CALL_##name,
+    CALLS(NAMED)
+#undef NAMED
+    CALLS_COUNTED
+};
+
+static const char *const names[] = {
+#define NAMED(name, purpose) #name,
+    CALLS(NAMED)
+#undef NAMED
+};
+
+static const enum purpose purposes[] = {
+#define NAMED(name, purpose) purpose,
+    CALLS(NAMED)
+#undef NAMED
+};
+
+struct counters {
+    uint64_t turns; /* iterations that are over */
+    uint64_t events; /* what epoll_wait returned at their beginnings */
+    uint64_t wall_ns;
+    uint64_t cpu_ns; /* of the thread: CLOCK_THREAD_CPUTIME_ID */
+    struct {
+        uint64_t calls; /* those that failed, too */
+        uint64_t bytes; /* not those that were only peeked at */
+    } moved[PURPOSES];
+};
+
+struct histogram {
+    uint64_t counts[BUCKETS];
+    uint64_t sums[BUCKETS];
+};
+
+struct counted {
+    char name[24];
+    _Atomic uint64_t calls;
+    _Atomic uint64_t failed; /* among them */
+    _Atomic uint64_t bytes; /* moved; of calls that move any */
+};
+
+struct record {
+    /* Complete before the file gets its name, constant after. */
+    char magic[8];
+    uint64_t version;
+    uint64_t pid; /* in the process's own PID namespace */
+    uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later has the id of one that has ended */
+    uint64_t buckets;
+    uint64_t calls_counted;
+    /* Odd while an iteration is being added: what was read meanwhile, or across a change of it, is to be read again. */
+    _Atomic uint64_t sequence;
+    /* Returns of epoll_wait: one iteration is open where this is ahead of counters.turns. */
+    _Atomic uint64_t begun;
+    struct counters counters;
+    struct histogram read_bytes;
+    struct histogram cpu_ns;
+    struct histogram wall_ns;
+    struct counted calls[CALLS_COUNTED];
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* Return a new record in an open file; NULL if it cannot be. */
+static struct record *mapped(int file)
+{
+    /* Room that is taken now: a full file system would else end nginx by SIGBUS, at some store. */
+    if (posix_fallocate(file, 0, sizeof(struct record)) != 0)
+        return NULL;
+    struct record *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    if (madvise(made, sizeof *made, MADV_DONTFORK) != 0) {
+        munmap(made, sizeof *made);
+        return NULL;
+    }
+    return made;
+}
+
+/* Return a new record of a process, NULL if it cannot be made. The file gets its name when it is complete, and replaces that of an ended process. */
+static struct record *make_record(const char *folder, pid_t pid)
+{
+    char path[FOLDER_SIZE + 64], unfinished[sizeof path + 8];
+    snprintf(path, sizeof path, "%s/tuneproof.%ld", folder, (long)pid);
+    snprintf(unfinished, sizeof unfinished, "%s.new", path);
+    unlink(unfinished);
+    int file = open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (file < 0)
+        return NULL;
+    struct record *made = mapped(file);
+    close(file);
+    if (made != NULL) {
+        memcpy(made->magic, MAGIC, sizeof made->magic);
+        made->version = VERSION;
+        made->pid = (uint64_t)pid;
+        made->created_ns = now_ns(CLOCK_BOOTTIME);
+        made->buckets = BUCKETS;
+        made->calls_counted = CALLS_COUNTED;
+        for (int call = 0; call < CALLS_COUNTED; call++)
+            strncpy(made->calls[call].name, names[call], sizeof made->calls[call].name - 1);
+        if (rename(unfinished, path) == 0)
+            return made;
+        munmap(made, sizeof *made);
+    }
+    unlink(unfinished);
+    return NULL;
+}
+
+/* Count a call that has returned, and what it moved; also for the open iteration, if the thread has one. */
+static void add_call(struct record *own, struct counters *turn, enum call call, bool failed, uint64_t moved)
+{
+    struct counted *counted = &own->calls[call];
+    atomic_fetch_add_explicit(&counted->calls, 1, memory_order_relaxed);
+    if (failed)
+        atomic_fetch_add_explicit(&counted->failed, 1, memory_order_relaxed);
+    if (moved > 0)
+        atomic_fetch_add_explicit(&counted->bytes, moved, memory_order_relaxed);
+    if (turn != NULL && purposes[call] != NOTHING) {
+        turn->moved[purposes[call]].calls++;
+        turn->moved[purposes[call]].bytes += moved;
+    }
+}
+
+static unsigned bucket(uint64_t value)
+{
+    if (value < 8)
+        return (unsigned)value;
+    unsigned power = 63U - (unsigned)__builtin_clzll(value);
+    unsigned index = (power - 2) * 8 + (unsigned)((value >> (power - 3)) & 7);
+    return index < BUCKETS ? index : BUCKETS - 1;
+}
+
+static void add(struct histogram *histogram, uint64_t value)
+{
+    unsigned index = bucket(value);
+    histogram->counts[index]++;
+    histogram->sums[index] += value;
+}
+
+/* Add an iteration that is over. */
+static void publish(struct record *own, const struct counters *turn, uint64_t wall_ns, uint64_t cpu_ns)
+{
+    struct counters *sum = &own->counters;
+    uint64_t sequence = atomic_load_explicit(&own->sequence, memory_order_relaxed);
+    atomic_store_explicit(&own->sequence, sequence + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    sum->turns++;
+    sum->events += turn->events;
+    sum->wall_ns += wall_ns;
+    sum->cpu_ns += cpu_ns;
+    for (int purpose = 0; purpose < PURPOSES; purpose++) {
+        sum->moved[purpose].calls += turn->moved[purpose].calls;
+        sum->moved[purpose].bytes += turn->moved[purpose].bytes;
+    }
+    add(&own->read_bytes, turn->moved[READ].bytes);
+    add(&own->cpu_ns, cpu_ns);
+    add(&own->wall_ns, wall_ns);
+    atomic_store_explicit(&own->sequence, sequence + 2, memory_order_release);
+}
