@@ -13,6 +13,7 @@ from tuneproof.lab.network.profiles import BARE, PROFILES
 from tuneproof.lab.protocol.cpus import Cpus
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import SubjectConfig
+from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.lab.topology.roles import Role
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Subject
@@ -49,6 +50,9 @@ def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
         ("1.26", "1.29.7", False),
         ("1.9", "1.18", False),
         ("1.30", "", False),
+        # The lab's release of mainline.
+        ("1.31", "1.31.3", True),
+        ("1.31", "1.31.4", False),
     ],
 )
 def test_a_claim_has_expired_from_the_version_on_that_made_it_needless(
@@ -74,6 +78,9 @@ OLD, NEW = "1.26", "1.30"
         ({"everywhere": True}, NEW, WAN, "holds"),
         ({"expected": Verdict.REFUTED}, OLD, BARE, "refuted"),
         ({"expired_since": "1.29.7"}, OLD, BARE, "holds"),
+        ({"with_musl": "it counts otherwise"}, NEW, BARE, "holds"),
+        ({"with_musl": "it counts otherwise"}, MAINLINE, BARE, "refuted"),
+        ({"with_musl": "it counts otherwise", "expected": Verdict.REFUTED}, MAINLINE, BARE, "holds"),
         ({"expired_since": "1.29.7"}, NEW, BARE, "refuted"),
         ({"expired_since": "1.29.7"}, NEW, WAN, None),
         ({"expired_since": "1.29.7", "everywhere": True}, OLD, WAN, "holds"),
