@@ -19,6 +19,7 @@ from tuneproof.catalogue.reuseport_stall import (
 )
 from tuneproof.catalogue.reuseport_stall_effects import stall, turn_cpu_ms
 from tuneproof.lab.load.base import Metric
+from tuneproof.lab.load.stall_metrics import TURN_CPU
 from tuneproof.lab.load.stall_observation import StallObservation
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
@@ -154,7 +155,7 @@ class NetworkQuality:
                 source=good_network,
                 arms=(UNLIMITED, SLOW_UPSTREAM),
                 effect_name="CPU time of a loop iteration, unlimited ÷ 500 Mbit/s upstream",
-                figure="worker1_turn_cpu_p50_ms",
+                figure=TURN_CPU,
                 threshold=RELIEF_THRESHOLD,
                 why="as for the cure of the stall: an iteration five times as long becomes normal again",
                 control=control,
@@ -165,7 +166,7 @@ class NetworkQuality:
                 source=good_network,
                 arms=(SLOW_CLIENT, UNLIMITED),
                 effect_name="CPU time of a loop iteration, 100 Mbit/s client ÷ unlimited",
-                figure="worker1_turn_cpu_p50_ms",
+                figure=TURN_CPU,
                 threshold=WORSE_THRESHOLD,
                 why="25 % more CPU time is the least that anybody with a stall would call worse",
                 # A probe over the slow link waits in that link's queue, which seems to show it. These do not.
@@ -182,7 +183,7 @@ class NetworkQuality:
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),
                 effect_name="CPU time of a loop iteration, loaded ÷ idle worker",
-                metric="worker1_turn_cpu_p50_ms",
+                metric=TURN_CPU,
                 scale=Scale.RATIO,
                 threshold=CONTROL_THRESHOLD,
                 why="the control's definition of a stall",
@@ -196,7 +197,7 @@ class NetworkQuality:
                 arms=self.grid.arms(),
                 effect=lambda block: relieved_share(block, self.grid),
                 effect_name="limited combinations with at most a fifth of that CPU time",
-                metric="worker1_turn_cpu_p50_ms",
+                metric=TURN_CPU,
                 scale=Scale.SHARE,
                 threshold=MAP_THRESHOLD,
                 why="three limited combinations in four: nobody can rely on a rule with more exceptions",
@@ -209,7 +210,7 @@ class NetworkQuality:
                 arms=(UNLIMITED, TWIN),
                 value=turn_cpu_ms,
                 what="CPU time of a loop iteration",
-                figure="worker1_turn_cpu_p50_ms",
+                figure=TURN_CPU,
                 decides=WORSE_THRESHOLD,
             ),
         )
@@ -229,7 +230,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str
     lines = ["".join([f"{corner:<24}", *[f"{head:>22}" for head in heads]])]
     for upstream in grid.upstream_mbit:
         head = f"upstream {upstream:g} Mbit/s" if upstream else "upstream unlimited"
-        lags = [arms[grid_arm(upstream, client)].get("worker1_turn_cpu_p50_ms") for client in grid.client_mbit]
+        lags = [arms[grid_arm(upstream, client)].get(TURN_CPU) for client in grid.client_mbit]
         cells = ["-" if lag is None else f"{lag:.2f}" for lag in lags]
         lines.append("".join([f"{head:<24}", *[f"{cell:>22}" for cell in cells]]))
     return lines
