@@ -11,6 +11,7 @@ from fixtures.engine import BuiltImages, EnsureImages
 from tests.lab.asking import answers, container
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
+from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.nginx_changes import CHANGES, STABLE_VERSIONS, Change, Kind
 from tuneproof.wording import as_numbers
 
@@ -46,6 +47,10 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
         for part in ("", "_key")
     },
 }
+# Mainline's package is fetched for those who ask for it.
+EACH_VERSION: Final = pytest.mark.parametrize(
+    "version", [*STABLE_VERSIONS, pytest.param(MAINLINE, marks=pytest.mark.slow)]
+)
 _LACKING: Final = (
     "unknown directive",
     "is not allowed here",
@@ -141,7 +146,7 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
     return found
 
 
-@pytest.mark.parametrize("version", STABLE_VERSIONS)
+@EACH_VERSION
 def test_parameters_are_known_since_the_version_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
@@ -172,7 +177,7 @@ def default(directive: str, block: str, version: str) -> str:
     return passed[-1].after if passed else rows[0].before
 
 
-@pytest.mark.parametrize("version", STABLE_VERSIONS)
+@EACH_VERSION
 def test_defaults_that_show_outside_are_those_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> None:
