@@ -246,6 +246,7 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
         ("proxy_limit_rate 8k;", "1.18", ""),
         ("proxy_ssl_certificate $name.pem;", "1.22", "proxy_ssl_certificate $"),
         ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
+        ("proxy_socket_rcvbuf 32k;", "1.31", "proxy_socket_rcvbuf"),
         ("map $a $b { default 1; http2 2; }", "1.18", ""),
         ("server { set $a b; server_name x; }", "1.18", ""),
     ],
@@ -255,10 +256,17 @@ def test_without_a_version_all_that_know_everything_are_compared(http: str, vers
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version
-    assert found.versions == (
-        STABLE_VERSIONS[STABLE_VERSIONS.index(version) :] if version != STABLE_VERSIONS[-1] else ()
-    )
+    newer = tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(version))
+    assert found.versions == (newer if len(newer) > 1 else ())
     assert (found.choice.because.what if found.choice.because else "") == because
+
+
+def test_mainline_without_a_release_is_that_of_the_lab() -> None:
+    """1.31.3: what a later release changes is not in it."""
+    text = "server { location / { grpc_pass grpc://a; grpc_set_header Host b; } }"
+    found = changes(text, old="1.30", new="1.31")
+    assert [one.since for one in found.differences] == ["1.31.3"]
+    assert [one.since for one in changes(text, old="1.30", new="1.31.4").differences] == ["1.31.3", "1.31.4"]
 
 
 def test_what_holds_on_some_versions_names_them() -> None:
