@@ -61,6 +61,8 @@ def pull_published(
         with engine_errors(f"tagging {tag}"):
             name, _, version = tag.partition(":")
             image.tag(name, tag=version)
+            # The registry's name would keep the image when `clean` removes ours.
+            pulling.images.remove(f"{repository}@{digest}")
         return True
     finally:
         pulling.close()

@@ -37,7 +37,10 @@ def registry_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registr
                 raise error
             return SimpleNamespace(tag=lambda name, tag: asked.append(f"tag {name}:{tag}"))
 
-        client = SimpleNamespace(images=SimpleNamespace(pull=pull), close=lambda: asked.append("close"))
+        client = SimpleNamespace(
+            images=SimpleNamespace(pull=pull, remove=lambda name: asked.append(f"remove {name}")),
+            close=lambda: asked.append("close"),
+        )
         monkeypatch.setattr(docker, "from_env", lambda **_: client)
         return asked
 
@@ -47,7 +50,7 @@ def registry_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registr
 def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) -> None:
     asked = registry(None)
     assert pull_published(TAG, report=lambda _: None)
-    assert asked == [f"pull {PLACE}@{DIGEST}", f"tag {TAG}", "close"]
+    assert asked == [f"pull {PLACE}@{DIGEST}", f"tag {TAG}", f"remove {PLACE}@{DIGEST}", "close"]
 
 
 @pytest.mark.parametrize(
