@@ -2,10 +2,7 @@
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +12,7 @@ from playwright.sync_api import Page
 
 from tests.support.chromium import chromium
 from tests.support.places import CHECKOUT
+from tests.support.served import served
 from tools.site.__main__ import PYODIDE, packed, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -27,24 +25,14 @@ _LARGEST_BYTES: Final = 15_000_000
 _WIDTH: Final = "100"
 
 
-class Handler(SimpleHTTPRequestHandler):
-    """Serves a folder, and keeps quiet."""
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
-
-
 @pytest.fixture(name="site", scope="module")
 def site_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if not PYODIDE.is_dir():
         pytest.skip(f"needs Pyodide: npm ci --prefix {PYODIDE.parents[1].relative_to(CHECKOUT)}")
     folder = tmp_path_factory.mktemp("site")
     assert write(folder) < _LARGEST_BYTES
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
-    server.shutdown()
-    server.server_close()
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(name="page", scope="module")
