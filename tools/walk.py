@@ -3,11 +3,11 @@
 The claim is run as ``./lab run -k CLAIM`` would. Counted are the modules of this project in which a function runs
 while pytest collects, and while the test of the claim does what it is for: what somebody reads who asks where the
 number comes from. Types are those of the objects that have these functions as methods. Setting up and removing the lab
-(images, engine, containers, links), fixtures, the report, what other threads do, and what happens at import are not
-counted.
+(images, engine, containers, links), fixtures, the report, and what happens at import are not counted.
 """
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
@@ -40,11 +40,13 @@ class Walk:
             self.types.add(type(owner).__name__)
 
     def _noting(self) -> Iterator[None]:
+        threading.setprofile(self)
         sys.setprofile(self)
         try:
             return (yield)
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection(self) -> Iterator[None]:
