@@ -1,18 +1,17 @@
 """The million: what a slow or idle proxied connection costs, and what a million of them would."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import claims_of
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.effects import Scale
-from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
-from tuneproof.proof.scenario.claims import Claim, Metrics
+from tuneproof.proof.scenario.claims import Metrics
 from tuneproof.proof.scenario.scenarios import Scenario
 
-ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 CONNECTIONS: Final = 10_000
 MILLION: Final = 1_000_000
 MACHINES: Final = 4
@@ -59,36 +58,27 @@ def figures(arms: Metrics) -> str:
     )
 
 
+def room(observation: HeldObservation) -> float:
+    """Return how often the predicted memory of a machine fits into the article's machines."""
+    return MACHINE_BYTES / machine_bytes(observation)
+
+
+def used(observation: HeldObservation) -> float:
+    """Return the predicted memory of a machine ÷ what the article's machines used."""
+    return machine_bytes(observation) / USED_BYTES
+
+
+def client_stays_small(block: Mapping[str, HeldObservation]) -> bool:
+    """Tell whether one client was enough, so that its memory says nothing against the figures."""
+    return block[HELD.name].client_rss_bytes <= CLIENT_LIMIT_BYTES
+
+
 SCENARIO: Final = Scenario(
     name="connection_capacity",
     arms=(HELD,),
-    claims=(
-        Claim[HeldObservation](
-            name="million_idle_connections_fit",
-            sentence="A million idle proxied connections need less than half of the memory of four 128 GB machines",
-            source=f"{ARTICLE}: all is well as long as no data flows",
-            arms=(HELD.name,),
-            effect=lambda block: MACHINE_BYTES / machine_bytes(block[HELD.name]),
-            effect_name="128 GB ÷ predicted memory of a machine",
-            scale=Scale.RATIO,
-            threshold=2.0,
-            why="the other half of the memory is needed for data in transit",
-            condition=lambda block: block[HELD.name].client_rss_bytes <= CLIENT_LIMIT_BYTES,
-            condition_name="the one client stayed below 200 MB",
-            moderator=figures,
-        ),
-        Claim[HeldObservation](
-            name="million_idle_connections_cost_20_gb",
-            sentence="Idle connections alone account for at least half of the article's 20 GB with buffering off",
-            source=f"{ARTICLE}: memory stays at about 20 GB",
-            arms=(HELD.name,),
-            effect=lambda block: machine_bytes(block[HELD.name]) / USED_BYTES,
-            effect_name="predicted memory of a machine ÷ 20 GB",
-            scale=Scale.RATIO,
-            threshold=0.5,
-            why="a cause that accounts for less than half of the article's 20 GB is not the explanation",
-            expected=Verdict.REFUTED,
-        ),
+    claims=claims_of(
+        "connection_capacity",
+        code={"client_stays_small": client_stays_small, "figures": figures, "room": room, "used": used},
     ),
     backends=(BACKEND,),
 )

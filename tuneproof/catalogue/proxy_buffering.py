@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import Code, claims_of
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.proof.inference.effects import Scale, Tally, ratio
-from tuneproof.proof.inference.verdicts import Form
+from tuneproof.proof.inference.effects import Tally, ratio
 from tuneproof.proof.scenario.arms import Arm, Dose, Subject
 from tuneproof.proof.scenario.backends import Backend
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-ARTICLE: Final = "Nginx OOM in a stress test of a million connections (2020)"
 MIB: Final = 1 << 20
 # Resident memory is counted in pages.
 PAGE_BYTES: Final = 4096
@@ -31,11 +29,6 @@ ARTICLE_BUFFERS: Final = (64, 64, 16)
 SMALLER_BUFFERS: Final = (4, 64, 1)
 READERS: Final = (1, 2, 4, 8)
 LIMIT_BYTES: Final = 128 * MIB
-
-BOUND_MARGIN: Final = 1.02
-OFF_THRESHOLD: Final = 10.0
-SPILL_THRESHOLD: Final = 10.0
-KILL_THRESHOLD: Final = 0.5
 
 
 def bound_bytes(buffers: tuple[int, int, int]) -> int:
@@ -109,68 +102,35 @@ def killed_and_spared(block: Mapping[str, MemoryObservation]) -> Tally:
     return Tally.yes(when=block[KILLED.name].oom_kills > 0 and not block[SPARED.name].oom_kills)
 
 
-CLAIMS: Final = (
-    Claim[MemoryObservation](
-        name="slow_reader_takes_the_bound",
-        sentence="One slow reader makes nginx fill proxy_buffer_size and all of proxy_buffers: 1088 MiB in the article",
-        source=f"{ARTICLE}: hundreds of megabytes in seconds",
-        arms=(ARTICLES.name,),
-        effect=lambda block: grown(block[ARTICLES.name]) / bound_bytes(ARTICLE_BUFFERS),
-        effect_name="growth of the workers' memory ÷ the bound",
-        scale=Scale.RATIO,
-        threshold=BOUND_MARGIN,
-        why="the sum must be right to size a machine by the directives; nginx and the kernel add up to 2 %",
-        form=Form.SAME,
-    ),
-    Claim[MemoryObservation](
-        name="memory_grows_with_every_reader",
-        sentence="Each slow reader costs the same: 1, 2, 4 and 8 readers fill 1, 2, 4 and 8 sets of buffers",
-        source=f"{ARTICLE}: two readers, 900 MB instead of 450",
-        arms=tuple(dose.name for dose in DOSES),
-        effect=linear,
-        effect_name="growth of the workers' memory ÷ readers x bound, where they differ most",
-        scale=Scale.RATIO,
-        threshold=BOUND_MARGIN,
-        why="the sum must be right to size a machine by the directives; nginx and the kernel add up to 2 %",
-        form=Form.SAME,
-    ),
-    Claim[MemoryObservation](
-        name="buffering_off_is_bounded",
-        sentence="With proxy_buffering off, a slow reader costs less than a tenth of the memory",
-        source=f"{ARTICLE}: 64 MB more, in production 20 GB instead of 128",
-        arms=(ARTICLES.name, OFF.name),
-        effect=lambda block: ratio(block[ARTICLES.name].growth_bytes, block[OFF.name].growth_bytes),
-        effect_name="growth of the workers' memory, the article's config ÷ proxy_buffering off",
-        figure="growth_bytes",
-        scale=Scale.RATIO,
-        threshold=OFF_THRESHOLD,
-        why="in the article, 1088 MiB become 64 MiB, 17 times less, and its machines recover",
-    ),
-    Claim[MemoryObservation](
-        name="small_buffers_spill_to_disk",
-        sentence="By default, nginx keeps at least ten times as much for a slow reader in a file as in memory",
-        source="https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_max_temp_file_size",
-        arms=(DEFAULTS.name,),
-        effect=lambda block: block[DEFAULTS.name].temp_file_bytes / max(block[DEFAULTS.name].growth_bytes, MIB),
-        effect_name="temporary file ÷ growth of the workers' memory (at least 1 MiB)",
-        scale=Scale.RATIO,
-        threshold=SPILL_THRESHOLD,
-        why="if ten times as much goes to a file as stays in memory, the memory no longer matters",
-    ),
-    Claim[MemoryObservation](
-        name="one_reader_breaks_a_memory_limit",
-        sentence="In a 128 MiB container, one slow reader gets a worker OOM-killed, but not with proxy_buffering off",
-        source=f"{ARTICLE}: the kernel kills workers again and again",
-        arms=(KILLED.name, SPARED.name),
-        effect=killed_and_spared,
-        effect_name="pairs of trials with a kill in the article's config and none with proxy_buffering off",
-        scale=Scale.SHARE,
-        threshold=KILL_THRESHOLD,
-        why="if most attempts kill a worker, anybody can take the service down",
-        condition=lambda block: not block[KILLED.name].others_ended,
-        condition_name="nothing of nginx but the worker ended",
-    ),
-)
+def saved(block: Mapping[str, MemoryObservation]) -> float:
+    """Return how many times as much memory the article's config takes as one without buffering."""
+    return ratio(block[ARTICLES.name].growth_bytes, block[OFF.name].growth_bytes)
+
+
+def of_the_bound(observation: MemoryObservation) -> float:
+    """Return the growth of the workers' memory ÷ what the article's directives add up to."""
+    return grown(observation) / bound_bytes(ARTICLE_BUFFERS)
+
+
+def spilled(observation: MemoryObservation) -> float:
+    """Return how many times as much is kept in a file as in memory, of which one MiB is counted at least."""
+    return observation.temp_file_bytes / max(observation.growth_bytes, MIB)
+
+
+def only_workers_ended(block: Mapping[str, MemoryObservation]) -> bool:
+    """Tell whether nothing of nginx but the worker ended where one was killed."""
+    return not block[KILLED.name].others_ended
+
+
+CODE: Final[Code] = {
+    "killed_and_spared": killed_and_spared,
+    "linear": linear,
+    "of_the_bound": of_the_bound,
+    "only_workers_ended": only_workers_ended,
+    "saved": saved,
+    "spilled": spilled,
+}
+CLAIMS: Final = claims_of("proxy_buffering", code=CODE)
 SCENARIO: Final = Scenario(
     name="proxy_buffering",
     arms=(ARTICLES, OFF, DEFAULTS, *DOSES, KILLED, SPARED),

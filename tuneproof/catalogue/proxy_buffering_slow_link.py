@@ -3,10 +3,9 @@
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import claims_of
 from tuneproof.catalogue.proxy_buffering import (
-    ARTICLE,
     BACKEND,
-    BOUND_MARGIN,
     SMALLER,
     SMALLER_BUFFERS,
     bound_bytes,
@@ -15,10 +14,7 @@ from tuneproof.catalogue.proxy_buffering import (
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
-from tuneproof.proof.inference.effects import Scale
-from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.arms import Arm
-from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 SLOW: Final = Impairment(rate_mbit=5.0)
@@ -33,23 +29,16 @@ LINK: Final = Arm(
     ),
 )
 
+
+def of_the_bound(observation: MemoryObservation) -> float:
+    """Return the growth of the workers' memory ÷ what the directives add up to."""
+    return grown(observation) / bound_bytes(SMALLER_BUFFERS)
+
+
 SCENARIO: Final = Scenario(
     name="proxy_buffering_slow_link",
     arms=(LINK,),
-    claims=(
-        Claim[MemoryObservation](
-            name="slow_link_takes_the_bound",
-            sentence="A fast reader on a slow link makes nginx hold as much memory as a slow reader",
-            source=f"{ARTICLE}: a malicious slow client costs much for little",
-            arms=(LINK.name,),
-            effect=lambda block: grown(block[LINK.name]) / bound_bytes(SMALLER_BUFFERS),
-            effect_name="growth of the workers' memory ÷ the bound",
-            scale=Scale.RATIO,
-            threshold=BOUND_MARGIN,
-            why="as for a slow reader: the sum must be right to size a machine by the directives",
-            form=Form.SAME,
-        ),
-    ),
+    claims=claims_of("proxy_buffering_slow_link", code={"of_the_bound": of_the_bound}),
     backends=(BACKEND,),
 )
 
