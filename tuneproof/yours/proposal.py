@@ -34,7 +34,7 @@ from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, JAVASCRIPT, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 from tuneproof.yours.peers import Peers, own_ports, peers_of
-from tuneproof.yours.refusers import limits
+from tuneproof.yours.refusers import LIMITING, limits
 from tuneproof.yours.routes import Route, Unreachable, entries_of, files_wanted, ports_of, routes_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
 
@@ -284,8 +284,11 @@ class _Proposer:
             place = f"location {route.proxied.target.location}"
             if wanted.location:
                 yield f"--location {wanted.location}: nginx takes {place} for it"
-            elif by := ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limits(route.proxied.target.block)):
-                yield f"{place} is tested with {by} in effect; --location PATH tests another"
+            elif limiting := limits(route.proxied.target.block):
+                by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
+                is_spread = any(one.name in LIMITING for one in limiting)
+                how = ", each request from an address of its own" if is_spread else "; --location PATH tests another"
+                yield f"{place} is tested with {by} in effect{how}"
 
     def _of_route(self, name: str, route: Route, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(route))

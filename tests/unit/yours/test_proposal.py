@@ -171,7 +171,10 @@ def test_of_places_that_mean_the_same_one_without_limits_is_tested(tmp_path: Pat
     """Refused requests say nothing of connections. Where there is no other, the limit is named."""
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
-    assert any("tested with limit_req (" in line for line in alone.told)
+    [line] = [line for line in alone.told if "tested with limit_req (" in line]
+    assert line.endswith("in effect, each request from an address of its own")
+    asked = proposed(tmp_path, http(f"server {{ listen 80;\n{LIMITED.replace('limit_req zone=a', 'auth_basic a')}}}"))
+    assert any(line.endswith("in effect; --location PATH tests another") for line in asked.told)
     other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
     found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))
     assert not any("tested with limit_req" in line for line in found.told)
