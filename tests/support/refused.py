@@ -69,7 +69,8 @@ LOADED: Final[Mapping[str, str]] = {
         "location / { proxy_pass http://127.0.0.1; proxy_cache c; } location /a { proxy_cache off; access_log off; } "
         "location /b { proxy_pass http://127.0.0.1; proxy_cache $arg_a; } }"
     ),
-    "backup-only": "upstream a { server 127.0.0.1:1 down; }",
+    "entries-named-like-directives": "types { root a; root b; gzip c; gzip d; }",
+    "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }
 
 
