@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,7 @@ from tests.lab import question_server
 from tests.lab.asking import container, output
 from tests.support.generated_configurations import configuration
 from tuneproof.audit.auditing import Audit, audit_source
+from tuneproof.audit.patches import apply
 from tuneproof.conf.sources import Dump
 from tuneproof.errors import BadInputError
 from tuneproof.lab.engine.labels import Session
@@ -66,8 +67,7 @@ done
 @dataclass(frozen=True, kw_only=True)
 class Tried:
     name: str
-    before: str
-    after: str
+    variants: Mapping[str, str]  # the configuration as it is, and with patches
     questions: Sequence[str]
     files: Mapping[str, str]  # what it needs at its start, below its folder
 
@@ -90,10 +90,13 @@ def texts(version: str) -> Mapping[str, str]:
 
 def tried(name: str, text: str, version: str) -> Tried:
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version)
+    patches = [] if SUITE else [one.edits for one in found.advice if one.edits]
+    alone = {
+        f"only{number:02}": apply(edits, {"nginx.conf": text})["nginx.conf"] for number, edits in enumerate(patches)
+    }
     return Tried(
         name=name,
-        before=text,
-        after=found.patched()["nginx.conf"],
+        variants={BEFORE: text, AFTER: found.patched()["nginx.conf"], **alone},
         questions=list(questions(found)),
         files=dict(files(found, f"{SUITE}/{name}")),
     )
@@ -118,12 +121,11 @@ def files(found: Audit, home: str) -> Iterator[tuple[str, str]]:
     yield from ((path, "" if material == EMPTY else "@pem") for path, material in needs.made.items())
 
 
-def packed(cases: Sequence[Tried], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def packed(cases: Sequence[Tried]) -> Iterator[tuple[str, str]]:
     for number, case in enumerate(cases):
         home = f"{SUITE}/{case.name}"
-        for name in names:
+        for name, text in case.variants.items():
             folder = f"{_FOLDER}/{_folder(number, name)}"
-            text = case.after if name == AFTER else case.before
             yield f"{folder}/nginx.conf", text.replace(home, folder) if SUITE else text
             yield f"{folder}/questions", "".join(f"{one}\n" for one in (*case.questions, ""))
             for path, content in case.files.items():
@@ -138,7 +140,6 @@ def _folder(number: int, name: str) -> str:
 
 def answered(
     cases: Sequence[Tried],
-    names: Sequence[str],
     *,
     engine: docker.DockerClient,
     images: BuiltImages,
@@ -149,7 +150,7 @@ def answered(
     more = {"user": "0:0", "cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "network_mode": "none"}
     server = Path(question_server.__file__).read_text(encoding="utf-8")
     with (
-        container(engine, images.subjects[nginx], dict(packed(cases, names)), session, **more) as subject,
+        container(engine, images.subjects[nginx], dict(packed(cases)), session, **more) as subject,
         container(
             engine, images.roles["backend"], {"srv/ask.py": server}, session, network_mode=f"container:{subject.id}"
         ) as asker,
@@ -158,8 +159,8 @@ def answered(
         lines = [line.split("\t", 2) for line in output(subject, _RUN, by="bash").splitlines()]
     found = {}
     for number, case in enumerate(cases):
-        for name in names:
-            folder = f"{number:03}-{name:6}".replace(" ", "-")
+        for name in case.variants:
+            folder = _folder(number, name)
             state, said = next((state, said) for where, state, said in lines if where == folder and state != "answer")
             answers = [
                 _headers(json.loads(said)) for where, state, said in lines if [where, state] == [folder, "answer"]
@@ -177,8 +178,8 @@ def _headers(lines: Sequence[str]) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _adds(case: Tried, line: str) -> bool:
-    return case.after.count(line) > case.before.count(line)
+def _adds(case: Tried, name: str, line: str) -> bool:
+    return case.variants[name].count(line) > case.variants[BEFORE].count(line)
 
 
 def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -> bool:
@@ -188,14 +189,16 @@ def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -
     )
 
 
-def differing(case: Tried, found: Mapping[tuple[str, str], Answered], befores: Sequence[str]) -> str:
-    """Return what differs where the patch is applied, for people; empty if nothing does."""
-    after = found[case.name, AFTER]
+def differing(
+    case: Tried, patched: str, found: Mapping[tuple[str, str], Answered], befores: Sequence[str] = (BEFORE,)
+) -> str:
+    """Return what differs where patches are applied, for people; empty if nothing does."""
+    after = found[case.name, patched]
     if after.refusal:
         return after.refusal
     known = [found[case.name, name].answers for name in befores]
     told = []
-    framing = _FRAMING if _adds(case, "proxy_http_version 1.1;") else frozenset()
+    framing = _FRAMING if _adds(case, patched, "proxy_http_version 1.1;") else frozenset()
     for question, now, *then in zip(case.questions, after.answers, *known, strict=True):
         # Slower than anybody waits, so that whether there is an answer depends on the machine.
         if any(one[""] == [question_server.TIMEOUT] for one in then):
@@ -204,7 +207,7 @@ def differing(case: Tried, found: Mapping[tuple[str, str], Answered], befores: S
             values = [one.get(name) for one in then]
             # What differs without a patch as well tells nothing: an identifier, or whose turn it is.
             is_new = now.get(name) not in values and all(value == values[0] for value in values)
-            if is_new and not (_adds(case, "keepalive 32;") and _is_tried_once_more(now.get(name), values[0])):
+            if is_new and not (_adds(case, patched, "keepalive 32;") and _is_tried_once_more(now.get(name), values[0])):
                 told.append(f"{question}: {name or 'status'}: {values[0]} -> {now.get(name)}")
     return "\n".join(told)
 
@@ -214,23 +217,33 @@ def test_a_patched_configuration_loads_and_answers_as_before(
 ) -> None:
     cases = [tried(name, text, nginx) for name, text in texts(nginx).items()]
     ask = partial(answered, engine=engine, images=images, session=lab_session, nginx=nginx)
-    machines = min(_AT_ONCE, -(-len(cases) // _EACH))
+    machines = min(_AT_ONCE, -(-sum(len(case.variants) for case in cases) // _EACH))
     shares = [cases[number::machines] for number in range(machines)]
     found: dict[tuple[str, str], Answered] = {}
     with ThreadPoolExecutor(machines) as pool:
-        for part in pool.map(lambda share: ask(share, [BEFORE, AFTER]), shares):
+        for part in pool.map(ask, shares):
             found |= part
     loaded = [case for case in cases if not found[case.name, BEFORE].refusal]
-    doubtful = [case for case in loaded if differing(case, found, [BEFORE])]
-    if doubtful:
-        found |= ask(doubtful, [AFTER, AGAIN])
-    wrong = {case.name: differing(case, found, [BEFORE, AGAIN]) for case in doubtful}
+    doubtful = [
+        replace(case, variants={AGAIN: case.variants[BEFORE], **{name: case.variants[name] for name in names}})
+        for case in loaded
+        if (names := [name for name in case.variants if name != BEFORE and differing(case, name, found)])
+    ]
+    found |= ask(doubtful) if doubtful else {}
+    known = {case.name: case for case in cases}
+    wrong = {
+        f"{case.name}, {name}": differing(known[case.name], name, found, (BEFORE, AGAIN))
+        for case in doubtful
+        for name in case.variants
+        if name != AGAIN
+    }
     answers = [one for case in loaded for one in found[case.name, BEFORE].answers]
     statuses = sum(1 for one in answers if one[""])
     refused = {name: one.refusal for (name, variant), one in found.items() if variant == BEFORE and one.refusal}
+    patches = sum(len({*case.variants.values()}) - 1 for case in loaded)
     print(  # noqa: T201 - how much was asked is a part of the answer
-        f"\nnginx {nginx}: {len(loaded)} of {len(cases)} load, {sum(case.before != case.after for case in loaded)} have"
-        f" patches; {statuses} of {len(answers)} requests answered"
+        f"\nnginx {nginx}: {len(loaded)} of {len(cases)} load, with {patches} patches;"
+        f" {statuses} of {len(answers)} requests answered"
     )
     assert not any(wrong.values()), "\n".join(f"{name}: {said}" for name, said in wrong.items() if said)
     assert len(loaded) > len(cases) // 3, json.dumps(refused, indent=1)
