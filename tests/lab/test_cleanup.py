@@ -13,7 +13,7 @@ import pytest
 
 from fixtures.engine import BuiltImages
 from fixtures.options import RunState
-from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, measures_beyond, resources_of, start_pytest
+from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, measures_beyond, resources_of, start_pytest, wait_until
 from tests.lab.sigkill import kill_once
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Owner, Session
@@ -117,3 +117,17 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
     document = json.loads((tmp_path / "latest" / "results.json").read_text(encoding="utf-8"))
     assert document["cells"] == []
     assert "finished" not in document
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 4, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.timing
+def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:
+    """Soon after the run has made so many things; what was under way is removed when it comes."""
+    child = start_pytest(*COUNTED_RUN, results=tmp_path)
+    wait_until(lambda: child.poll() is not None or len(resources_of(engine, child.pid)) >= has, within_s=GONE_WITHIN_S)
+    os.kill(child.pid, signal.SIGINT)
+    output, _ = child.communicate(timeout=GONE_WITHIN_S)
+    assert child.returncode == 2, output
+    assert "Traceback" not in output
+    wait_until(lambda: not resources_of(engine, child.pid), within_s=GONE_WITHIN_S)
