@@ -67,6 +67,7 @@ def test_nginx_that_dies_once_costs_a_block(nginx: str, measure: Measure) -> Non
     assert cell.arms["asked"]["answered"] == 1
 
 
+@pytest.mark.slow
 def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, measure: Measure) -> None:
     scenario = scenario_with(dies_in_trials(2, 3))
     with (
@@ -78,6 +79,7 @@ def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, mea
     assert "died during a trial" in ended.value.cell.reason
 
 
+@pytest.mark.slow
 def test_a_container_that_dies_of_its_limit_counts_where_the_limit_is_the_scenarios(
     nginx: str, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
