@@ -76,6 +76,7 @@ def test_every_workflow_was_read() -> None:
         "nightly.yml slow",
         "nightly.yml faults",
         "nightly.yml gate",
+        "nightly.yml site",
         "release.yml build",
         "release.yml try",
         "release.yml publish",
@@ -109,6 +110,7 @@ def test_what_is_ours_exists(path: Path) -> None:
 
 
 MORE_RIGHTS = {
+    ("nightly.yml", "site"): ["contents: read", "pages: write", "id-token: write"],
     ("release.yml", "publish"): ["id-token: write", "attestations: write"],
     ("release.yml", "images"): ["contents: read", "packages: write"],
 }

@@ -1,14 +1,29 @@
-"""A hook of MkDocs: links from docs/ to other files of the checkout lead to the repository.
+"""Hooks of MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site has beside the pages of docs/.
 
-https://www.mkdocs.org/dev-guide/plugins/#on_page_markdown
+Links from docs/ to other files of the checkout lead to the repository, and a page of verdicts by machine is added.
 """
 
 import re
+from pathlib import Path
 from typing import Any, Final
 
+from mkdocs.structure.files import File
+
+from tools.site.verdicts import page_of
+
 INDEX: Final = "README.md"
-# HTML, which MkDocs does not check: the page is written beside its own (python -m tools.site).
-_IN_BROWSER: Final = '<a href="audit-in-browser/">Audit a configuration in your browser</a>: it is sent nowhere.'
+# HTML, which MkDocs does not check: the first page is written beside its own (python -m tools.site).
+_MORE: Final = (
+    '<a href="audit-in-browser/">Audit a configuration in your browser</a>: it is sent nowhere. '
+    '<a href="by-machine/">Verdicts by version and machine</a>'
+)
+CONTRIBUTED: Final = Path(__file__).parents[2] / "contributed"
+
+
+def on_files(files: Any, *, config: Any) -> Any:
+    """Add the page of verdicts by machine."""
+    files.append(File.generated(config, "by-machine.md", content=page_of(CONTRIBUTED)[0]))
+    return files
 
 
 def on_page_markdown(markdown: str, *, config: Any, page: Any, **_: object) -> str:
@@ -16,4 +31,4 @@ def on_page_markdown(markdown: str, *, config: Any, page: Any, **_: object) -> s
     up = re.escape("../" * (page.file.src_uri.count("/") + 1))
     address = f"{config['repo_url'].rstrip('/')}/blob/HEAD"
     text = re.sub(rf"\]\({up}([^)\s]+)\)", rf"]({address}/\1)", markdown)
-    return text.replace("\n\n## ", f"\n\n{_IN_BROWSER}\n\n## ", 1) if page.file.src_uri == INDEX else text
+    return text.replace("\n\n## ", f"\n\n{_MORE}\n\n## ", 1) if page.file.src_uri == INDEX else text
