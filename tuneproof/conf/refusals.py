@@ -42,6 +42,11 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         yield from _of_block(inner, version)
 
 
+def _is_known(at: Statement | Block) -> bool:
+    """Tell whether nothing in the place of a template's placeholder stands for what only the user knows."""
+    return all(one.is_given for one in at.filled)
+
+
 def _problem(at: Statement | Block, message: str) -> Problem:
     return Problem(file=at.file, line=at.line, message=message)
 
@@ -62,7 +67,7 @@ def _locations(level: Block) -> Iterator[Problem]:
     outer = Location.of(level) if level.name == "location" else None
     seen: set[tuple[bool, str]] = set()
     for block in level.blocks:
-        if block.name != "location":
+        if block.name != "location" or not _is_known(block):
             continue
         if len(block.args) > 1 and block.args[0] not in _MODIFIERS:
             yield _problem(block, f'invalid location modifier "{block.args[0]}"')
@@ -101,7 +106,13 @@ def _uris(block: Block) -> Iterator[Problem]:
         is_nameless = block.name in {"if", "limit_except"}
     for said in block.local("proxy_pass") if is_nameless else ():
         _, has_scheme, rest = said.value.partition("://")
-        if has_scheme and "$" not in rest and not rest.startswith("unix:") and {"/", "?"} & set(rest):
+        if (
+            _is_known(said)
+            and has_scheme
+            and "$" not in rest
+            and not rest.startswith("unix:")
+            and {"/", "?"} & set(rest)
+        ):
             yield _problem(said, _URI)
 
 
@@ -123,7 +134,7 @@ def _unknown_names(http: Block) -> Iterator[Problem]:
     everything = [one for one, _ in http.everything()]
     formats = {"combined", *(one.value for one in everything if one.name == "log_format")}
     zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}
-    for one in everything:
+    for one in filter(_is_known, everything):
         if one.name == "access_log" and len(one.args) > 1 and one.args[1] not in formats:
             yield _problem(one, f'unknown log format "{one.args[1]}"')
         elif one.name in {"limit_req", "limit_conn"} and (name := _zone_of(one)) not in zones:
@@ -139,4 +150,4 @@ def _zone_of(said: Statement) -> str:
 
 
 def _named(level: Block, name: str) -> Iterable[Block]:
-    return (block for block in level.blocks if block.name == name and block.args)
+    return (block for block in level.blocks if block.name == name and block.args and _is_known(block))

@@ -34,8 +34,20 @@ def test_what_nginx_loads_is_none(name: str, version: str) -> None:
         "gzip on;\nserver { }\ngzip on;\n",
         "events { }\nhttp { upstream a { consul 127.0.0.1:8500 app; } }\n",
         "events { }\nhttp { upstream a { include /etc/nginx/peers.conf; } }\n",
+        "events { }\nhttp { server { location ${ONE_PATH} { } location ${OTHER_PATH} { } } }\n",
+        "events { }\nhttp { upstream ${A_HOST} { server a:1; } upstream ${B_HOST} { server b:1; } }\n",
+        "events { }\nhttp { server { access_log /tmp/a ${FORMAT}; limit_req zone=${ZONE}; } }\n",
+        "events { }\nhttp { server { location ~ a { proxy_pass http://app${A_PATH}; } } }\n",
     ],
-    ids=["alternatives-of-a-fragment", "lines-of-a-fragment", "servers-of-another-module", "servers-that-are-not-here"],
+    ids=[
+        *(
+            "alternatives-of-a-fragment",
+            "lines-of-a-fragment",
+            "servers-of-another-module",
+            "servers-that-are-not-here",
+        ),
+        *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in"),
+    ],
 )
 def test_what_may_load_is_none(text: str) -> None:
     assert problems(text, is_complete=False) == []
