@@ -101,8 +101,10 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     upstreams = upstreams_of(main, numbers)
     targets = list(targets_of(main))
     sockets = sockets_of(main, numbers)
-    # Of a folder of fragments nobody knows which are included together.
-    refused = () if configuration.is_fragment else sockets.problems
+    listens = [listen for block in main.all("server") for listen in block.local("listen")]
+    # Of a folder of fragments nobody knows which are included together, and of a stand-in what it stands for.
+    is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
+    refused = sockets.problems if is_known else ()
     problems = (
         *configuration.problems,
         *refusals(configuration, numbers),
@@ -110,7 +112,6 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         *refused,
     )
     servers = [block for block in main.all("server") if "http" in block.path]
-    listens = [listen for block in main.all("server") for listen in block.local("listen")]
     events = next(iter(main.all("events")), None)
     return Facts(
         configuration=replace(configuration, problems=problems),

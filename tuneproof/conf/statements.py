@@ -4,12 +4,12 @@ Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from tuneproof.conf.directives import argument_problem
-from tuneproof.conf.templates import PLACEHOLDER, Filled, fill, own_variables
+from tuneproof.conf.templates import PLACEHOLDER, Filled, Values, fill, own_variables
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
 
@@ -92,14 +92,12 @@ class _Token:
     is_word: bool = True  # or one of ; { }
 
 
-def parse_file(
-    name: str, text: str, *, around: Sequence[str] = (), values: Mapping[str, str] | None = None
-) -> ParsedFile:
+def parse_file(name: str, text: str, *, around: Sequence[str] = (), values: Values | None = None) -> ParsedFile:
     """Parse one file that is included in some blocks, the outermost first; what is broken in it is left out.
 
-    ``values``: what fills in a template's placeholders, by name (default: stand-ins).
+    ``values``: what fills in a template's placeholders (default: stand-ins).
     """
-    parser = _Parser(name, text, values or {})
+    parser = _Parser(name, text, values or Values())
     try:
         statements = parser.statements(tuple(around), depth=len(around))
     except _TooDeepError:
@@ -146,7 +144,7 @@ class _TooDeepError(Exception):
 
 
 class _Parser:
-    def __init__(self, name: str, text: str, values: Mapping[str, str]) -> None:
+    def __init__(self, name: str, text: str, values: Values) -> None:
         self._name = name
         self._values = values
         self._own = own_variables(text) if PLACEHOLDER.search(text) else None

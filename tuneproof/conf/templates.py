@@ -6,7 +6,9 @@ The official images replace ``${NAME}`` by variables of the environment
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
+from types import MappingProxyType
 from typing import Final
 
 from tuneproof.conf.directives import rows_of
@@ -29,9 +31,10 @@ _MADE: Final = re.compile(
     r"(?:\b(?:set|js_set|js_var|perl_set|auth_request_set|set_by_lua\w*)\s{1,500}\$(\w+)"
     r"|\b(?:map|geo|split_clients)\b[^;{}]{1,500}\$(\w+)\s*\{|\(\?P?<(\w+)>)"
 )
+_PORT: Final = "8080"
 # What a name says of its value.
 _BY_NAME: Final = (
-    (re.compile(r"PORT"), "8080"),
+    (re.compile(r"PORT"), _PORT),
     (re.compile(r"RESOLVERS?$"), "127.0.0.11"),
     (re.compile(r"URL|URI$"), "http://backend:8080"),
     (re.compile(r"HOST|BACKEND|UPSTREAM|ADDR|SERVER$"), "backend"),
@@ -41,6 +44,13 @@ _BY_NAME: Final = (
     (re.compile(r"SIZE|LIMIT|BUFFER"), "1m"),
     (re.compile(r"CONNECTIONS"), "1024"),
 )
+# The same for the next of its kind: two of them are seldom the same port, host or path.
+_OTHERWISE: Final = {
+    "http://backend:8080": "http://{slug}:8080",
+    "backend": "{slug}",
+    "example.test": "{slug}.test",
+    "/srv": "/srv/{slug}",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +101,32 @@ def own_variables(text: str) -> frozenset[str]:
     return frozenset(name for match in _MADE.finditer(text) for name in match.groups() if name)
 
 
-def fill(directive: str, word: str, values: Mapping[str, str], own: frozenset[str]) -> tuple[str, tuple[Filled, ...]]:
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """What fills in the placeholders of a configuration."""
+
+    given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # by the user, by name
+    stand_ins: dict[str, str] = field(default_factory=dict)  # for the others, each made where it is needed first
+
+    def stand_in(self, name: str, directive: str, *, is_alone: bool) -> str:
+        """Return the stand-in of a placeholder: what names something is another one for each."""
+        if name not in self.stand_ins:
+            value, used = _stand_in(name, directive, is_alone=is_alone), set(self.stand_ins.values())
+            if value == _PORT:
+                value = next(str(port) for port in count(int(_PORT)) if str(port) not in used)
+            elif value in used:
+                value = _OTHERWISE.get(value, value).format(slug=name.lower().replace("_", "-"))
+            self.stand_ins[name] = value
+        return self.stand_ins[name]
+
+
+def fill(directive: str, word: str, values: Values, own: frozenset[str]) -> tuple[str, tuple[Filled, ...]]:
     """Return an argument of a directive with its placeholders filled in, and with what.
 
     Args:
         directive: The directive's name.
         word: One of its arguments.
-        values: What the user gives, by name.
+        values: What fills them in.
         own: Names of nginx's own variables, which are left alone.
     """
     found = [match for match in PLACEHOLDER.finditer(word) if match["name"] not in own]
@@ -107,10 +136,10 @@ def fill(directive: str, word: str, values: Mapping[str, str], own: frozenset[st
     return word, filled
 
 
-def _filled(match: re.Match[str], directive: str, word: str, values: Mapping[str, str]) -> Filled:
+def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> Filled:
     name, default = match["name"], match["default"]
-    given = values.get(name, default)
-    value = given if given is not None else _stand_in(name, directive, is_alone=match[0] == word)
+    given = values.given.get(name, default)
+    value = given if given is not None else values.stand_in(name, directive, is_alone=match[0] == word)
     return Filled(written=match[0], name=name, value=value, is_given=given is not None)
 
 

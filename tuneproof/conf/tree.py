@@ -10,7 +10,7 @@ from tuneproof.conf.directives import rows_of
 from tuneproof.conf.sources import MOST_FILES, Changed, Source
 from tuneproof.conf.spelling import slips
 from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
-from tuneproof.conf.templates import Filled, refuse_template
+from tuneproof.conf.templates import Filled, Values, refuse_template
 from tuneproof.errors import BadInputError
 
 HTTP: Final = ("http",)
@@ -197,6 +197,7 @@ def filled_in(source: Source, configuration: Configuration) -> Source:
 class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._values = Values(given=source.values)
         self.texts: dict[str, str] = {}
         self.problems: list[Problem] = []
         self.unseen: list[str] = []
@@ -241,8 +242,7 @@ class _Reader:
             self.texts[name] = text
         key = (name, around)
         if key not in self._parsed:
-            values = self._source.values
-            self._parsed[key] = parse_file(name, self.texts[name], around=around, values=values)
+            self._parsed[key] = parse_file(name, self.texts[name], around=around, values=self._values)
         return self._parsed[key]
 
     def _add(self, block: Block, statements: Sequence[Statement], *, chain: tuple[str, ...]) -> None:

@@ -56,3 +56,24 @@ def test_what_may_load_is_none(text: str) -> None:
 def test_main_and_events_take_one_of_each() -> None:
     text = "worker_processes 1;\nworker_processes 2;\nevents { multi_accept on; multi_accept off; }\n"
     assert problems(text) == [f'"{name}" directive is duplicate' for name in ("worker_processes", "multi_accept")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "server { listen ${HTTP_PORT}; listen ${HTTPS_PORT}; }",
+        "server { listen ${A_PORT} default_server; } server { listen ${B_PORT} default_server; }",
+        "server { listen 8080; listen ${PORT}; }",
+        "upstream ${A_HOST} { server a:1; } server { location / { proxy_pass http://${B_HOST}:80; } }",
+    ],
+)
+def test_two_placeholders_are_not_the_same(lines: str) -> None:
+    assert problems(whole(lines)) == []
+
+
+def test_stand_ins_differ_where_they_name_something() -> None:
+    text = "server { server_name ${A_NAME} ${B_NAME}; listen ${A_PORT}; listen ${B_PORT}; root ${A_ROOT}; } # ${A_PORT}"
+    found = audit_source(Dump({"nginx.conf": whole(text)}, is_complete=True), version="1.26")
+    values = {one.name: one.value for one in found.facts.configuration.filled}
+    assert len({*values.values()}) == len(values) == 5
+    assert (values["A_PORT"], values["B_PORT"]) == ("8080", "8081")
