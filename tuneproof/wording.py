@@ -15,6 +15,11 @@ _PROPER_NAMES: Final = frozenset({"Kubernetes", "Lua"})
 # Control sequences: ECMA-48, and xterm's for window titles.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
+_SUSPECT: Final = re.compile(r"\r(?!\n)|[^\r\n\t\x20-\x7e]")
+# "::error file=a::text" at a line's beginning, and "##[error]text" anywhere, as the runner still reads it.
+_COMMAND: Final = re.compile(r"(^[^\S\n]*):(:[A-Za-z][A-Za-z-]*(?: [^\n]*?)?::)", re.MULTILINE)
+_OLD_COMMAND: Final = re.compile(r"##(\[[A-Za-z-]+[ \]])")
+
 
 def format_number(value: float, *, digits: int = 3) -> str:
     """Return a finite number, without an exponent from 0.0001 up to a million.
@@ -77,11 +82,21 @@ def without_escapes(text: str) -> str:
     return _ESCAPES.sub("", text)
 
 
+def plain(text: str) -> str:
+    r"""Return lines as nothing but text: what a terminal, or GitHub's runner, would obey is escaped, as in ``\x1b``.
+
+    That are control characters, marks that turn the direction of writing, halves of surrogate pairs, and what GitHub
+    takes for a command wherever it is printed, such as ``::error::``. Line ends and tabs stay.
+    https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+    """
+    if not text.isprintable():
+        text = _SUSPECT.sub(lambda found: found[0] if found[0].isprintable() else ascii(found[0])[1:-1], text)
+    return _COMMAND.sub(r"\1\\x3a\2", _OLD_COMMAND.sub(r"#\\x23\1", text))
+
+
 def one_line(text: str) -> str:
-    """Return text on one line, with control characters escaped: a terminal would obey those of a foreign file."""
-    return "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in " ".join(text.split())
-    )
+    """Return text on one line, as :func:`plain` does."""
+    return plain(" ".join(text.split()))
 
 
 def ascii_only(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.wording import each_once, mid_sentence, size
+from tuneproof.wording import each_once, mid_sentence, one_line, plain, size
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,27 @@ def test_several_things_are_told_each_once(words: str, said: str) -> None:
 )
 def test_a_sentence_within_another_keeps_the_capitals_of_names(text: str, said: str) -> None:
     assert mid_sentence(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\r\n\u00fc \u2192\n", "a\tb\r\n\u00fc \u2192\n"),
+        ("\x1b[31ma\x07\rb", r"\x1b[31ma\x07\rb"),
+        ("a\u202eb\x9b\ud800\u2028c", r"a\u202eb\x9b\ud800\u2028c"),
+        ("a\n  ::error file=a::b", "a\n  \\x3a:error file=a::b"),
+        ("::stop-commands::a", r"\x3a:stop-commands::a"),
+        (" ::1 lan;\n::face:1 ::2;", " ::1 lan;\n::face:1 ::2;"),
+        ("a ##[group]b ##[ upstream ]##", r"a #\x23[group]b ##[ upstream ]##"),
+        ("server ::error::a", "server ::error::a"),
+    ],
+    ids=["text", "terminal", "direction", "command", "stop", "IPv6", "old command", "within a line"],
+)
+def test_what_others_would_obey_is_escaped(text: str, shown: str) -> None:
+    """IPv6 addresses begin as GitHub's commands do."""
+    assert plain(text) == shown
+
+
+def test_one_line_is_one_line() -> None:
+    assert one_line("a\n ::error::b\x1b\n") == r"a ::error::b\x1b"
+    assert one_line("\n::error::b") == r"\x3a:error::b"

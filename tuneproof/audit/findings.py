@@ -120,7 +120,7 @@ def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
             tuple(str(entry[field]) for field in ("rule", "state", "file", "text")) for entry in content["findings"]
         )
         is_ours = content["schema"] == BASELINE_SCHEMA
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         is_ours = False
     if not is_ours:
         raise BadInputError(f"{name} is no baseline of audit's", remedy=f"--write-baseline {name}")
@@ -172,7 +172,7 @@ def annotations(audit: Audit, found: Sequence[Finding], *, below: PurePath) -> I
     """
     for one in found:
         if one.is_new:
-            file = _escaped(path_of(audit, one.file, below), ":,")
+            file = _escaped(one_line(path_of(audit, one.file, below)), ":,")
             yield (
                 f"::{_GITHUB[one.level]} file={file},line={one.line},title={_escaped(one.rule, ':,')}"
                 f"::{_escaped(_message(one))}"
@@ -186,7 +186,7 @@ def path_of(audit: Audit, shown: str, below: PurePath) -> str:
 
 
 def _message(one: Finding) -> str:
-    return one.why if one.state is None else f"{one.state.value}: {one.why}"
+    return one_line(one.why) if one.state is None else f"{one.state.value}: {one.why}"
 
 
 def _uri(path: str) -> str:

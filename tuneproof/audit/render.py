@@ -15,7 +15,7 @@ from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.lines import DOCUMENTED
-from tuneproof.wording import as_numbers, count, each_once, one_line
+from tuneproof.wording import as_numbers, count, each_once, one_line, plain
 
 _PLACES: Final = 4
 _WIDEST: Final = 100
@@ -70,7 +70,8 @@ def _problems(audit: Audit, width: int) -> Iterator[str]:
         filled = ", ".join(map(one_line, stand_ins))
         yield _wrapped(f"A template: {filled} are placeholders; give yours with --set NAME=VALUE or --env FILE.", width)
     lines = [
-        f"{audit.shown(problem.file)}:{problem.line}: {one_line(problem.message)}" for problem in configuration.problems
+        f"{one_line(audit.shown(problem.file))}:{problem.line}: {one_line(problem.message)}"
+        for problem in configuration.problems
     ]
     if lines:
         yield "\n".join(["NGINX DOES NOT START", *(f"  {line}" for line in lines)])
@@ -134,7 +135,13 @@ def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
     for name in dict.fromkeys(advised.name for advised in shown):
         edits = [edit for advised in shown if advised.name == name for edit in advised.edits]
         if patch := audit.patch(edits):
-            yield f"Patch for {name}:\n{patch.rstrip()}"
+            yield _patch(f"Patch for {name}", patch)
+
+
+def _patch(title: str, patch: str) -> str:
+    """Return a patch with its title, which says when a terminal does not get it as it is."""
+    escaped = "" if plain(patch) == patch else " (some characters are escaped here; --patch FILE has them)"
+    return f"{title}{escaped}:\n{patch.rstrip()}"
 
 
 def render_upgrade(found: Upgrade, *, width: int) -> str:
@@ -150,16 +157,16 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)
         first = ones[0]
-        places = [f"{audit.shown(one.at.file)}:{one.at.line}" for one in ones]
+        places = [_at(audit, one.at) for one in ones]
         more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
         since = f"since {first.since}: " if first.since else ""
         parts.append(
-            f"{first.effect.value}: {first.what}, {', '.join(places[:_PLACES])}{more}\n"
+            f"{first.effect.value}: {one_line(first.what)}, {', '.join(places[:_PLACES])}{more}\n"
             + _wrapped(f"{since}{first.why}", width, "  ")
         )
     for title, defaults in ((f"Patch for nginx {new}", False), ("Only to keep the old defaults", True)):
         if patch := found.patch(defaults=defaults):
-            parts.append(f"{title}:\n{patch.rstrip()}")
+            parts.append(_patch(title, patch))
     return "\n\n".join(parts)
 
 

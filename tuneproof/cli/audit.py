@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from tuneproof.audit.findings import (
 from tuneproof.audit.render import render
 from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
-from tuneproof.cli.output import called_from, say, show
+from tuneproof.cli.output import called_from, say, show, show_json
 from tuneproof.errors import BadInputError
 from tuneproof.wording import count
 
@@ -124,12 +123,12 @@ def _show_as(form: str, audited: Audit, found: Sequence[Finding], *, has_baselin
 
     here = Path.cwd()
     if form == "json":
-        show(json.dumps(document(audited), indent=2))
+        show_json(document(audited))
     elif form == "sarif":
-        show(json.dumps(sarif(audited, found, has_baseline=has_baseline, below=here), indent=2))
+        show_json(sarif(audited, found, has_baseline=has_baseline, below=here))
     else:
         for line in annotations(audited, found, below=here):
-            show(line)
+            show(line, styled=True)
 
 
 def _write_patch(audited: Audit, file: Path) -> None:

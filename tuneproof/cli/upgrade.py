@@ -5,7 +5,6 @@ The first needs no Docker; with ``--prove`` both versions run side by side in th
 
 import argparse
 import contextlib
-import json
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from tuneproof.audit.render import render_upgrade
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
-from tuneproof.cli.output import called_from, say, show
+from tuneproof.cli.output import called_from, say, show, show_json
 from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError
 
@@ -91,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] | None = None) -> int:
     """Print what files tell; return the exit status by it."""
     if options.json:
-        show(json.dumps(as_document(found) | ({} if proof is None else {"proof": proof}), indent=2))
+        show_json(as_document(found) | ({} if proof is None else {"proof": proof}))
     else:
         show(render_upgrade(found, width=shutil.get_terminal_size().columns))
     if options.patch:

@@ -7,6 +7,7 @@ from typing import Final
 
 from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.explain.parse.event_loop_summary import Reason, parts
+from tuneproof.wording import one_line
 
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _BUCKETS_EXPONENTS: Final = range(14, 31, 2)  # 16 us to 1 s
@@ -105,5 +106,5 @@ def serve(metrics: Metrics, host: str, port: int) -> ThreadingHTTPServer:
 
 def _labels(key: _Key) -> str:
     name, worker = key
-    escaped = name.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    escaped = one_line(name).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
     return f'nginx="{escaped}",worker="{worker}"'

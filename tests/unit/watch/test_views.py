@@ -72,6 +72,13 @@ def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
     assert 'worker="4711"' not in metrics.text()
 
 
+def test_names_in_metrics_are_nothing_but_text() -> None:
+    metrics = Metrics()
+    metrics.add((replace(SECOND, name="a\n# EOF\x1b[2J\u202e"),))
+    assert metrics.text().count("\n# EOF") == 1
+    assert r'nginx="a # EOF\\x1b[2J\\u202e"' in metrics.text()
+
+
 def test_metrics_are_served_as_openmetrics() -> None:
     """Sums since the start, each bucket with all below it, names escaped."""
     metrics = Metrics()

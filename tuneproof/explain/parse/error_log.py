@@ -24,6 +24,8 @@ from tuneproof.messages.patterns import find_one
 UPSTREAMS: Final = "upstreams"
 """Whose an event is, where it is several upstreams' or nobody's."""
 _BEGINNING: Final = 160
+# NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer one is no message of nginx's.
+_LONGEST: Final = 4096
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
 _LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
@@ -143,7 +145,7 @@ class Collector:
             return False
         level = match[2] or match[3]
         self._levels[level] += 1
-        message = line[match.end() :]
+        message = line[match.end() : match.end() + _LONGEST]
         if _WORKER_LEFT.match(message):
             self._left[at] += 1
         self._count_cut()
@@ -170,7 +172,7 @@ class Collector:
         message, level, at = self._cut
         if not message or self._wrapped >= _MOST_WRAPPED:
             return False
-        more = line.strip()
+        more = line[:_LONGEST].strip()
         if not self._wrapped:
             goes_on = more.startswith(_GOES_ON)
         else:

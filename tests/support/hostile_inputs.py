@@ -1,0 +1,150 @@
+"""Runs the command line on inputs that were written to do harm, each in a process of its own with limits.
+
+The inputs are rows of tests/captures/hostile/inputs.toml. CPU time and memory are limited by the kernel. The limit of
+CPU time is generous, since a loaded machine counts some of its waiting, too: it tells what ends from what does not.
+"""
+
+import gzip
+import json
+import os
+import re
+import resource
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from tests.support.written_results import HOST, a_cell, ratio
+from tuneproof.cli import audit, compare, explain, report, upgrade, why
+from tuneproof.cli.main import main
+from tuneproof.explain.document import document
+from tuneproof.report.html import write_report
+
+INPUTS: Final = Path("tests/captures/hostile/inputs.toml")
+CPU_S: Final = 30
+MEMORY_BYTES: Final = 300 << 20
+# Address space: that of Python's libraries, and more than the memory that may be used.
+_ADDRESSES_BYTES: Final = 2 << 30
+_SOUND: Final = "events { }\nhttp { server { listen 80; location / { proxy_pass http://a; } } }\n"
+_OURS: Final = re.compile(r"::(?:error|warning|notice) file=[^\n]*?,line=\d+,title=[\w%/-]+::")
+_COMMAND: Final = re.compile(r"\s*::[A-Za-z-]+(?: .*)?::")
+_OLD_COMMAND: Final = re.compile(r"##\[[a-z-]+[ \]]")
+# What a command imports late: each process would do so again.
+_LOADED: Final = (audit, compare, explain, report, upgrade, why, document, write_report)
+
+
+def rows() -> list[Mapping[str, Any]]:
+    """Return the rows of the file."""
+    found: list[Mapping[str, Any]] = tomllib.loads(INPUTS.read_text(encoding="utf-8"))["input"]
+    return found
+
+
+def complaints(row: Mapping[str, Any]) -> list[str]:
+    """Run the command line on an input; return what is wrong with what happened."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        words = _written(row, place)
+        pid = os.fork()
+        if not pid:
+            _run(words, place)
+        _, status, used = os.wait4(pid, 0)
+        said = [(place / name).read_bytes().decode("utf-8", "replace") for name in ("stdout", "stderr")]
+        found = list(_wrong_words(said[0], is_github="github" in words)) + list(_wrong_words(said[1]))
+        for page in place.rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            found += [f"{page.name} has {evil!r}" for evil in ("<script>alert(1)", "\x1b", "\u202e") if evil in text]
+        if os.WIFSIGNALED(status) or "Traceback" in said[1]:
+            found.append(f"ended by {status}: {said[1][-300:]}")
+        if used.ru_maxrss << 10 > MEMORY_BYTES:
+            found.append(f"{used.ru_maxrss >> 10} MiB of memory")
+        used_s = used.ru_utime + used.ru_stime
+        sys.stderr.write(f"{used_s:.1f} s, {used.ru_maxrss >> 10} MiB, {row['name']}: {said[1][:90]!r}\n")
+        return found
+
+
+def _wrong_words(text: str, *, is_github: bool = False) -> Iterator[str]:
+    """Yield what of an output is more than text."""
+    for line in text.removesuffix("\n").split("\n"):
+        bare = line.removesuffix("\r").replace("\t", "")
+        if not bare.isprintable():
+            yield f"not plain: {bare[:200]!a}"
+        if _OLD_COMMAND.search(bare) or (_COMMAND.match(bare) and not (is_github and _OURS.match(bare))):
+            yield f"a command for GitHub: {bare[:200]!a}"
+
+
+def _written(row: Mapping[str, Any], place: Path) -> list[str]:
+    """Write the files of a row; return the words of its command line."""
+    name = row.get("file", "input.conf")
+    sound = place / "nginx" / "nginx.conf"
+    sound.parent.mkdir()
+    sound.write_text(_SOUND, encoding="utf-8")
+    content = _content(row)
+    (place / name).write_bytes(content)
+    (place / "stdin").write_bytes(content if "-" in row["run"] else b"")
+    for number in range(row.get("beside", 0)):
+        (place / f"{number}.inc").write_text(row["each"].format(next=number + 1), encoding="utf-8")
+    return [{"FILE": name, "NGINX": "nginx"}.get(word, word) for word in row["run"]]
+
+
+def _content(row: Mapping[str, Any]) -> bytes:
+    if "results" in row:
+        return json.dumps(_results(row["results"])).encode()
+    parts = (part if isinstance(part, str) else part[0] * part[1] for part in row["text"])
+    content = "".join(parts).encode("latin-1" if row.get("bytes") else "utf-8")
+    if row.get("gzip"):
+        content = gzip.compress(content, 1, mtime=0)
+    if row.get("twice"):
+        content = gzip.compress(content, 1, mtime=0)
+    return content[: row.get("cut", len(content))]
+
+
+def _results(text: str) -> dict[str, Any]:
+    """Return results in which everything that is no name of ours is a text."""
+    effect = replace(ratio(), name=text)
+    texts: dict[str, Any] = {"claim": text, "source": text, "reason": text}
+    cells = [
+        replace(a_cell("stalls"), **texts, effect=effect, arms={text: {"lag_p99_ms": 1.0}}),
+        replace(a_cell("unknown"), **texts, verdict="inconclusive"),
+    ]
+    return {
+        "schema": 1,
+        "started": "2026-11-20T09:36:16Z",
+        "host": {**HOST, "kernel": text, "cpu_model": text, "operating_system": text},
+        "seed": 1,
+        "options": {"depth": text},
+        "cells": [cell.to_json() for cell in cells],
+    }
+
+
+def _run(words: Sequence[str], place: Path) -> None:
+    """Run the command line in this process, which ends."""
+    status = 70
+    try:
+        os.chdir(place)
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            flags = os.O_RDONLY if name == "stdin" else os.O_WRONLY | os.O_CREAT
+            os.dup2(os.open(name, flags, 0o600), number)
+        sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 - for all
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 - for all
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_BYTES, _ADDRESSES_BYTES))
+        status = main(words)
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:  # noqa: BLE001 - it is what is looked for
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    # Named by parts of their names; all of them by default.
+    parts = sys.argv[1:] or [""]
+    chosen = [row for row in rows() if any(part in row["name"] for part in parts)]
+    found = {row["name"]: complaints(row) for row in chosen}
+    sys.stdout.write(json.dumps({"tried": len(found), "wrong": {name: ones for name, ones in found.items() if ones}}))
