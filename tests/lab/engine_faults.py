@@ -134,9 +134,11 @@ def main(series: str, most: int, seed: int) -> int:
             with tempfile.TemporaryDirectory(prefix="point-", dir=folder) as place:
                 return cost_of(point, client, folder=Path(place))
 
-        whole = {command: measured(Point(command=command, fault=Fault.LOST, at=0)) for command in commands}
-        for command, cost in whole.items():
+        whole: dict[tuple[str, ...], Cost] = {}
+        for command in commands:
+            cost = whole[command] = measured(Point(command=command, fault=Fault.LOST, at=0))
             sys.stdout.write(f"without a fault: {' '.join(command)}: {len(cost.calls)} calls, {_told(cost, of=cost)}\n")
+            sys.stdout.flush()
         # A run that waits for its turn on the engine asks more often: the fewest calls of any count.
         calls = {command: len(cost.calls) for command, cost in whole.items()}
         costs, asked, unclean, lost_all = [], 0, 0, 0
