@@ -81,6 +81,7 @@ def test_every_workflow_was_read() -> None:
         "release.yml try",
         "release.yml publish",
         "release.yml images",
+        "release.yml audit-image",
         "scenarios.yml plan",
         "scenarios.yml shard",
     ]
@@ -113,6 +114,7 @@ MORE_RIGHTS = {
     ("nightly.yml", "site"): ["contents: read", "pages: write", "id-token: write"],
     ("release.yml", "publish"): ["id-token: write", "attestations: write"],
     ("release.yml", "images"): ["contents: read", "packages: write"],
+    ("release.yml", "audit-image"): ["contents: read", "packages: write"],
 }
 """The jobs that publish; reading the checkout is all that any other needs."""
 
