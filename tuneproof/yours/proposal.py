@@ -149,6 +149,7 @@ def prepare(wanted: Wanted, source: Source) -> Prepared:
 
 def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
     found = audit_source(source, version=wanted.version)
+    stand_ins = [f"{one.written}: {one.value}" for one in found.facts.configuration.filled if not one.is_given]
     if found.facts.configuration.filled:
         source = filled_in(source, found.facts.configuration)
         found = audit_source(source, version=wanted.version)
@@ -159,7 +160,7 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
             )
     modules = _modules_for(wanted, found.facts.configuration)
     places = installed(found.facts.configuration, source, main=wanted.main)
-    return _Proposer(wanted, found, places, modules)
+    return _Proposer(wanted, found, places, modules, stand_ins)
 
 
 def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ...]:
@@ -185,8 +186,11 @@ def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ..
 
 
 class _Proposer:
-    def __init__(self, wanted: Wanted, found: Audit, places: Installed, modules: Sequence[Used]) -> None:
+    def __init__(
+        self, wanted: Wanted, found: Audit, places: Installed, modules: Sequence[Used], stand_ins: Sequence[str]
+    ) -> None:
         self._wanted = wanted
+        self._stand_ins = stand_ins
         self._modules = modules
         self._audit = found
         configuration = found.facts.configuration
@@ -261,7 +265,7 @@ class _Proposer:
 
     def _around(self) -> tuple[str, ...]:
         """Return what is made around the files, in words."""
-        return (*self._changes.told, *self._told_of_modules(), *self._peers.left_out)
+        return (*self._stand_ins, *self._changes.told, *self._told_of_modules(), *self._peers.left_out)
 
     def _told_of_modules(self) -> Iterator[str]:
         if self._wanted.image:

@@ -188,6 +188,7 @@ def test_a_template_is_tested_with_stand_ins_in_its_files(tmp_path: Path) -> Non
     own = found.scenario.arms[0].subject.own
     assert own is not None
     assert b"server { listen 8080; location / { proxy_pass http://backend; } }" in own.files.values()
+    assert {"${PORT}: 8080", "${API_HOST}: backend"} <= set(found.told)
 
 
 def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:
