@@ -31,7 +31,7 @@ class Walk:
         """Note a call (:func:`sys.setprofile`)."""
         code = frame.f_code
         path = code.co_filename.removeprefix(_ROOT)
-        if event != "call" or code.co_name == "<module>" or not path.startswith(_OURS):
+        if event != "call" or not path.startswith(_OURS) or _is_importing(frame):
             return
         self.modules.add(path)
         self.functions.add(code)
@@ -57,6 +57,14 @@ class Walk:
     def pytest_runtest_call(self) -> Iterator[None]:
         """Note what runs while a test does what it is for."""
         return (yield from self._noting())
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.removeprefix(_ROOT).startswith(_OURS):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def main(arguments: Sequence[str]) -> int:
