@@ -1,10 +1,11 @@
 """The parsers of evidence, each from bytes to all that is computed from its answer."""
 
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from functools import partial
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 from tests.fuzz.checks import ContradictionError, agrees, check_run, require, told
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.document import document as audit_document
+from tuneproof.audit.findings import read_baseline
 from tuneproof.audit.render import render as render_audit
 from tuneproof.conf.file_text import decode
 from tuneproof.conf.sources import Dump
@@ -41,6 +43,12 @@ from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.explain.parse.sockets.table import SocketTable
 from tuneproof.explain.parse.sockets.table import figures as socket_figures
 from tuneproof.explain.terminal import render_text
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.serving import Answers
+from tuneproof.report.results.run_file import load
+from tuneproof.report.terminal.markdown import render_markdown
+from tuneproof.report.terminal.table import render_table
 
 FILE_END: Final = b"\n\x1c\n"
 """What separates the files that are explained together."""
@@ -208,6 +216,58 @@ def _audit(content: bytes) -> None:
     require(render_audit(found, width=80, details=True) != "", "nothing is told")
 
 
+@contextmanager
+def _file_of(content: bytes) -> Iterator[Path]:
+    file = os.memfd_create("fuzzed")
+    try:
+        os.write(file, content)
+        yield Path(f"/proc/self/fd/{file}")
+    finally:
+        os.close(file)
+
+
+def _results(content: bytes) -> None:
+    """Load results, and show them."""
+    with _file_of(content) as path:
+        try:
+            found = load(path)
+        except BadInputError as error:
+            raise MalformedEvidenceError(error.what) from error
+    require(found.to_json()["seed"] == found.seed, "another seed")
+    render_table(found.cells, color=False, seconds=found.seconds).encode("ascii")
+    render_markdown(found)
+
+
+def _baseline(content: bytes) -> None:
+    try:
+        known = read_baseline(_text(content), name="baseline.json")
+    except BadInputError as error:
+        raise MalformedEvidenceError(error.what) from error
+    require(all(number > 0 for number in known.values()), "known less than once")
+
+
+class _Silent:
+    """A program that can do everything, and answers nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda **_given: None
+
+
+def _protocol(content: bytes) -> None:
+    """Read a line as the program in a container does, and as what such a program answers."""
+    line = _text(content)
+    with redirect_stderr(StringIO()):
+        answered = json.loads(Answers(Loadgen, _Silent()).answer(line))
+    require(("answer" in answered) != ("error" in answered), "neither an answer nor an error")
+    try:
+        plain = json.loads(line)
+        require(isinstance(plain, dict), "no object")
+        call(Loadgen.end_flows).parse_answer(plain)
+    except (ValueError, RecursionError, ContradictionError) as error:
+        if "error" in answered:
+            raise MalformedEvidenceError("neither a call nor an answer") from error
+
+
 READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "pcap": _capture,
     "pcapng": _capture,
@@ -232,5 +292,8 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "h2load": partial(_load_run, h2load.parse),
     "explain": _explain,
     "audit": _audit,
+    "results": _results,
+    "baseline": _baseline,
+    "protocol": _protocol,
 }
 """All of them by name."""

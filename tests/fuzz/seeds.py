@@ -8,6 +8,7 @@ from tests.fuzz.captures import GZIPS, PCAPNGS, PCAPS
 from tests.fuzz.parsers import FILE_END
 from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tests.support.configurations import CASES
+from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported
 from tests.unit.explain.parse import test_error_log as of_errors
 from tests.unit.explain.parse import test_event_loop as of_loops
 from tests.unit.explain.parse.access_log import test_access_log as of_logs
@@ -16,6 +17,10 @@ from tests.unit.explain.parse.load_tools import test_reports as of_loads
 from tests.unit.explain.parse.processes import test_pidstat as of_pidstat
 from tests.unit.explain.parse.processes import test_proc as of_proc
 from tests.unit.explain.parse.sockets import test_ss_text as of_ss
+from tuneproof.lab.protocol.codec import to_plain
+from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.messages import call
 
 _TAILED: Final = (
     f'{of_guess.COMMON_LINE} "http://a/" "curl\\x22" 531 0.002 [up] [] 10.0.0.3:80, 10.0.0.4:80 0, 12 0.001, 0.001 '
@@ -113,5 +118,31 @@ def _configurations() -> Sequence[bytes]:
     return [FILE_END.join(text.encode() for text in case.files.values()) for case in CASES.values()]
 
 
-SEEDS: Final[Mapping[str, Sequence[bytes]]] = {**_BYTES, "explain": _explained(), "audit": _configurations()}
+def _results() -> Sequence[bytes]:
+    cells = [a_cell(), a_cell("unknown", verdict="inconclusive", reason="noise"), unsupported("other")]
+    header = {"schema": 1, "started": "2026-11-20T09:36:16Z", "host": HOST, "seed": 1, "options": OPTIONS}
+    made = [{**header, "cells": [cell.to_json() for cell in cells[:number]]} for number in range(4)]
+    return [json.dumps(one).encode() for one in (*made, {**made[1], "seconds": 9.5, "finished": True})]
+
+
+def _calls() -> Sequence[bytes]:
+    """Return calls, and answers."""
+    answer = Answer(status=200, worker=7, numbered="1.1", body_bytes=4, complete=True, says_close=False, total_s=0.1)
+    connection = Connection(answers=(answer,), error="", closed_by_server=False, open_s=0.5)
+    flows = (Flow(), Flow(tls=True, headers={"Host": "a"}, requests=3))
+    answered = [{"number": 3, "answer": to_plain(((connection,),)), "took_s": 0.5, "machine": {"busy_pct": 1.5}}]
+    answered.append({"number": 4, "error": "no such file"})
+    calls = [call(Loadgen.stand, "10.0.0.1", 80, flows).line(1), call(Loadgen.storm, "10.0.0.1", 80, 9, 0.5).line(2)]
+    return [line.encode() for line in (*calls, *map(json.dumps, answered))]
+
+
+_OTHERS: Final[Mapping[str, Sequence[bytes]]] = {
+    "results": _results(),
+    "baseline": (
+        b'{"schema": 1, "findings": []}',
+        b'{"schema": 1, "findings": [{"rule": "a/b", "state": "harmful", "file": "nginx.conf", "text": "gzip on"}]}',
+    ),
+    "protocol": _calls(),
+}
+SEEDS: Final[Mapping[str, Sequence[bytes]]] = {**_BYTES, "explain": _explained(), "audit": _configurations(), **_OTHERS}
 """All of them by the parser's name."""

@@ -75,6 +75,7 @@ def test_every_workflow_was_read() -> None:
         "nightly.yml stock",
         "nightly.yml slow",
         "nightly.yml faults",
+        "nightly.yml fuzz",
         "nightly.yml gate",
         "nightly.yml site",
         "release.yml build",
