@@ -3,7 +3,7 @@
 ``python -m tools.replay RESULTS...`` takes the effects of all blocks that runs have left beside their cells, and writes
 docs/error-rates.json, from which docs/verdicts.md has its table. What is replayed, per form of claim:
 
-- *arms swapped*: within each recorded block the two arms change places at random, so that there is no difference;
+- *variants swapped*: within each recorded block the two variants change places at random, so that nothing differs;
 - *at the threshold*: effects are scaled so that their median lies at it, and blocks are drawn anew;
 - *trials correlated*: each trial's noise resembles that of the one before (correlation 0.4), and the order of the arms
   in a block is random, as in a run;
@@ -146,7 +146,7 @@ def effects_correlated(cell: Recorded, chance: random.Random) -> Draw:
 
 
 REPLAYS: Final = {
-    "arms swapped": swapped,
+    "variants swapped": swapped,
     "at the threshold": at_threshold,
     "trials correlated": trials_correlated,
     "effects correlated": effects_correlated,
@@ -186,11 +186,11 @@ def of_blocks(cells: Sequence[Recorded], name: str, *, form: Form, chance: rando
     def experiment() -> Verdict:
         cell = chance.choice(cells)
         nothing = 0.0 if cell.claim.scale is Scale.SHARE else 1.0
-        threshold = nothing if name == "arms swapped" and form is Form.MORE else cell.claim.threshold
+        threshold = nothing if name == "variants swapped" and form is Form.MORE else cell.claim.threshold
         return decided(REPLAYS[name](cell, chance), scale=cell.claim.scale, threshold=threshold, form=form)
 
     # Identical arms are the same.
-    return rate(form.value, name, experiment, may_hold=name == "arms swapped" and form is Form.SAME)
+    return rate(form.value, name, experiment, may_hold=name == "variants swapped" and form is Form.SAME)
 
 
 def decided(
@@ -250,7 +250,7 @@ def main(arguments: Sequence[str]) -> int:
         of_form = [cell for cell in of_form if cell.claim.form is not Form.ORDER]
         two_arms = [cell for cell in of_form if len(cell.claim.arms) == 2 or cell.claim.figure]  # noqa: PLR2004
         rates += [
-            of_blocks(two_arms if name == "arms swapped" else of_form, name, form=form, chance=chance)
+            of_blocks(two_arms if name == "variants swapped" else of_form, name, form=form, chance=chance)
             for name in REPLAYS
         ]
     rates += [of_orders(0.75, chance)]

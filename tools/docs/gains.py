@@ -46,7 +46,7 @@ def errors_table(_results: Results, wanted: str) -> str:
         wrong = (rate["wrong_holds"], rate["wrong_refuted"])
         cells = [f"{count} (at most {limit:.1%})" for count, limit in zip(wrong, rate["upper_limits"], strict=True)]
         lines.append(row([rate["form"], rate["replay"], *cells, str(rate["experiments"])]))
-    source = f"{document['blocks']} blocks of {document['cells']} recorded cells. {document['measured']}"
+    source = f"{document['blocks']} blocks of {document['cells']} recorded results. {document['measured']}"
     return "\n".join([*lines, "", source])
 
 
