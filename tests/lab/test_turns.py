@@ -142,7 +142,7 @@ def test_the_tracer_counts_what_the_recorder_does(
         SubjectConfig(upstream="backend:8000", port=port).render().replace("/subject/nginx.pid", "/subject/traced.pid")
     )
     start = "mkdir /dev/shm/traced && cat >/dev/shm/traced.conf && TUNEPROOF_TRACER_FOLDER=/dev/shm/traced "
-    start += f"LD_PRELOAD={RECORDER_PATH} /usr/lib/tuneproof/tracer nginx -c /dev/shm/traced.conf 2>/dev/null"
+    start += f"LD_PRELOAD={RECORDER_PATH} /usr/lib/tuneproof/tracer nginx -c /dev/shm/traced.conf >/dev/null 2>&1"
     with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
         quoted = shlex.quote(text)
         stage.subject.run(["sh", "-c", f"printf %s {quoted} | {{ {start}; }}"])
