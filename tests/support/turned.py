@@ -37,7 +37,7 @@ def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
         effect=lambda block: claim.effect({name: block[places.get(name, name)] for name in claim.arms}),
         expected=Verdict.HOLDS if claim.expected is Verdict.REFUTED else Verdict.REFUTED,
         expired_since="",
-        with_musl="",
+        by_build="",
         turned_by={},
     )
 

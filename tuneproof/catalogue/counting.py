@@ -191,7 +191,7 @@ def _claim(line: Line, numbers: Mapping[str, float], code: Code) -> Claim[Any]:
         table=code[line.table] if line.table else None,
         expired_since=line.version,
         expired_reason=line.expired_reason,
-        with_musl=line.with_musl,
+        by_build=line.by_build,
         since=line.since,
         turned_by=line.turned_by or ({line.arms[-1]: line.arms[0]} if is_counted else {}),
         line=line.line,

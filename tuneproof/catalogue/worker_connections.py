@@ -39,7 +39,8 @@ def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: floa
         name=name, sentence=text, source=source, arms=tuple(item.name for item in ARMS), effect=effect,
         effect_name=f"bytes ÷ {is_bytes:.4g}", scale=Scale.RATIO, form=Form.SAME, threshold=1.03,
         why="structure sizes are exact; memory pages and nginx's other memory at start add up to 3 %",
-        expired_since=since, expired_reason="ngx_connection_t grew with QUIC")  # fmt: skip
+        expired_since=since, expired_reason="ngx_connection_t grew with QUIC",
+        by_build=since and "ngx_connection_t has not grown without HTTP/3 and --with-compat")  # fmt: skip
 
 
 SLOT = claim("a_connection_costs_424_bytes", "Each connection in worker_connections costs 424 bytes at start",

@@ -97,7 +97,7 @@ class Line:
     at_least: float | str = 1.0  # what less of the figure counts as, so that none at all can stand below; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how
     expected: str = "holds"  # or "refuted"; "" where honest hosts differ
-    with_musl: str = ""  # why a build with musl gives the opposite verdict, where the C library decides it
+    by_build: str = ""  # why the lab's build of mainline gives the other verdict, where the build decides it
     since: str = ""  # the version that brought what it is about; on older ones it cannot be tested
     expired_since: str = ""  # the version that made the advice needless
     expired_by: tuple[str, ...] = ()  # or the change that did: kind and directive, as in nginx_changes
