@@ -1,5 +1,6 @@
 """The recorder, built by this machine's compiler, and programs that run under it."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -48,14 +49,24 @@ def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool =
             stderr=errors,
             start_new_session=True,
         )
-        # What it forked may go on for ever, and would keep a pipe open.
+        # What it forked may never end, and would keep a pipe open.
         os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
         os.killpg(running.pid, signal.SIGKILL)
         status = running.wait()
+        _end_traced(folder)
         output.seek(0)
         errors.seek(0)
         assert status == 0, errors.read()
         return output.read()
+
+
+def _end_traced(folder: Path) -> None:
+    """End the tracers that keep their record in a folder, and what they trace: a session of its own has them."""
+    setting = f"TUNEPROOF_TRACER_FOLDER={folder}".encode()
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it ended meanwhile, or is another user's
+            if setting in environment.read_bytes().split(b"\0"):
+                os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
 # What a reader in a container sees below /proc/PID: the process's stat, and its own root folder.
