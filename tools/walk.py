@@ -6,6 +6,7 @@ number comes from. Types are those of the objects that have these functions as m
 (images, engine, containers, links), fixtures, the report, and what happens at import are not counted.
 """
 
+import argparse
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -69,8 +70,11 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the claim, and print what was counted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("claim", help="name of a claim, as for -k")
+    claim = parser.parse_args(arguments).claim
     walk = Walk()
-    status = pytest.main(["tests/scenarios", "-p", "no:hypothesispytest", "-q", "-k", *arguments], plugins=[walk])
+    status = pytest.main(["tests/scenarios", "-p", "no:hypothesispytest", "-q", "-k", claim], plugins=[walk])
     for title, found in (("modules", sorted(walk.modules)), ("types", sorted(walk.types))):
         sys.stdout.write(f"{len(found)} {title}: {', '.join(found)}\n")
     sys.stdout.write(f"{len(walk.functions)} functions\n")

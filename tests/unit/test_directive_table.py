@@ -128,7 +128,7 @@ def test_rows_hold_as_long_as_nothing_changes(table: list[str]) -> None:
     assert table[0] == "1.20.0"
     assert [line.split("\t") for line in table[2:]] == [
         ["car_doors", "ngx_http_cars_module", "http,location", "1-", "", "replaced", "left right", "", ""],
-        ["car_gear", "ngx_http_cars_module", "server,location", "1,3", "", "inherited", "high", "", ""],
+        ["car_gear", "ngx_http_cars_module", "server,location", "1,3", "once", "inherited", "high", "", ""],
         ["car_park", "ngx_http_cars_module", "main", "0", "block", "never", "", "1.19.10", "1.20.0"],
         ["car_tow", "ngx_http_cars_module", "location", "1", "flag", "inherited", "off", "", ""],
         ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "", "inherited", "30s", "", "1.20.0"],
