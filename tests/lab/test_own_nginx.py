@@ -227,7 +227,7 @@ def test_a_run_on_ones_own_nginx_comes_to_its_end(nginx: str, tmp_path: Path) ->
     assert (tmp_path / "latest/patches/1.patch").read_text(encoding="utf-8") == remedy.patch
     assert f"{remedy.at}  {remedy.gains}: 32" in out
     assert "keeps_connections" not in out
-    assert f"{site}:4: a server on port 18080" in out
+    assert f"{site}:4: a server for probes on port 18080" in out
     assert (tmp_path / "latest/index.html").is_file()
 
 
