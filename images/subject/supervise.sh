@@ -8,6 +8,7 @@
 #   edit EXPRESSION       change the configuration that it was started with by sed(1), for a reload
 #   stop                  fast shutdown (https://nginx.org/en/docs/control.html); answered once its master is gone
 #   write NAME BYTES      a file of so many bytes in the folder of files that change, written in place
+#   read NAME             the content of a log in /var/log/subject; to fetch a file, the engine starts a process of its own
 # Each question has a number in front. The answer is {"number": the same, "answer": {"status": exit status, "said": what it
 # printed, in base64}}.
 set -u
@@ -54,6 +55,7 @@ while read -r line; do
     edit) sed -i "$name" "$state/nginx.conf" >"$said" 2>&1 ;;
     stop) end >"$said" 2>&1 ;;
     write) head -c "$argument" /dev/zero >"$state/changing/$name" 2>"$said" ;;
+    read) cat "/var/log/subject/$name" >"$said" 2>&1 ;;
     *) echo "no such word: $word" >"$said"; false ;;
     esac
     answer "$number" $?

@@ -324,12 +324,17 @@ class Rig:
 
     def access_log(self) -> list[dict[str, str]]:
         """Return the lines of the log ``counted`` (see :mod:`tuneproof.lab.subject.written_config`)."""
-        text = self._stage.subject.fetch(ACCESS_LOG_PATH).decode("utf-8", errors="replace")
-        return [json.loads(line) for line in text.splitlines()]
+        return [json.loads(line) for line in self._log(ACCESS_LOG_PATH).splitlines()]
 
     def error_log(self) -> str:
         """Return the error log."""
-        return self._stage.subject.fetch(ERROR_LOG_PATH).decode("utf-8", errors="replace")
+        return self._log(ERROR_LOG_PATH)
+
+    def _log(self, path: str) -> str:
+        # What starts nginx reads its logs as well; an nginx that runs as long as the lab has no such program.
+        if self._configuration:
+            return self._stage.supervisor.read(path.rpartition("/")[2])
+        return self._stage.subject.fetch(path).decode("utf-8", errors="replace")
 
     def test(self) -> Said:
         """Return what ``nginx -t`` says of the configuration, for trials that do not start it."""

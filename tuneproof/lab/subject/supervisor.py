@@ -82,5 +82,12 @@ class Supervisor:
         if said.status:
             raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)
 
+    def read(self, log: str) -> str:
+        """Return the text of a log of nginx's, by its name in /var/log/subject (LabError: there is none)."""
+        said = self._ask("read", log)
+        if said.status:
+            raise LabError(f"{log} cannot be read", where=f"subject {self._name}", tail=said.text)
+        return said.text
+
     def _ask(self, *words: str) -> Said:
         return self._channel.ask(Words.of(*words))

@@ -155,7 +155,7 @@ class SideBySide:
     def _show(self) -> None:
         while not self._news.empty():
             self._news.get()()
-        if names := ", ".join(self._under_way):
+        if names := ", ".join(dict.fromkeys(self._under_way)):  # once where a scenario has several labs
             self._view.update(f"{self._status()}; {names}")
 
     def _wait(self, cell: Future[Cell]) -> Cell:

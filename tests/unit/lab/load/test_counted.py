@@ -26,7 +26,7 @@ from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.scripted import Scripted, Seen
-from tuneproof.lab.subject.config import ACCESS_LOG_PATH, RECORDER_PATH
+from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.supervisor import Said
 
 A = TypeVar("A")
@@ -77,11 +77,13 @@ class Around:
 
     @property
     def stage(self) -> Stage:
+        log = json.dumps({"uri": "/", "status": "200"}) + "\n"
         supervisor = types.SimpleNamespace(
             start=lambda name, library: self.did.append(("start", name, library)),
             stop=lambda: self.did.append("stop"),
             test=lambda name: Said(status={"arm": 0}[name], said=""),
             edit=lambda expression: self.did.append(("edit", expression)),
+            read=lambda name: {"access.log": log, "error.log": "failed"}[name],
         )
         observer = types.SimpleNamespace(
             workers=self._workers,
@@ -95,13 +97,12 @@ class Around:
             counters=lambda: types.SimpleNamespace(counters={"TcpExt.ListenDrops": self.drops.pop(0)}),
             sysctl=lambda name: None if name == "none" else "1",
         )
-        log = json.dumps({"uri": "/", "status": "200"}) + "\n"
         stage = types.SimpleNamespace(
             supervisor=supervisor,
             observer=observer,
             reload=lambda: self.did.append("reload"),
             subject=types.SimpleNamespace(
-                fetch=lambda path: log.encode() if path == ACCESS_LOG_PATH else b"failed",
+                fetch=lambda path: f"fetched {path}".encode(),
                 run=self._run,
             ),
             addresses={"backend": "172.18.0.5"},
@@ -398,7 +399,9 @@ def test_a_backend_resolves_names_for_the_system() -> None:
 
 
 def test_logs_and_settings_are_read() -> None:
+    """By what starts nginx; where it runs as long as the lab, by the engine."""
     around = Around()
+    assert Rig(around.stage, configuration="").error_log() == f"fetched {ERROR_LOG_PATH}"
     assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
     assert rig(around).error_log() == "failed"
     assert rig(around).kernel_has("some")

@@ -44,7 +44,7 @@ class Program:
 
     def __init__(self, folder: Path) -> None:
         self._asked = 0
-        self.state = folder / "state"
+        self.state, self.log = folder / "state", folder / "log"
         self.state.mkdir()
         binary = folder / "bin/nginx"
         binary.parent.mkdir()
@@ -59,7 +59,7 @@ class Program:
         for place, own in (
             ("/etc/subject", configurations),
             ("/var/lib/subject", self.state),
-            ("/var/log/subject", folder / "log"),
+            ("/var/log/subject", self.log),
             ("/dev/shm", folder / "shm"),  # noqa: S108 - the path in the script, which is replaced
         ):
             text = text.replace(place, str(own))
@@ -193,6 +193,16 @@ def test_a_file_is_written_in_its_size(supervisor: Supervisor, program: Program)
     supervisor.write("page", 20)
     written = (program.state / "changing/page").stat()
     assert (written.st_size, written.st_ino) == (20, inode)
+
+
+def test_a_log_is_read_as_it_is(supervisor: Supervisor, program: Program) -> None:
+    """Whatever bytes a client has sent."""
+    with pytest.raises(LabError, match=r"error\.log cannot be read") as caught:
+        supervisor.read("error.log")
+    assert "No such file" in str(caught.value)
+    program.log.mkdir()
+    (program.log / "error.log").write_bytes(b'one "line"\n\xff\\x16\n')
+    assert supervisor.read("error.log") == 'one "line"\n\ufffd\\x16\n'
 
 
 def test_what_it_is_not_made_for_is_answered(program: Program) -> None:

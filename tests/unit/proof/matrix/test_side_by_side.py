@@ -84,6 +84,29 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
     assert shown.threads == {threading.get_ident()}
 
 
+def test_a_scenario_of_two_labs_is_shown_once() -> None:
+    """While both are measured: they go on when they have been shown."""
+    begun, seen = threading.Barrier(3), threading.Event()
+
+    class Noticed(Shown):
+        def update(self, text: str) -> None:
+            super().update(text)
+            seen.set()
+
+    def meet(_name: str, _beside: SideBySide) -> None:
+        begun.wait(_SOON_S)
+        assert seen.wait(_SOON_S)
+
+    shown = Noticed()
+    side, lab = together(shown), lab_of("scenario")
+    waiting = {name: side.add(lab, [claim(name, "a")], Deciding(meet)) for name in ("one", "two")}
+    begun.wait(_SOON_S)
+    assert [str(wait(lab.of(name))) for name, wait in waiting.items()] == ["one", "two"]
+    side.end(lambda: None)
+    assert f"so far; {lab.place}" in shown.texts
+    assert not [text for text in shown.texts if text.count(lab.place) > 1]
+
+
 def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> None:
     def fail(name: str, _view: SideBySide) -> None:
         if name == "bad":

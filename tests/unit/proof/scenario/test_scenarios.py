@@ -56,6 +56,17 @@ def test_only_the_arms_that_claims_and_their_controls_compare_are_used() -> None
     assert declared.used_arms([]) == ()
 
 
+def test_claims_are_shared_out_among_labs_that_have_no_arm_in_common() -> None:
+    """An arm that two labs measure would be counted twice."""
+    claims = tuple(claim(name, name) for name in ("default", "small", "loaded"))
+    shared = Scenario(name="pathology", arms=ARMS, claims=claims, labs=2)
+    assert [[each.name for each in part] for part in shared.shared_out(claims)] == [["default", "loaded"], ["small"]]
+    assert shared.shared_out(claims[:1]) == [claims[:1]]
+    assert scenario().shared_out([STALL, RELIEF]) == [[STALL, RELIEF]]
+    with pytest.raises(ValueError, match="pathology: claims that share an arm cannot be in different labs"):
+        Scenario(name="pathology", arms=ARMS, claims=(*claims, claim("again", "small")), labs=2)
+
+
 def test_arms_share_their_subjects() -> None:
     assert subjects_of(ARMS) == (SUBJECT, SMALL)
     assert subjects_of([ARMS[1], ARMS[0], ARMS[1]]) == (SMALL, SUBJECT)
