@@ -114,9 +114,10 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 
 def _around(scenario: Scenario[Any]) -> list[object]:
-    """Return what stands around the arms of a scenario: backends, companions, warm-up."""
+    """Return what is around the arms of a scenario: backends, companions, warm-up."""
+    # How many labs share its claims moves no result.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
-    return [value for name, value in given.items() if name not in ("name", "arms", "claims")]
+    return [value for name, value in given.items() if name not in ("name", "arms", "claims", "labs")]
 
 
 def described(value: object) -> object:
