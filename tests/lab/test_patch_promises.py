@@ -205,7 +205,7 @@ def differing(
             continue
         for name in {*now, *then[0]} - framing:
             values = [one.get(name) for one in then]
-            # What differs without a patch as well tells nothing: an identifier, or whose turn it is.
+            # Differences that appear without a patch, too, do not count: an identifier, or which peer is next.
             is_new = now.get(name) not in values and all(value == values[0] for value in values)
             if is_new and not (_adds(case, patched, "keepalive 32;") and _is_tried_once_more(now.get(name), values[0])):
                 told.append(f"{question}: {name or 'status'}: {values[0]} -> {now.get(name)}")

@@ -137,7 +137,7 @@ def takes(*turn_cpu_ms: float) -> list[StallObservation]:
 
 
 def lasts(*turn_wall_ms: float) -> list[StallObservation]:
-    """Return trials whose loaded workers take so long for each turn, with the same CPU time."""
+    """Return trials in which each iteration of a loaded worker takes this long, with the same CPU time."""
     return [turning(STALL, turn_wall_ms=each) for each in turn_wall_ms]
 
 

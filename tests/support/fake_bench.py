@@ -149,7 +149,7 @@ class Deciding:
         subject: Subject = SUBJECT,
         lab: Key = LAB,
     ) -> Decider:
-        """Return what decides claims on the bench, whose clock it reads."""
+        """Return what decides claims on the bench, by the bench's clock."""
         self._monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
         names = {name for item in claims for name in item.needed_arms}
         running = Measurement(

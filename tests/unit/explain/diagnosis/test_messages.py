@@ -108,7 +108,7 @@ def test_an_access_log_of_the_same_time_says_of_how_many_requests() -> None:
 
 
 def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
-    """It is told, and is no answer."""
+    """It is reported, and is no answer."""
     given = evidence(written(BIG, second=600), requests(3000, 1))
     told = message_findings(given)
     assert told.leading is None

@@ -1,4 +1,4 @@
-"""What the recorder, and the tracer, count of a program whose calls are known."""
+"""The recorder and the tracer count the known calls of a program."""
 
 import json
 from pathlib import Path

@@ -14,7 +14,7 @@ from tuneproof.lab.topology.placed import Engine
 
 
 class Engines:
-    """One engine, whose clock goes on while somebody waits for it."""
+    """One engine; its clock goes on while somebody waits for it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 0.0
