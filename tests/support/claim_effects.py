@@ -126,6 +126,10 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(STALL, bulk_bytes_per_s=((201.0, 0.0), (60.0, 40.0)))],
         [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
     ),
+    "reuseport_stall_rcvbuf/socket_rcvbuf_slows_bulk": (
+        [per_arm(STALL, bulk_bytes_per_s=((201.0, 0.0), (60.0, 40.0)))],
+        [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
+    ),
     "network_quality/slow_client_worsens_stall": ([takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
     **twins("softirq_steering/twins_answer_as_many", rates),
     # Expected to hold: identical twins are the same.
@@ -136,6 +140,8 @@ TABLE: Final[Mapping[str, Row]] = {
     **twins("reuseport_stall/twins_are_alike", reads),
     **twins("network_quality/twins_are_alike", takes),
     **twins("reuseport_stall_league/twins_are_alike", lasts),
+    **twins("reuseport_stall_rcvbuf/twins_are_alike", reads),
+    **twins("reuseport_stall_rcvbuf/socket_rcvbuf_is_tcp_rmem_for_a_location", reads),
     **twins("reuseport_stall_protocol/twins_are_as_slow", slowest_tenths),
     **twins("reuseport_stall_herd/twins_wait_as_long", waits),
     # Expected to hold: all others.
@@ -154,6 +160,32 @@ TABLE: Final[Mapping[str, Row]] = {
     "reuseport_stall/lag_follows_rmem": (
         [reads(50, 40, 30, 20, 10), reads(40, 50, 24, 30, 10)],
         [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
+    ),
+    "reuseport_stall_rcvbuf/socket_rcvbuf_restores_loop": (
+        [reads(12_000_000, 60_000)],
+        [reads(490_000, 100_000), reads(100_000, 100_000), reads(100_000, 510_000)],
+    ),
+    # 2 x 65536 bytes of each of four downloads are 524 288.
+    "reuseport_stall_rcvbuf/socket_rcvbuf_bounds_an_iteration": (
+        [reads(60_000), reads(520_000)],
+        [reads(526_000), reads(12_000_000)],
+    ),
+    "reuseport_stall_rcvbuf/iterations_follow_socket_rcvbuf": (
+        [reads(50, 40, 30, 20)],
+        [reads(20, 30, 40, 50), reads(*[50] * 4)],
+    ),
+    "reuseport_stall_rcvbuf/socket_rcvbuf_beats_buffering_off": (
+        [reads(102_000, 100_000, 1)],
+        [reads(98_000, 100_000, 1)],
+    ),
+    # 4 x 65536 bytes in 20 ms are 13 107 200 a second.
+    "reuseport_stall_rcvbuf_distance/socket_rcvbuf_is_one_buffer_per_round_trip": (
+        [per_arm(STALL, bulk_bytes_per_s=((13_000_000.0, 0.0),))],
+        [per_arm(STALL, bulk_bytes_per_s=((13_200_000.0, 0.0),))],
+    ),
+    "reuseport_stall_rcvbuf_distance/socket_rcvbuf_slows_distant_bulk": (
+        [per_arm(STALL, bulk_bytes_per_s=((201.0, 0.0), (60.0, 40.0)))],
+        [per_arm(STALL, bulk_bytes_per_s=((199.0, 0.0), (60.0, 40.0)))],
     ),
     "reuseport_stall/reuseport_feeds_loaded_worker": ([fed(5, 3)], [fed(5, 5), fed(3, 5), fed(0, 0), fed(10, 10)]),
     "network_quality/slow_upstream_spares_every_client": (

@@ -1,0 +1,59 @@
+"""Which connections proxy_socket_rcvbuf and its FastCGI sibling concern: counted by the calls that set a buffer.
+
+Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf.
+"""
+
+from typing import Final
+
+from tuneproof.catalogue.advice import Advice
+from tuneproof.catalogue.counting import Setting, arms_of, claims_of
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.subject.written_config import written_config
+from tuneproof.proof.scenario.backends import Backend
+from tuneproof.proof.scenario.scenarios import Scenario
+
+BACKEND: Final = Backend()
+REQUESTS: Final = 20
+
+
+def _calls(rig: Rig) -> Figures:
+    """Ask on one connection, after what nginx does for its first request alone."""
+    rig.flow(Flow())
+    calls = rig.calls(lambda: rig.flow(Flow(requests=REQUESTS)))
+    return {"setsockopt_calls": calls["setsockopt"].made, "connects": calls["connect"].made}
+
+
+def _setting(name: str, kind: str, *, there: bool) -> Setting:
+    # The backend speaks no FastCGI: what it answers is an error, and the connection the same.
+    to = f"{'http://' if kind == 'proxy' else ''}{BACKEND.upstream}"
+    # A connection for each request, whatever the version keeps.
+    header = "proxy_set_header Connection close;" if kind == "proxy" else ""
+    buffer = f"{kind}_socket_rcvbuf 32k;"
+    return Setting(
+        name=name,
+        config=written_config(
+            f"location / {{ {kind}_pass {to}; {header} {buffer if there else ''} }}\n"
+            f"location /other {{ {kind}_pass {to}; {'' if there else buffer} }}"
+        ),
+        script=_calls,
+        counts_calls=True,
+    )
+
+
+SCENARIO: Final = Scenario(
+    name="reuseport_stall_rcvbuf_places",
+    arms=arms_of(
+        [
+            _setting("there", "proxy", there=True),
+            _setting("elsewhere", "proxy", there=False),
+            _setting("fastcgi-there", "fastcgi", there=True),
+            _setting("fastcgi-elsewhere", "fastcgi", there=False),
+        ]
+    ),
+    claims=claims_of("reuseport_stall_rcvbuf_places", REQUESTS=REQUESTS),
+    backends=(BACKEND,),
+)
+
+ADVICE: Final = Advice(scenario=lambda _run: SCENARIO)
