@@ -20,9 +20,15 @@ SLOT_BYTES: Final = 424
 """Of one connection with its two events, on 64-bit machines; a claim of worker_connections measures it."""
 _LARGE_BYTES: Final = 4 << 20
 _EVENT_STREAM: Final = "text/event-stream"
+_WITH_BUFFER: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
 # Of locations and backends: server-sent events, chats, and the servers of language models.
 _STREAMS: Final = re.compile(
     r"(?<![a-z])(?:events?|sse|streams?|streaming|subscribe|chat|completions|ollama|vllm|litellm|llama)(?![a-z])"
+)
+
+# Of locations: what is fetched whole, and is large where it is what it is called.
+_DOWNLOADS: Final = re.compile(
+    r"(?<![a-z])(?:downloads?|releases?|artifacts?|videos?|backups?|blobs?|dumps?|iso|tar|zip|mp4|deb|rpm)(?![a-z])"
 )
 
 
@@ -105,6 +111,21 @@ def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> bool:
     return _is_buffered(block, facts) and not _streams(at, block, facts) and bool(_STREAMS.search(" ".join(names)))
 
 
+def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the directive that would bound what one loop iteration reads of what is named like large downloads.
+
+    Empty where something bounds it, or where the server has no other requests that would wait.
+    """
+    target = next((proxied.target for proxied in facts.proxied if proxied.target.block is block), None)
+    if target is None or target.kind not in _WITH_BUFFER or not _DOWNLOADS.search(" ".join(block.args)):
+        return ""
+    buffer = f"{target.kind}_socket_rcvbuf"
+    server = block.around("server")
+    others = server is not None and any(one is not block for one in server.all("location"))
+    bounded = any(block.setting(name) for name in (buffer, f"{target.kind}_limit_rate"))
+    return buffer if others and not bounded else ""
+
+
 def _is_buffered(block: Block, facts: Facts) -> bool:
     return any(proxied.is_buffered for proxied in facts.proxied if proxied.target.block is block)
 
@@ -125,6 +146,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a location that passes requests on, buffered, and names text/event-stream
     "may stream": _may_stream,
+    "may download": _may_download,  # a location that passes requests on, named like large files, beside others
     "several servers and workers": lambda _at, block, facts: len(_servers(block)) > 1 and facts.workers != 1,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""

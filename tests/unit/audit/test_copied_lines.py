@@ -34,8 +34,9 @@ def whole(example: str) -> str:
     return example if "events {" in example else f"events {{ }}\nhttp {{ {example} }}\n"
 
 
-def said_of(line: Line, concern: Concern, example: str, *, version: str = NEWEST) -> list[Advised]:
-    found = audit_source(Dump({"nginx.conf": whole(example)}, is_complete=True), version=version)
+def said_of(line: Line, concern: Concern, example: str, *, version: str = "") -> list[Advised]:
+    on = version or line.since or NEWEST
+    found = audit_source(Dump({"nginx.conf": whole(example)}, is_complete=True), version=on)
     words = concern.why.partition("{")[0]
     return [one for one in found.advice if one.claim == line.claim and words in one.why]
 
@@ -66,6 +67,14 @@ def test_a_line_expires_with_its_version(line: Line, concern: Concern) -> None:
     for example in concern.trips:
         assert said_of(line, concern, example, version=before) == []
         assert len(said_of(line, concern, example, version=line.version)) == 1
+
+
+@pytest.mark.parametrize(("line", "concern"), [pair for pair in CONCERNS if pair[0].since])
+def test_a_line_is_not_told_to_versions_that_do_not_know_it(line: Line, concern: Concern) -> None:
+    major, minor, patch = as_numbers(line.since)
+    for example in concern.trips:
+        assert said_of(line, concern, example, version=f"{major}.{minor}.{patch - 1}") == []
+        assert len(said_of(line, concern, example, version=line.since)) == 1
 
 
 @pytest.mark.parametrize(

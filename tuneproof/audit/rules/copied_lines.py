@@ -112,7 +112,7 @@ def _edit(concern: Concern, at: Statement | Block, text: str) -> Edit:
 
 
 def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
-    begun = not line.version or facts.version_numbers >= as_numbers(line.version)
+    begun = all(facts.version_numbers >= as_numbers(since) for since in (line.version, line.since) if since)
     return begun and not (concern.until and facts.version_numbers >= as_numbers(concern.until))
 
 
