@@ -26,8 +26,8 @@ def _calls(rig: Rig) -> Figures:
 
 
 def _setting(name: str, kind: str, *, there: bool) -> Setting:
-    # The backend speaks no FastCGI: what it answers is an error, and the connection the same.
-    to = f"{'http://' if kind == 'proxy' else ''}{BACKEND.upstream}"
+    # Nothing here speaks FastCGI: nginx itself answers at once with an error, and the connection is the same.
+    to = f"http://{BACKEND.upstream}" if kind == "proxy" else "127.0.0.1:9001"
     # A connection for each request, whatever the version keeps.
     header = "proxy_set_header Connection close;" if kind == "proxy" else ""
     buffer = f"{kind}_socket_rcvbuf 32k;"
@@ -35,7 +35,8 @@ def _setting(name: str, kind: str, *, there: bool) -> Setting:
         name=name,
         config=written_config(
             f"location / {{ {kind}_pass {to}; {header} {buffer if there else ''} }}\n"
-            f"location /other {{ {kind}_pass {to}; {'' if there else buffer} }}"
+            f"location /other {{ {kind}_pass {to}; {'' if there else buffer} }}",
+            http="server { listen 127.0.0.1:9001; return 200; }",
         ),
         script=_calls,
         counts_calls=True,
