@@ -175,6 +175,20 @@ def test_what_the_results_do_not_have_is_an_error(marker: str, results: Results)
     assert error.value.where == "page.md"
 
 
+def test_what_claims_share_is_said_once(tmp_path: Path) -> None:
+    """A reason with all claims that it is of, and the verdict of neighbouring versions."""
+    cells = [
+        a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
+        for name in ("stalls", "rare")
+    ]
+    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "one", *cells), where="page")
+    assert "- `stalls`, `rare`: too few agree.\n- `rare`: only rare.\n" in page
+    verdicts = {"1.9": "holds", "1.18": "holds", "1.22": "refuted", "1.26": "holds"}
+    several = [a_cell(nginx=version, verdict=verdict) for version, verdict in verdicts.items()]
+    table = fill("<!-- versions: stall --><!-- end -->", written(tmp_path / "several", *several), where="page")
+    assert "| 1.9–1.18: **holds**, 1.22: **refuted** (expected: holds), 1.26: **holds** |" in table  # noqa: RUF001
+
+
 def test_a_figure_is_what_two_arms_measured_or_in_how_many_trials_a_claim_was_true(tmp_path: Path) -> None:
     """Without a version, all versions must agree: the sentence around it speaks of all of them."""
     counted = Effect(name="right", unit="share", value=0.0, ci_low=0.0, ci_high=0.5, count=0, of=5)
@@ -258,7 +272,8 @@ def test_later_results_may_be_of_another_machine_and_seed(tmp_path: Path) -> Non
         tmp_path / "other", a_cell("rare", scenario="drops"), seed=8, host={"kernel": "6.9"}, options={"depth": "full"}
     )
     both = load(_stored(tmp_path / "both.json", combined([first, other])))
-    assert "(depth full, seed 8) on kernel 6.9." in fill("<!-- verdicts: drops --><!-- end -->", both, where="page")
+    assert "(depth full, seed 8) on [machine B](" in fill("<!-- verdicts: drops --><!-- end -->", both, where="page")
+    assert "- **B**: kernel 6.9\n" in fill("<!-- machines: all --><!-- end -->", both, where="page")
     told = fill("<!-- run: all --><!-- end -->", both, where="page")
     assert "with nginx 1.22 on A processor and CPUs not recorded; each page names" in told
     document = recorded(both, {})

@@ -1,34 +1,12 @@
-"""Tables with a column for each version of nginx: of a scenario's claims, or of the lines of copied configurations."""
+"""What the variants of a scenario counted, where versions of nginx differ, on each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
-from tools.docs.cells import NOTHING, cells_of, claim_text, folded, plain, threshold_notes, verdict
+from tools.docs.cells import NOTHING, plain
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import head, row
-from tuneproof.report.words import measured
 from tuneproof.wording import as_numbers, format_number
-
-
-def version_table(results: Results, wanted: str) -> str:
-    """Return the claims of some scenarios with their verdict on each version, and the newest one's figure.
-
-    KeyError: A scenario has no cell.
-    """
-    cells = cells_of(results, wanted)
-    return _table("claim", [(claim_text(of[0]), of) for of in _by_claim(cells)], results, threshold_notes(cells))
-
-
-def line_table(results: Results, _wanted: str = "") -> str:
-    """Return the verdicts on each line of copied configurations, in the order of the lines.
-
-    KeyError: No cell is about such a line.
-    """
-    claims = [of for of in _by_claim(results.cells) if of[0].line]
-    if not claims:
-        raise KeyError("no cell is about a line of a copied configuration")
-    claims.sort(key=lambda of: of[0].line.lower())
-    return _table("the line", [(f"`{plain(of[0].line)}`: {claim_text(of[0])}", of) for of in claims], results)
 
 
 def counted_table(results: Results, wanted: str) -> str:
@@ -64,25 +42,3 @@ def _of_versions(values: Mapping[str, float]) -> str:
 
 def _version(cell: Cell) -> tuple[int, ...]:
     return as_numbers(cell.nginx)
-
-
-def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Return the cells of each claim, by version, in the order in which the claims come."""
-    claims: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        claims.setdefault((cell.scenario, cell.name), []).append(cell)
-    return [sorted(of, key=_version) for of in claims.values()]
-
-
-def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], results: Results, notes: Sequence[str] = ()) -> str:
-    versions = sorted({cell.nginx for _, of in rows for cell in of}, key=as_numbers)
-    heads = [first, *[f"nginx {version}" for version in versions], "counted", "figure (newest version)"]
-    lines = head(heads)
-    for said, of in rows:
-        by_version = {cell.nginx: cell for cell in of}
-        newest = of[-1]
-        verdicts = [verdict(by_version[version]) if version in by_version else NOTHING for version in versions]
-        name = plain(newest.effect.name) if newest.effect else NOTHING
-        lines.append(row([said, *verdicts, name, measured(newest, nothing=NOTHING)]))
-    shown = {cell.id for _, of in rows for cell in of}
-    return "\n".join([*lines, "", *folded(results, shown, notes)])

@@ -1,14 +1,17 @@
 """What all tables of the pages say of a cell in the same way."""
 
 from collections.abc import Collection, Iterable, Sequence
+from string import ascii_uppercase
 from typing import Final
 
 from tuneproof.report.results.cells import Cell
-from tuneproof.report.results.documents import Results
+from tuneproof.report.results.documents import Results, Run
+from tuneproof.report.results.machine import machine_line, shapers_of
 from tuneproof.report.words import expired_since, limit, word_of
-from tuneproof.wording import each_once, one_line
+from tuneproof.wording import as_numbers, each_once, one_line
 
 NOTHING: Final = "-"
+MACHINES: Final = "verdicts.md#machines"
 
 
 def cells_of(results: Results, wanted: str) -> list[Cell]:
@@ -38,38 +41,71 @@ def claim_text(cell: Cell) -> str:
     return f"{plain(cell.claim)} (`{cell.name}`)" if cell.name else plain(cell.claim)
 
 
-def threshold_notes(cells: Iterable[Cell]) -> list[str]:
-    """Return the reason of each threshold, once for all claims that share it, and what makes a claim exploratory."""
-    claims_of: dict[tuple[str, str], list[str]] = {}
+def threshold_notes(cells: Sequence[Cell]) -> list[str]:
+    """Return each threshold with its reason, once for all claims that share it, and what makes a claim exploratory.
+
+    The one that most claims share comes last, without their names.
+    """
+    claims_of: dict[tuple[str, str], dict[str, None]] = {}
     exploratory: dict[str, str] = {}
     for cell in cells:
-        if cell.why and (asked := limit(cell)):
-            claims_of.setdefault((asked, cell.why), []).append(f"`{cell.name}`")
+        if asked := limit(cell):
+            claims_of.setdefault((asked, cell.why), {})[f"`{cell.name}`"] = None
         if cell.exploratory:
             exploratory[cell.name] = cell.exploratory
-    notes = [
-        f"- Threshold {asked}, {', '.join(dict.fromkeys(names))}: {plain(why)}."
-        for (asked, why), names in claims_of.items()
-    ]
+    notes = []
+    by_size = sorted(claims_of.items(), key=lambda item: len(item[1]))
+    for (asked, why), claims in by_size:
+        is_last = claims is by_size[-1][1]
+        names = ("All others" if len(by_size) > 1 else "All") if is_last and len(claims) > 1 else ", ".join(claims)
+        notes.append(f"- {names}: {asked}{f'; {plain(why)}' if why else ''}.")
     return [*notes, *[f"- `{name}` is *exploratory*: {plain(why)}." for name, why in exploratory.items()]]
+
+
+def reasons(cells: Iterable[Cell]) -> list[str]:
+    """Return why some cells came out as they did, each reason once with the claims that it is of."""
+    claims_of: dict[str, list[str]] = {}
+    for cell in cells:
+        for reason in filter(None, cell.reason.split("; ")):
+            claims_of.setdefault(reason, []).append(f"`{cell.name or cell.id}`")
+    parts: dict[str, list[str]] = {}
+    for reason, names in claims_of.items():
+        parts.setdefault(", ".join(dict.fromkeys(names)), []).append(plain(reason))
+    return [f"- {names}: {'; '.join(of)}." for names, of in parts.items()]
 
 
 def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
     """Return the lines of what few readers open: thresholds, and where the figures of some cells come from."""
     what = "Thresholds, machine and seed" if notes else "Machine and seed"
     fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
-    return [fold, "", *notes, *([""] if notes else []), run_line(results, shown), "", "</details>"]
+    shapers = shapers_of(cell for cell in results.cells if cell.id in shown)
+    machines = each_once(_short_name(results, run) for run in results.measured_by(shown))
+    run = _run(results, shown, ", ".join([machines, *shapers]))
+    return [fold, "", *notes, *([""] if notes else []), run, "", "</details>"]
 
 
 def run_line(results: Results, shown: Collection[str]) -> str:
     """Return which runs the figures of some cells come from: when, how deep, with which seed, on which machine."""
+    return _run(results, shown, each_once(results.machine(run, shown) for run in results.measured_by(shown)))
+
+
+def machine_names(results: Results) -> dict[str, str]:
+    """Return a short name for each machine that measured, by its line of facts: A, B and so on."""
+    machines = dict.fromkeys(machine_line(run.host) for run in results.parts)
+    return dict(zip(machines, ascii_uppercase, strict=False))
+
+
+def _run(results: Results, shown: Collection[str], machines: str) -> str:
     parts = results.measured_by(shown)
-    versions = ", ".join(dict.fromkeys(cell.nginx for cell in results.cells if cell.id in shown))
-    machines = each_once(results.machine(run, shown) for run in parts)
-    days = each_once(run.started[:10] for run in parts)
+    versions = ", ".join(sorted({cell.nginx for cell in results.cells if cell.id in shown}, key=as_numbers))
+    days = each_once(sorted({run.started[:10] for run in parts}))
     depths = each_once(str(run.options.get("depth", "?")) for run in parts)
     seeds = each_once(str(run.seed) for run in parts)
     return plain(f"Measured on {days} with nginx {versions} (depth {depths}, seed {seeds}) on {machines}.")
+
+
+def _short_name(results: Results, run: Run) -> str:
+    return f"[machine {machine_names(results)[machine_line(run.host)]}]({MACHINES})"
 
 
 def plain(text: str) -> str:

@@ -51,21 +51,19 @@ def errors_table(_results: Results, wanted: str) -> str:
 
 
 _PLACES: Final = {"nginx.pcap.gz": "at nginx", "client.pcap.gz": "at the client", "backend.pcap.gz": "at the backend"}
-_HEAD: Final = ("built", "captured", "right", "left open", "wrong", "a file missing: right", "left open", "wrong")
+_COUNTED: Final = ("right", "nothing", "wrong")
 
 
 def diagnoses_table(_results: Results, wanted: str) -> str:
-    """Return the table, and where from.
+    """Return the table, in each cell "right/left open/wrong", and where from.
 
     Args:
         wanted: Name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.
     """
     document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))
     found = {(each["built"], each["captured"], each["whole"]): each for each in document["sets"]}
-    lines = head(_HEAD)
+    lines = head(("built", *_PLACES.values(), *(f"a file missing, {place}" for place in _PLACES.values())))
     for built in dict.fromkeys(each["built"] for each in document["sets"]):
-        for captured, place in _PLACES.items():
-            numbers = [found[built, captured, whole] for whole in (True, False)]
-            counts = [str(each[name]) for each in numbers for name in ("right", "nothing", "wrong")]
-            lines.append(row([built, place, *counts]))
+        sets = [found[built, captured, whole] for whole in (True, False) for captured in _PLACES]
+        lines.append(row([built, *("/".join(str(each[name]) for name in _COUNTED) for each in sets)]))
     return "\n".join([*lines, "", str(document["measured"])])

@@ -1,0 +1,86 @@
+"""Tables of claims, a row for each: its sentence, its verdict on each version of nginx, and what was measured."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from tools.docs.cells import NOTHING, cells_of, claim_text, folded, plain, reasons, threshold_notes, verdict
+from tuneproof.report.results.cells import Cell
+from tuneproof.report.results.documents import Results
+from tuneproof.report.terminal.markdown import head, row
+from tuneproof.report.words import outcome
+from tuneproof.wording import as_numbers
+
+
+def verdict_table(results: Results, wanted: str) -> str:
+    """Return the claims of some scenarios, with the reasons of their verdicts. KeyError: A scenario has no cell."""
+    cells = cells_of(results, wanted)
+    return _claims(cells, results, reasons(cells))
+
+
+def version_table(results: Results, wanted: str) -> str:
+    """Return the claims of some scenarios, and the newest version's figure. KeyError: A scenario has no cell."""
+    return _claims(cells_of(results, wanted), results)
+
+
+def line_table(results: Results, _wanted: str = "") -> str:
+    """Return the verdicts on each line of copied configurations, in the order of the lines.
+
+    KeyError: No cell is about such a line.
+    """
+    claims = [of for of in _by_claim(results.cells) if of[0].line]
+    if not claims:
+        raise KeyError("no cell is about a line of a copied configuration")
+    claims.sort(key=lambda of: of[0].line.lower())
+    table = _table("the line", [(f"`{plain(of[0].line)}`: {claim_text(of[0])}", of) for of in claims])
+    return "\n".join([*table, "", *folded(results, {cell.id for of in claims for cell in of})])
+
+
+def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Return the cells of each claim on each network, by version, in the order in which the claims come."""
+    claims: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        claims.setdefault((cell.scenario, cell.name, cell.network), []).append(cell)
+    return [sorted(of, key=lambda cell: as_numbers(cell.nginx)) for of in claims.values()]
+
+
+def _claims(cells: Sequence[Cell], results: Results, notes: Sequence[str] = ()) -> str:
+    table = _table("claim", [(claim_text(of[0]), of) for of in _by_claim(cells)])
+    fold = folded(results, {cell.id for cell in cells}, threshold_notes(cells))
+    return "\n".join([*table, "", *notes, *([""] if notes else []), *fold])
+
+
+def _table(first: str, rows: Sequence[tuple[str, list[Cell]]]) -> list[str]:
+    cells = [cell for _, of in rows for cell in of]
+    versions = sorted({cell.nginx for cell in cells}, key=as_numbers)
+    # Networks, and which version a figure is of, only where there are several.
+    has_networks = len({cell.network for cell in cells}) > 1
+    several = len(versions) > 1
+    networks = ["network"] if has_networks else []
+    measured = ["verdict (nginx " + ", ".join(versions) + ")", "measured (newest version)"]
+    lines = head([first, *networks, *(measured if several else ["verdict", "measured"])])
+    for said, of in rows:
+        place = [plain(of[-1].network)] if has_networks else []
+        lines.append(row([said, *place, _verdicts(of, versions), _measured(of[-1])]))
+    return lines
+
+
+def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
+    """Return the verdict that all versions share; else each with the first and last version of those that have it."""
+    by_version = {cell.nginx: verdict(cell) for cell in of}
+    said_of = {version: by_version.get(version, NOTHING) for version in versions}
+    spans = [(said, [version for version, _ in span]) for said, span in groupby(said_of.items(), lambda of: of[1])]
+    if len(spans) == 1:
+        return next(iter(said_of.values()))
+    return ", ".join(f"{_span(span)}: {said}" for said, span in spans if said != NOTHING)
+
+
+def _span(versions: Sequence[str]) -> str:
+    return "–".join(dict.fromkeys((versions[0], versions[-1])))  # noqa: RUF001 - an en dash is meant
+
+
+def _measured(cell: Cell) -> str:
+    """Return what was measured; a share of trials needs no name, since the claim's sentence says what they show."""
+    if cell.effect is None:
+        return NOTHING
+    shown = outcome(cell)
+    return shown if cell.effect.of is not None else f"{plain(cell.effect.name)}: {shown}"
