@@ -32,11 +32,17 @@ class Advised:
     why: str  # what makes it so, and what it costs or gains, in one or two sentences
     edits: Sequence[Edit] = ()
     """What would change it; empty where nothing is to be done, or nothing can be said for certain."""
+    price: str = ""  # what else changes with these edits
     breaks: bool = False  # whether requests fail or protection is lost; else it costs something
     routine: bool = False  # whether it is true of nearly every configuration
     source: str = ""  # nginx's documentation, where no claim was measured
     check: str = ""  # the command that shows what it depends on
     versions: tuple[str, ...] = ()  # where it does not hold on all versions that were compared, those on which it does
+
+    @property
+    def reason(self) -> str:
+        """Why it is so, and, where there are edits, what else they change."""
+        return f"{self.why}. With the patch, {self.price}" if self.price and self.edits else self.why
 
     @property
     def certainty(self) -> str:

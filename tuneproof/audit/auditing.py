@@ -118,13 +118,16 @@ def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
     seen: dict[tuple[object, ...], list[tuple[str, Advised]]] = {}
     for audit_ in audits:
         for one in audit_.advice:
-            seen.setdefault((one.claim, one.state, id(one.at), one.why), []).append((audit_.facts.version, one))
+            seen.setdefault((one.claim, one.state, id(one.at), one.reason), []).append((audit_.facts.version, one))
     for found in seen.values():
         versions, (*_, newest) = zip(*found, strict=True)
         if len(versions) == len(audits):
             yield newest
+        elif newest.breaks or not newest.edits:
+            yield replace(newest, versions=versions)
         else:
-            yield replace(newest, edits=newest.edits if newest.breaks else (), versions=versions)
+            why = f"{newest.why}; --nginx {versions[-1]} shows a patch"
+            yield replace(newest, why=why, edits=(), versions=versions)
 
 
 def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:

@@ -56,14 +56,21 @@ def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bo
     return limit is not None and facts.worker_connections is not None and limit < 2 * facts.worker_connections
 
 
-def _has_peers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether a failure may eject one of several peers: one that is alone is always asked.
+def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return how failures eject several peers, in words; empty for one that is alone, which is always asked.
 
     One with a backup is not alone, and both are ejected (ngx_http_upstream_init_round_robin).
     """
     targets = [proxied.target for proxied in facts.proxied]
     meant = [target for target in targets if target.block.setting(at.name) is at]
-    return not meant or any(_may_have_peers(target, facts) for target in meant)
+    ejected = [target for target in meant if _may_have_peers(target, facts)]
+    if meant and not ejected:
+        return ""
+    names = [name for target in ejected for name in target.names() or ()]
+    servers = [server for name in names if name in facts.upstreams for server in _servers(facts.upstreams[name].block)]
+    if any(arg.startswith("max_fails=") and arg != "max_fails=1" for server in servers for arg in server.args):
+        return "requests for one broken page eject each peer that has failed max_fails times within fail_timeout"
+    return "the first request for one broken page ejects all peers but the last, the second request the last one"
 
 
 def _may_have_peers(target: Target, facts: Facts) -> bool:
@@ -141,7 +148,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it
     "HTTP/2": _speaks_http2,  # one of them does
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
-    "peers that may be ejected": _has_peers,
+    "peers that may be ejected": _ejected_peers,
     "keeps connections": _keeps_connections,  # an upstream block does, also by default
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a location that passes requests on, buffered, and names text/event-stream

@@ -76,7 +76,7 @@ def _advised(advised: Advised, audit: Audit) -> dict[str, Any]:
         "state": advised.state.value,
         "file": advised.at.file,
         "line": advised.at.line,
-        "why": advised.why,
+        "why": advised.reason,
         "certainty": advised.certainty,
         "breaks": advised.breaks,
         "source": advised.source or None,

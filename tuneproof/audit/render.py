@@ -86,7 +86,7 @@ def _sections(shown: Sequence[Advised], audit: Audit, width: int) -> Iterator[st
     for rank, members in groupby(shown, key=lambda one: one.urgency[0]):
         groups: dict[tuple[object, ...], list[Advised]] = {}
         for one in members:
-            groups.setdefault((one.state, one.claim, one.why, one.versions), []).append(one)
+            groups.setdefault((one.state, one.claim, one.reason, one.versions), []).append(one)
         yield "\n".join([_TITLES[rank], *(_group(group, audit, width) for group in groups.values())])
 
 
@@ -97,7 +97,7 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
     on = f", on nginx {each_once(first.versions)}" if first.versions else ""
     label = _LABELS.get(first.state, first.state.value)
     name = first.claim if first.name == DOCUMENTED else first.name
-    lines = [f"{', '.join(places[:_PLACES])}{more}: {label}, {name}{on}", _wrapped(first.why, width, "  ")]
+    lines = [f"{', '.join(places[:_PLACES])}{more}: {label}, {name}{on}", _wrapped(first.reason, width, "  ")]
     lines += [_wrapped(line, width, "  ") for line in _grounds(first, audit)]
     return "\n".join(lines)
 

@@ -81,11 +81,14 @@ def _protocol(target: Target) -> str:
 
 
 def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return how long one failure takes a server out, where there are others; empty for less than ten minutes."""
-    if len(block.local("server")) < 2 or "max_fails=0" in at.args:  # noqa: PLR2004 - one alone is never ejected
+    """Return which failures take a server out, and for how long; empty for one alone, or less than ten minutes."""
+    options = dict(arg.split("=", 1) for arg in at.args[1:] if "=" in arg)
+    failures, avoided = whole_number(options.get("max_fails", "1")), options.get("fail_timeout", "")
+    if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - alone
         return ""
-    said = [arg.removeprefix("fail_timeout=") for arg in at.args if arg.startswith("fail_timeout=")]
-    return said[-1] if said and (time_ms(said[-1]) or 0) >= _LONG_MS else ""
+    if failures == 1:
+        return f"one failed request takes it out for {avoided}"
+    return f"{failures} failed requests within {avoided} take it out for {avoided}"
 
 
 def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:

@@ -168,3 +168,26 @@ def test_listed_5xx_are_told_where_there_may_be_several_peers(upstream: str, to:
     text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")
     assert ("listed_5xx_take_the_service_down" in [one.claim for one in found.advice]) == is_told
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("fail_timeout=1h", "one failed request takes it out for 1h"),
+        ("max_fails=1 fail_timeout=1h", "one failed request takes it out for 1h"),
+        ("max_fails=3 fail_timeout=1h", "3 failed requests within 1h take it out for 1h"),
+    ],
+)
+def test_a_long_fail_timeout_names_the_failures_that_it_takes(options: str, words: str) -> None:
+    audit = of(f"upstream u {{ server 10.0.0.1 {options}; server 10.0.0.2; }}")
+    (one,) = [one for one in audit.advice if one.claim == "long_fail_timeout_takes_servers_out"]
+    assert words in one.why
+
+
+@pytest.mark.parametrize(("options", "is_first"), [("", True), ("max_fails=1", True), ("max_fails=3", False)])
+def test_a_listed_status_ejects_with_the_first_request_only_at_max_fails_1(options: str, is_first: bool) -> None:  # noqa: FBT001 - a column of the table
+    peers = f"upstream u {{ server 10.0.0.1 {options}; server 10.0.0.2 {options}; }}"
+    audit = of(f"{peers} server {{ location / {{ proxy_next_upstream http_500; proxy_pass http://u; }} }}")
+    (one,) = [one for one in audit.advice if one.claim == "listed_5xx_take_the_service_down"]
+    assert ("the first request" in one.why) is is_first
+    assert ("max_fails times" in one.why) is not is_first

@@ -41,7 +41,7 @@ def test_a_slow_reader_may_hold_less() -> None:
     [found] = advised(f"{ABSENT} {location}", "proxy_buffering")
     assert (found.state, found.edits) == (State.CANNOT_TELL, ())
     assert "unless /etc/nginx/absent.conf, which is not here, says otherwise" in found.why
-    assert "With the patch" not in found.why
+    assert "With the patch" not in found.reason
     # nginx takes each of them once in a block.
     [found] = advised(f"{location[:-1]} proxy_buffering on; {ABSENT} }}", "proxy_buffering")
     assert found.state is State.HARMFUL

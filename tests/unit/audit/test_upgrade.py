@@ -278,6 +278,9 @@ def test_what_holds_on_some_versions_names_them() -> None:
     assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)
     assert states["connections_are_the_cause", "in effect"] == (STABLE_VERSIONS[-1:], False)
     assert states["keepalive_timeout_below_spares_posts", "missing"] == (STABLE_VERSIONS[-1:], True)
+    (missing,) = [one for one in found.advice if (one.claim, one.state) == ("connections_are_the_cause", "missing")]
+    assert "With the patch" not in missing.reason
+    assert missing.reason.endswith(f"--nginx {STABLE_VERSIONS[-2]} shows a patch")
 
 
 def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:

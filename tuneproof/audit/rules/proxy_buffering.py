@@ -34,12 +34,13 @@ def advise(facts: Facts) -> Iterator[Advised]:
             edits = () if unseen else _remedy(proxied)
             why = (
                 f"one slow reader can make a worker hold {size(held)} ({_what_it_holds(proxied)}); {_READERS} of them, "
-                f"{size(held * _READERS)}{_cost(proxied, edits)}"
+                f"{size(held * _READERS)}"
             )
             state = State.HARMFUL if held >= _HARMFUL_BYTES else State.MISSING
             if unseen:
                 why, state = f"{why}, unless {unseen}, which is not here, says otherwise", State.CANNOT_TELL
-            yield Advised(name=NAME, claim=CLAIM, state=state, at=target.statement, why=why, edits=edits)
+            price = _price(proxied, edits)
+            yield Advised(name=NAME, claim=CLAIM, state=state, at=target.statement, why=why, edits=edits, price=price)
         elif not proxied.is_buffered:
             why = f"one slow reader costs a worker {size(held)}, and occupies its backend until it has read everything"
             claim = "buffering_off_is_bounded"
@@ -58,12 +59,12 @@ def _what_it_holds(proxied: Proxied) -> str:
     return f"{first}, {others} and output_buffers" if proxied.output_bytes else f"{first} and {others}"
 
 
-def _cost(proxied: Proxied, edits: Sequence[Edit]) -> str:
+def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
     """Return what a smaller first buffer costs, in words."""
     name = f"{proxied.target.kind}_buffer_size"
     smaller = [edit.text for edit in edits if isinstance(edit, Replace) and edit.old.name == name]
     limit = "".join(smaller).removeprefix(f"{name} ").removesuffix(";")
-    return f". With the patch, response headers above {limit} are answered with 502" if limit else ""
+    return f"response headers above {limit} are answered with 502" if limit else ""
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:

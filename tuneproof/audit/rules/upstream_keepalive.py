@@ -41,8 +41,16 @@ def advise(facts: Facts) -> Iterator[Advised]:
             tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
             state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
             is_routine = state is State.MISSING
-            why = f"{_sentence(proxied)}{_cost(edits)}"
-            yield Advised(name=NAME, claim=CLAIM, state=state, at=at, why=why, edits=edits, routine=is_routine)
+            yield Advised(
+                name=NAME,
+                claim=CLAIM,
+                state=state,
+                at=at,
+                why=_sentence(proxied),
+                edits=edits,
+                price=_price(edits),
+                routine=is_routine,
+            )
         else:
             yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=reuse.why)
 
@@ -57,13 +65,11 @@ def _sentence(proxied: Proxied) -> str:
     return f"{proxied.reuse.why}; {blocks} would reuse connections"
 
 
-def _cost(edits: Sequence[Edit]) -> str:
+def _price(edits: Sequence[Edit]) -> str:
     """Return what else changes with the patch, in words: see ngx_http_upstream_next for the second."""
-    if not edits:
-        return ""
     is_newer = any("proxy_http_version 1.1;" in edit.text for edit in edits if not isinstance(edit, Before))
     chunks = "the backend gets HTTP/1.1 and may answer in chunks, and " if is_newer else ""
-    return f". With the patch, {chunks}a request that fails on a reused connection is tried once more"
+    return f"{chunks}a request that fails on a reused connection is tried once more"
 
 
 def _working(facts: Facts, proxied: Proxied) -> Advised:
