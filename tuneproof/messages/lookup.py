@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one
+from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one, in_glibc_words
 from tuneproof.messages.rows import Message, messages
 
 MOST: Final = 5
@@ -27,7 +27,9 @@ def find(text: str) -> tuple[Message, ...]:
     level, message = (match[1], wanted[match.end() :]) if match is not None else ("", wanted)
     if (found := find_one(message, level) or find_cut(message, level)) is not None:
         return (found,)
-    return tuple(find_all(message)) or _by_words(message)
+    if rows := tuple(find_all(message)):
+        return rows
+    return tuple(dict.fromkeys((*_by_words(message), *_by_words(in_glibc_words(message)))))[:MOST]
 
 
 def _by_words(text: str) -> tuple[Message, ...]:

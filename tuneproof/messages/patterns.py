@@ -13,19 +13,26 @@ PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """What stands for anything in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
-# What other C libraries say for an error number of Linux: musl, as in Alpine's containers, and the BSDs.
-_OTHER_WORDS: Final = {
-    "11": ("Resource temporarily unavailable",),
-    "12": ("Out of memory",),
-    "24": ("No file descriptors available",),
-    "32": ("Broken pipe",),
-    "40": ("Symbolic link loop",),
-    "98": ("Address in use",),
-    "99": ("Address not available", "Can't assign requested address"),
-    "101": ("Network unreachable",),
-    "110": ("Operation timed out",),
-    "113": ("Host is unreachable",),
+_GLIBC_WORDS: Final = {
+    "Out of memory": "Cannot allocate memory",
+    "No file descriptors available": "Too many open files",
+    "Filename too long": "File name too long",
+    "Symbolic link loop": "Too many levels of symbolic links",
+    "Address in use": "Address already in use",
+    "Address not available": "Cannot assign requested address",
+    "Can't assign requested address": "Cannot assign requested address",
+    "Network unreachable": "Network is unreachable",
+    "Connection aborted": "Software caused connection abort",
+    "Socket not connected": "Transport endpoint is not connected",
+    "Operation timed out": "Connection timed out",
+    "Host is unreachable": "No route to host",
 }
+"""What musl, as in Alpine's containers, and the BSDs say where glibc, and so the rows, say otherwise."""
+# Behind a number, or at the beginning of what somebody remembers; the kernel's own "Out of memory: ..." stays.
+_OTHER_WORDS: Final = re.compile(
+    rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, _GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
+)
+_GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in _GLIBC_WORDS.items()}
 # So many characters choose the patterns that can match.
 _KEY: Final = 5
 
@@ -42,9 +49,18 @@ def pattern(words: str) -> str:
             made.append(re.escape(errnos[place]))
             if place + 1 < len(errnos):
                 number, text = errnos[place + 1], errnos[place + 2]
-                texts = "|".join(re.escape(each) for each in (text, *_OTHER_WORDS.get(number, ())))
+                texts = "|".join(re.escape(each) for each in (text, *_others_for(text)))
                 made.append(rf"\((?:{number}: [^)]*|\d+: (?:{texts}))\)")
     return "".join(made)
+
+
+def _others_for(text: str) -> list[str]:
+    return [other for other, words in _GLIBC_WORDS.items() if words == text]
+
+
+def in_glibc_words(text: str) -> str:
+    """Return a text with the words that glibc has for error numbers in place of other libraries'."""
+    return _OTHER_WORDS.sub(lambda found: _GLIBC_BY_LOWER[found[0].lower()], text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +159,7 @@ _FEWEST: Final = 15
 
 def find_cut(text: str, level: str = "") -> Message | None:
     """Return the row of a message that was cut, or wrapped as it was pasted; None where several rows begin so."""
-    beginning = text
+    beginning = in_glibc_words(text)
     for mark in _CUT:
         beginning = beginning.removesuffix(mark).rstrip()
     if len(beginning) < _FEWEST:

@@ -1,8 +1,12 @@
 """What people paste or remember leads to the row."""
 
+import re
+from typing import Final
+
 import pytest
 
 from tuneproof.messages.lookup import MOST, find
+from tuneproof.messages.patterns import PLACE
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import messages
 
@@ -45,3 +49,57 @@ def test_a_row_is_shown_with_the_versions_of_its_words() -> None:
         *("Message", "Words", "Level", "Problem", "What", "Why", "Affects", "Next", "Not so", "Not so", "Confirm"),
         "Page",
     ]
+
+
+# musl's strerror() and glibc's, where they differ and rows have the number.
+MUSL: Final = {
+    "Out of memory": "Cannot allocate memory",
+    "No file descriptors available": "Too many open files",
+    "Filename too long": "File name too long",
+    "Symbolic link loop": "Too many levels of symbolic links",
+    "Address in use": "Address already in use",
+    "Address not available": "Cannot assign requested address",
+    "Network unreachable": "Network is unreachable",
+    "Connection aborted": "Software caused connection abort",
+    "Socket not connected": "Transport endpoint is not connected",
+    "Operation timed out": "Connection timed out",
+    "Host is unreachable": "No route to host",
+}
+
+
+def wordings(errno_words: str) -> list[str]:
+    return [words.text for row in messages().values() for words in row.words if f": {errno_words})" in words.text]
+
+
+@pytest.mark.parametrize(("musl", "glibc"), MUSL.items())
+def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
+    """In a whole message, in one that was cut behind them, with another system's number, and alone."""
+    assert wordings(glibc)
+    for words in wordings(glibc):
+        text = PLACE.sub("7", words)
+        other = text.replace(glibc, musl)
+        (row,) = find(text)
+        assert find(other) == (row,)
+        assert find(re.sub(r"\((\d+): ", r"(4\1: ", other)) == (row,)
+        if not words.endswith(")"):
+            assert find(f"{other[:-4]}...") == find(f"{text[:-4]}...")
+    assert set(find(musl)) & set(find(glibc))
+
+
+def test_every_errno_in_the_rows_has_the_same_words_in_musl_or_is_listed() -> None:
+    """What both libraries say alike needs no row of its own."""
+    alike = {
+        *("Operation not permitted", "No such file or directory", "Bad file descriptor", "Permission denied"),
+        *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),
+        *("Broken pipe", "Resource temporarily unavailable", "Address family not supported by protocol"),
+        *("Connection reset by peer", "Connection refused", "Read-only file system"),
+        # nginx's own words of its resolver.
+        *("Server failure", "Host not found", "Operation refused"),
+    }
+    said = {
+        found
+        for row in messages().values()
+        for words in row.words
+        for found in re.findall(r"\(\d+: ([A-Z][^)<]+)\)", words.text)
+    }
+    assert said - alike - set(MUSL.values()) - set(MUSL) == set()
