@@ -1,8 +1,9 @@
 """Files of any kind, in any order, become figures and one diagnosis; what is wrong with a file is said beside it."""
 
 import gzip
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -190,6 +191,52 @@ def test_an_unknown_file_is_told_and_the_others_are_read(content: bytes, reason:
     assert log.error is None
     assert explanation.any_read
     assert not explained("unknown").any_read
+
+
+# Composed from the providers' descriptions of their fields.
+_STAMP: Final = "2026-03-14T09:10:00.123456Z"
+_ALB: Final = (
+    f"https {_STAMP} app/shop/0123456789abcdef 203.0.113.9:40000 10.0.3.7:80 0.001 12.020 0.000 200 200 320 5000 "
+    '"GET https://shop.example:443/cart HTTP/2.0" "Mozilla/5.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 '
+    'arn:aws:elasticloadbalancing:eu-west-1:111122223333:targetgroup/nginx/fedcba9876543210 "Root=1-65f2c0de-0" '
+    f'"shop.example" "arn:aws:acm:eu-west-1:111122223333:certificate/abc" 1 {_STAMP} "forward" "-" "-" "10.0.3.7:80" '
+    '"200" "-" "-"'
+)
+_CLASSIC: Final = (
+    f'{_STAMP} shop 203.0.113.9:40000 - -1 -1 -1 503 0 0 0 "GET http://shop.example:80/ HTTP/1.1" "curl/7.38.0" - -'
+)
+_GOOGLE: Final = json.dumps(
+    {
+        "httpRequest": {"requestMethod": "GET", "status": 502, "latency": "0.020s", "remoteIp": "203.0.113.9"},
+        "jsonPayload": {"@type": "type.googleapis.com/google.cloud.loadbalancing.type.LoadBalancerLogEntry"},
+        "timestamp": _STAMP,
+    }
+)
+_AZURE: Final = json.dumps(
+    {"category": "ApplicationGatewayAccessLog", "time": _STAMP, "properties": {"httpStatus": 502, "timeTaken": 0.1}}
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "writer"),
+    [
+        (_ALB, "an AWS Application Load Balancer"),
+        (_CLASSIC, "an AWS Classic Load Balancer"),
+        (_GOOGLE, "a Google Cloud load balancer"),
+        (json.dumps([json.loads(_GOOGLE)], indent=2), "a Google Cloud load balancer"),
+        (_AZURE, "an Azure Application Gateway"),
+        ("#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip", "Amazon CloudFront"),
+    ],
+)
+def test_the_log_of_a_proxy_before_nginx_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
+    """No figure comes from it, and no option would help."""
+    (folder / "log").write_text(f"{line}\n" * 3)
+    (found,) = explained("log").found
+    assert (found.kind, found.figures) == (None, ())
+    assert found.error == (
+        f"an access log of {writer}: its times cover nginx and all that is behind it, and do not tell them apart; give "
+        "nginx's own access log of the same period"
+    )
 
 
 def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_told_in_short(
