@@ -33,6 +33,8 @@ _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, _GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in _GLIBC_WORDS.items()}
+# Characters that nobody else writes so: with fewer, the level or the rest must say that it is this message.
+_FEWEST: Final = 15
 # So many characters choose the patterns that can match.
 _KEY: Final = 5
 
@@ -76,7 +78,8 @@ class _Candidate:
         return re.compile(self.pattern)
 
     def is_at(self, level: str) -> bool:
-        return not level or not self.message.levels or level in self.message.levels
+        """Tell whether it may be meant at a level: words as few as "in FILE:LINE" only at their own."""
+        return level in self.message.levels or not self.message.levels or (not level and self.fixed >= _FEWEST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +157,6 @@ def find_all(text: str) -> Iterator[Message]:
 
 _CUT: Final = ("...", "\u2026", ">")
 """What journalctl, systemctl and people put at the end of a line that they have cut."""
-_FEWEST: Final = 15
 
 
 def find_cut(text: str, level: str = "") -> Message | None:

@@ -216,6 +216,42 @@ def test_a_message_may_lack_its_time_and_be_wrapped_by_hand(before: str, tmp_pat
     assert told.messages.unknown == 0
 
 
+@pytest.mark.parametrize("before", ["`", " * ", "- `", "> "])
+def test_a_line_of_a_log_in_a_list_or_as_code_keeps_its_level(before: str, tmp_path: Path) -> None:
+    """Without its level, a message of PHP's that ends with the port of an upstream would be one about a file's line."""
+    line = (
+        '[error] 54#54: *5 FastCGI sent in stderr: "PHP message: PHP Warning:  mkdir(): Permission denied in /srv/a '
+        'on line 7" while reading response header from upstream, client: 10.0.0.2, upstream: "fastcgi://127.0.0.1:9000"'
+    )
+    told = explained(f"{before}{line}\n", tmp_path).messages
+    assert [each.row.id for each in (*told.problems, *told.looks)] == ["php_warning"]
+
+
+def test_words_alone_may_be_wrapped_or_have_a_process(tmp_path: Path) -> None:
+    text = "connect() to 10.0.0.5:80 failed (99: Address not available)\n  while connecting to upstream\n"
+    told = explained(
+        f'{text}\n"7#7: *9 upstream sent too big header while reading response header from upstream, client: ::1\n',
+        tmp_path,
+    )
+    found = {each.row.id: each.number for each in told.messages.problems}
+    assert found == {"upstream_no_port": 1, "upstream_too_big_header": 1}
+
+
+def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
+    """However often they are there, and whomever they are about."""
+    lines = [
+        f"2026/11/26 09:00:01 [error] 7#7: *{number} a module's {what} words, client: 10.0.0.{number}\n"
+        for number in range(9)
+        for what in ("own", "other")
+    ]
+    told = explained("".join(lines), tmp_path).messages
+    assert told.unknown == len(lines)
+    assert [each.partition(",")[0] for each in told.unknown_examples] == [
+        "a module's own words",
+        "a module's other words",
+    ]
+
+
 def test_ten_thousand_lines_of_a_healthy_log_have_no_cause(tmp_path: Path) -> None:
     """What nginx says at level info of browsers, scanners and reloads."""
     healthy = [words for words, row in TRUTH.items() if row and messages()[row].problem is Problem.NO]

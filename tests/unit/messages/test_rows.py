@@ -11,7 +11,7 @@ from tuneproof.messages.rows import Message, Problem, messages
 
 ROWS = list(messages().values())
 LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
-SAMPLES = {"end": "", "n": "7", "number": "7", "n+": "7"}
+SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7"}
 VERSION = re.compile(r"1\.\d+\.\d+")
 
 
@@ -84,6 +84,11 @@ def test_events_are_of_rows_that_exist() -> None:
         ("7 worker_connections are not enough, reusing connections", "warn", "worker_connections_reused"),
         ("7 worker_connections are not enough while connecting to upstream", "alert", "worker_connections"),
         ('host not found in upstream "app" in /etc/a.conf:3', "emerg", "upstream_host_not_found_at_start"),
+        ("connect() failed (99: Address not available) while connecting to upstream", "", "upstream_no_port"),
+        ("cache manager process 7 exited on signal 8", "alert", "worker_crashed"),
+        ('shared memory zone "push_module" was locked by 7', "alert", "zone_unlocked"),
+        ("stream [lua] balancer.lua:7: no backends, context: ngx.timer", "error", "lua_message"),
+        ("failed to send stream cancellation while closing request", "error", "http3_closed_with_requests"),
     ],
 )
 def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
@@ -91,6 +96,20 @@ def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
     found = find_one(text, level)
     assert found is not None
     assert found.id == row
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("we see it in app/views.py:23", ""),
+        ("a module's own words in /etc/nginx/a.conf:12", "error"),
+        ('"listen" directive and others', ""),
+        ("value must be set", "error"),
+    ],
+)
+def test_a_few_words_are_no_message_at_another_level(text: str, level: str) -> None:
+    """Only at level emerg or warn is what ends with "in FILE:LINE" nginx's word about its configuration."""
+    assert find_one(text, level) is None
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,12 @@ _LINE: Final = re.compile(
     # The time is left out by people, and by what has a time of its own.
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({_LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({_LEVELS})\] "
 )
-# What stands before a message that somebody quotes alone.
-_QUOTED: Final = " \t>*-\"'`"
+# What lists and code in a thread have before a line; a quote may begin a log's own column.
+_LISTED: Final = " \t>*-`"
+# What stands before a message that somebody quotes alone, and a process that lost its level.
+_QUOTED: Final = f"{_LISTED}\"'"
+_PROCESS: Final = re.compile(r"\d+#\d+: (?:\*\d+ )?")
+_WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
 # A message that was wrapped by hand goes on so, and up to the name of the host.
 _GOES_ON: Final = "while "
 _ENDS: Final = ', host: "'
@@ -136,7 +140,7 @@ class Collector:
             # What begins with a request has none there: most lines are told apart for little.
             beginning = line[:_BEGINNING]
             if "#" in beginning or "nginx: [" in beginning or line[:1] in "{\x1b":
-                line = unwrapped(line).lstrip()
+                line = unwrapped(line).lstrip(_LISTED)
                 match = _LINE.match(line)
             if match is None:
                 return self._goes_on(line) or self._add_system(line)
@@ -263,8 +267,8 @@ def quoted(text: str) -> ErrorLog | None:
     For a text that is nothing else: in a log, such a line may be what a client sent.
     """
     counts = MessageCounts()
-    for line in text.split("\n"):
-        message = line.strip(_QUOTED)
+    for line in _WRAPPED.sub(") ", text).split("\n"):
+        message = _PROCESS.sub("", line.strip(_QUOTED), count=1)
         if (row := find_one(message)) is not None and row.levels:
             counts.add(message, level="", at="")
     known = counts.known()

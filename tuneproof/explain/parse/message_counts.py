@@ -47,7 +47,7 @@ class Unknown:
     """Messages of level error and higher that no row has."""
 
     number: int = 0
-    examples: tuple[str, ...] = ()  # the first three
+    examples: tuple[str, ...] = ()  # the first three that differ before their circumstances
 
 
 class _Count:
@@ -95,7 +95,7 @@ class MessageCounts:
         # Which row a message is, by its level and its words up to the circumstances: most are of a few kinds.
         self._rows: dict[tuple[str, str], str] = {}
         self._unknown = 0
-        self._examples: list[str] = []
+        self._examples: dict[str, str] = {}  # by the words up to the circumstances
 
     def add(self, message: str, *, level: str, at: str) -> None:
         """Count a message, without time, level and process.
@@ -116,7 +116,7 @@ class MessageCounts:
         elif level in _SERIOUS:
             self._unknown += 1
             if len(self._examples) < _MOST_UNKNOWN:
-                self._examples.append(message[:_SHOWN_CHARACTERS])
+                self._examples.setdefault(head, message[:_SHOWN_CHARACTERS])
 
     def add_known(self, row: str, message: str, *, at: str) -> None:
         """Count a message of a row that is known."""
@@ -156,7 +156,7 @@ class MessageCounts:
 
     def unknown(self) -> Unknown:
         """Return the messages that no row has."""
-        return Unknown(number=self._unknown, examples=tuple(self._examples))
+        return Unknown(number=self._unknown, examples=tuple(self._examples.values()))
 
 
 def _most(names: dict[str, int]) -> dict[str, int]:
