@@ -47,19 +47,19 @@ def threshold_notes(cells: Sequence[Cell]) -> list[str]:
     The one that most claims share comes last, without their names.
     """
     claims_of: dict[tuple[str, str], dict[str, None]] = {}
-    exploratory: dict[str, str] = {}
+    exploratory: dict[str, dict[str, None]] = {}
     for cell in cells:
         if asked := limit(cell):
             claims_of.setdefault((asked, cell.why), {})[f"`{cell.name}`"] = None
         if cell.exploratory:
-            exploratory[cell.name] = cell.exploratory
+            exploratory.setdefault(cell.exploratory, {})[f"`{cell.name}`"] = None
     notes = []
     by_size = sorted(claims_of.items(), key=lambda item: len(item[1]))
     for (asked, why), claims in by_size:
         is_last = claims is by_size[-1][1]
         names = ("All others" if len(by_size) > 1 else "All") if is_last and len(claims) > 1 else ", ".join(claims)
         notes.append(f"- {names}: {asked}{f'; {plain(why)}' if why else ''}.")
-    return [*notes, *[f"- `{name}` is *exploratory*: {plain(why)}." for name, why in exploratory.items()]]
+    return [*notes, *(f"- *Exploratory*, {', '.join(names)}: {plain(why)}." for why, names in exploratory.items())]
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:

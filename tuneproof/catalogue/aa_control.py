@@ -42,7 +42,7 @@ def aa_control(
         scale=Scale.RATIO,
         threshold=max(decides, 1 / decides) ** 0.5,
         form=Form.SAME,
-        why="the square root of the smallest threshold among the claims that use this metric",
+        why="the square root of the smallest threshold for this metric",
         everywhere=True,
         is_aa_control=True,
         # Five blocks are few for so narrow a margin.
