@@ -19,10 +19,6 @@ NOT_TO_COPY: Final[Mapping[str, tuple[str, str]]] = {
     "README.md": ("server 10.0.0.5:3000;\n    keepalive 32;", "what guides recommend, with its audit below it"),
     "audit.md": ("proxy_buffers 256 1m;", "the example of what audit finds"),
     "copied-nginx-conf.md": ("multi_accept on;", "what people copy, with its audit below it"),
-    "streams.md": (
-        "chunked_transfer_encoding off;",
-        "a chat that lacks the line that matters, with what a run reports",
-    ),
 }
 
 
