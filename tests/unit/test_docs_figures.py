@@ -125,10 +125,22 @@ def test_every_scenario_of_the_project_has_a_page() -> None:
 
 def test_every_picture_is_shown_and_small() -> None:
     """A page on the web shall not weigh more for its pictures than for all else."""
-    shown = {name for page in PAGES for name in re.findall(r"pictures/([\w-]+\.png)", page.read_text(encoding="utf-8"))}
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    shown = {name for text in texts for name in re.findall(r"pictures/([\w-]+\.(?:png|svg))", text)}
     drawn = {path.name: path.stat().st_size for path in PICTURES.glob("*")}
     assert shown == set(drawn)
     assert all(size <= MOST_PICTURE_BYTES for size in drawn.values()), drawn
+
+
+@pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.name)
+def test_a_drawing_has_a_description_and_dark_colours(path: Path) -> None:
+    """As an image it loads nothing, so fonts and scripts of its own would be lost."""
+    text = path.read_text(encoding="utf-8")
+    light, _, dark = text.partition("@media (prefers-color-scheme: dark)")
+    coloured = re.compile(r"^ +([.\w, ]+) \{ (?:fill|stroke): #", re.MULTILINE)
+    assert coloured.findall(light) == coloured.findall(dark) != []
+    assert all(re.search(f'<{name} id="{name}">[^<]+<', text) for name in ("title", "desc"))
+    assert not re.search("<script|@import|@font-face|https?://(?!www.w3.org/2000/svg)", text)
 
 
 def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
