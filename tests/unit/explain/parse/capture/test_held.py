@@ -83,6 +83,16 @@ def test_what_is_let_go_together_was_held_once() -> None:
     assert held(prompt).moments == 0
 
 
+def test_what_is_held_at_the_same_time_was_held_once_however_it_is_let_go() -> None:
+    """A worker that gets a CPU for a millisecond now and then lets a burst go piece by piece."""
+    pieces: list[Segment] = []
+    for number in range(6):
+        inside, outside = front(number), back(number)
+        let_go_s = 1.03 + number / 100
+        pieces += exchange(inside, 1.0, let_go_s + 0.012) + exchange(outside, let_go_s, let_go_s + 0.01)
+    assert held(pieces).moments == 1
+
+
 def test_equal_requests_at_once_have_the_right_mean() -> None:
     """Ten of them: each leg is used once."""
     segments = [segment for number in range(10) for segment in proxied(number)]
