@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from tuneproof.messages.patterns import GLIBC_WORDS
 from tuneproof.messages.render import shown
 from tuneproof.messages.rows import FILES, Message, Problem, messages
 
@@ -33,8 +34,12 @@ journalctl -u nginx | ./lab explain
 ```
 
 This page is made from the same rows ({number} of them, tuneproof/messages/*.toml) by `python -m tools.messages`. An
-ellipsis stands for what differs from case to case. Numbers in brackets, such as 111, are those of Linux; explain also
-knows the words of Alpine's C library and of the BSDs.
+ellipsis stands for what differs from case to case. Numbers in brackets, such as 111, are those of Linux, with the words
+of glibc. explain and why also know those of musl (Alpine's images) and the BSDs:
+
+| musl, BSDs | on this page |
+|---|---|
+{words}
 """
 
 
@@ -44,7 +49,8 @@ def page(verdicts: Mapping[str, Mapping[str, str]]) -> str:
     ``verdicts``: by claim, the verdict on each version of nginx.
     """
     rows = messages().values()
-    parts = [_HEAD.format(number=len(rows)), "## Index by words\n", _index(rows)]
+    words = "\n".join(f"| {other} | {ours} |" for other, ours in GLIBC_WORDS.items())
+    parts = [_HEAD.format(number=len(rows), words=words), "## Index by words\n", _index(rows)]
     for area in FILES:
         parts.append(f"## {_AREAS[area]}\n")
         parts.extend(_entry(row, verdicts) for row in rows if row.area == area)

@@ -13,7 +13,7 @@ PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """What stands for anything in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
-_GLIBC_WORDS: Final = {
+GLIBC_WORDS: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
     "Filename too long": "File name too long",
@@ -30,9 +30,9 @@ _GLIBC_WORDS: Final = {
 """What musl, as in Alpine's containers, and the BSDs say where glibc, and so the rows, say otherwise."""
 # Behind a number, or at the beginning of what somebody remembers; the kernel's own "Out of memory: ..." stays.
 _OTHER_WORDS: Final = re.compile(
-    rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, _GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
+    rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
-_GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in _GLIBC_WORDS.items()}
+_GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
 # Characters that nobody else writes so: with fewer, the level or the rest must say that it is this message.
 _FEWEST: Final = 15
 # So many characters choose the patterns that can match.
@@ -57,7 +57,7 @@ def pattern(words: str) -> str:
 
 
 def _others_for(text: str) -> list[str]:
-    return [other for other, words in _GLIBC_WORDS.items() if words == text]
+    return [other for other, words in GLIBC_WORDS.items() if words == text]
 
 
 def in_glibc_words(text: str) -> str:
