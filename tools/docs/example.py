@@ -1,6 +1,10 @@
-"""The examples of docs/: what an audit really says of the configuration above it, and explain of an error log."""
+"""The examples of docs/: what an audit says of the configuration above it, explain of an error log, and commands."""
 
+import os
 import re
+import shlex
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -18,16 +22,20 @@ _COLUMNS: Final = 100
 _EXAMPLE: Final = re.compile(r"(```nginx\n(?P<site>.*?)```\n.*?```text\n).*?(```)", re.DOTALL)
 LOGGED: Final = re.compile(r"(```text\n(?P<log>\d{4}/\d\d/\d\d .*?)```\n.*?```text\n).*?(```)", re.DOTALL)
 """A block of an error log, and the next block of text."""
+COMMAND: Final = re.compile(r"(```sh\n(?P<command>\./lab [^\n]*)\n```\n\n```text\n).*?(```)", re.DOTALL)
+"""A command alone in its block, and the next block, of what it prints."""
+_ROOT: Final = Path(__file__).parents[2]
 
 
 def with_example(page: str) -> str:
     """Return a page whose block of text says what an audit says of its block of nginx's configuration.
 
     With ``--details`` where the page says so before the block. The block after one of an error log says what explain
-    says of that.
+    says of that, and the block after a single command what it prints in the checkout.
     """
     audited = _EXAMPLE.sub(lambda match: f"{match[1]}{_audited(match)}\n{match[3]}", page)
-    return LOGGED.sub(lambda match: f"{match[1]}{_explained(match['log'])}{match[3]}", audited)
+    explained = LOGGED.sub(lambda match: f"{match[1]}{_explained(match['log'])}{match[3]}", audited)
+    return COMMAND.sub(lambda match: f"{match[1]}{_printed(match['command'])}{match[3]}", explained)
 
 
 def _audited(match: re.Match[str]) -> str:
@@ -41,3 +49,14 @@ def _explained(log: str) -> str:
         path.write_text(log, encoding="utf-8")
         told = explain([Source(name="standard input", path=path)])
     return render_text(told.found, told.diagnosis, told.messages, width=_COLUMNS, color=False)
+
+
+def _printed(command: str) -> str:
+    # This interpreter's packages, not those of the virtual environment that ./lab would make.
+    by_python = command.replace("./lab", f"{shlex.quote(sys.executable)} -m tuneproof.cli", 1)
+    environment = {**os.environ, "COLUMNS": str(_COLUMNS), "PYTHONPATH": str(_ROOT)}
+    environment.pop("TUNEPROOF_CALLED_FROM", None)
+    ran = subprocess.run(
+        ["/bin/sh", "-c", by_python], cwd=_ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return ran.stdout

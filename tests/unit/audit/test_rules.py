@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.support.places import CHECKOUT
-from tools.docs.__main__ import AUDITED, RESULTS, documents
-from tools.docs.example import LOGGED, with_example
+from tools.docs.__main__ import RESULTS, WITH_EXAMPLES, documents
+from tools.docs.example import COMMAND, LOGGED, with_example
 from tools.docs.recorded import recorded as kept_of
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import NEWEST, Audit, audit_source
@@ -154,7 +154,7 @@ def test_what_was_recorded_is_what_docs_show() -> None:
 
 def test_the_examples_of_docs_are_what_an_audit_and_explain_say() -> None:
     """A log in them was written by the lab's nginx."""
-    for path in AUDITED:
+    for path in WITH_EXAMPLES:
         page = path.read_text(encoding="utf-8")
         assert with_example(page) == page
     assert "+    ''      '';" in (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
@@ -165,6 +165,8 @@ def test_the_examples_of_docs_are_what_an_audit_and_explain_say() -> None:
         for line in log.read_text(encoding="utf-8").splitlines()
     }
     assert set(example["log"].splitlines()) <= written
+    tour = (CHECKOUT / "docs/tour.md").read_text(encoding="utf-8")
+    assert [match["command"].split()[1] for match in COMMAND.finditer(tour)] == ["audit", "why", "explain"]
 
 
 def test_what_matters_comes_first() -> None:
