@@ -82,10 +82,19 @@ def test_a_queue_that_nobody_empties_is_an_error(fake: FakeStage) -> None:
 
 
 def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
-    fake.answers["storm"] = [seen()]
+    fake.answers["storm"] = [seen(), seen(1.0)]
     nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
     assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
     assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()
+
+
+def test_a_storm_that_reaches_nobody_is_void(fake: FakeStage) -> None:
+    """It would refute that a long queue spares connects."""
+    fake.answers["storm"] = [seen(unfinished=8)]
+    load = ConnectStorm(connections=8)
+    assert load.observe(load.run(fake.stage, label="a-b1")).faults == (
+        "none of 8 connects got in: nginx cannot be reached",
+    )
 
 
 def test_a_client_that_is_slow_to_look_makes_the_storm_void(fake: FakeStage) -> None:
