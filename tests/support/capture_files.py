@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from tuneproof.explain.parse.capture.framing import Packet
 
 SECONDS = 1_700_000_000
-SECTION_HEADER, INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+SECTION_HEADER, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 5, 6
 TIME_RESOLUTION, TIME_OFFSET = 9, 14
 PCAP_HEADER_BYTES, RECORD_BYTES = 24, 16
 
@@ -50,11 +50,17 @@ def section(*, order: str = "<", major: int = 1) -> bytes:
 def interface(*options: tuple[int, bytes], linktype: int = 1, snap_bytes: int = 0, order: str = "<") -> bytes:
     """Return an interface's description with options, a code and a value each."""
     body = struct.pack(order + "HHI", linktype, 0, snap_bytes)
-    for code, value in options:
-        body += struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
-    if options:
-        body += bytes(4)
-    return block(INTERFACE, body, order=order)
+    return block(INTERFACE, body + _written(options, order), order=order)
+
+
+def statistics(*options: tuple[int, bytes], number: int = 0, order: str = "<") -> bytes:
+    """Return an interface's statistics, likewise."""
+    return block(STATISTICS, struct.pack(order + "III", number, 0, 0) + _written(options, order), order=order)
+
+
+def _written(options: Iterable[tuple[int, bytes]], order: str) -> bytes:
+    parts = [struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4) for code, value in options]
+    return b"".join([*parts, bytes(4)]) if parts else b""
 
 
 def enhanced(data: bytes, *, number: int = 0, ticks: int = 0, wire_bytes: int | None = None, order: str = "<") -> bytes:

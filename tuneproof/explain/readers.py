@@ -28,6 +28,7 @@ from tuneproof.explain.parse.processes.schedstat import Schedstat
 from tuneproof.explain.parse.processes.status import ProcessStatus
 from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.explain.parse.sockets.table import figures as socket_figures
+from tuneproof.wording import count
 
 _SAMPLES = 3
 _KINDS_SHOWN = 5
@@ -61,6 +62,11 @@ def _report(kind: Kind, name: str, read: _Read) -> Found:
 def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     if summary.truncated is not None:
         yield f"not read to its end: {summary.truncated}"
+    if summary.dropped_packets:
+        yield (
+            f"the kernel dropped {count(summary.dropped_packets, 'packet')} while this was captured: what the capture "
+            "lacks may have been on the wire (tcpdump -B 65536 has a larger buffer)"
+        )
     if summary.snapped_packets:
         yield (
             f"{summary.snapped_packets} of {summary.packets} packets are truncated: HTTP may be missing "

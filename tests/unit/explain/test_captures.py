@@ -1,13 +1,14 @@
 """Captures are streamed, packed or not; what is missing in them is told."""
 
 import gzip
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz.captures import NO_TCP, frame
-from tests.support.capture_files import pcap, pcapng
+from tests.support.capture_files import pcap, pcapng, statistics
 from tests.support.segments import Conversation, end
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
@@ -56,5 +57,8 @@ def test_what_a_capture_lacks_is_told(tmp_path: Path) -> None:
     cut = [(time_ns, linktype, data, wire + 100) for time_ns, linktype, data, wire in refused_tries()]
     (found,) = explained(pcap(cut), tmp_path).found
     assert any(warning.startswith("81 of 81 packets are truncated") for warning in found.warnings)
+    dropped = statistics((5, struct.pack("<Q", 12)))
+    (found,) = explained(pcapng(refused_tries()) + dropped, tmp_path).found
+    assert any(warning.startswith("the kernel dropped 12 packets") for warning in found.warnings)
     (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
     assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: no capture: pcap, but its header is cut")

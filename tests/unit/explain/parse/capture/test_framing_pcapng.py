@@ -10,6 +10,7 @@ from tests.support.capture_files import (
     INTERFACE,
     SECTION_HEADER,
     SIMPLE_PACKET,
+    STATISTICS,
     TIME_OFFSET,
     TIME_RESOLUTION,
     block,
@@ -20,6 +21,7 @@ from tests.support.capture_files import (
     pcapng,
     section,
     simple,
+    statistics,
 )
 from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.explain.parse.problems import MalformedEvidenceError
@@ -168,3 +170,25 @@ def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
     """Its magic number is a line break and could begin any text."""
     with pytest.raises(MalformedEvidenceError):
         PacketReader(BytesIO(content))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_statistics_tell_what_the_kernel_dropped(order: str) -> None:
+    """The last ones of an interface have its sum; what is no count of drops, or nobody described, is left out."""
+
+    def drops(packets: int, *, number: int = 0, code: int = 5) -> bytes:
+        return statistics((4, bytes(8)), (code, struct.pack(order + "Q", packets)), number=number, order=order)
+
+    two = interface(order=order) + interface(order=order)
+    content = section(order=order) + two + drops(3) + drops(7) + drops(10, number=1, code=7) + drops(900, number=2)
+    content += section(order=order) + interface(order=order) + drops(100) + enhanced(b"data", order=order)
+    content += drops(0, code=4)
+    reader = PacketReader(BytesIO(content))
+    assert len(list(reader)) == 1
+    assert (reader.dropped_packets, reader.truncated) == (17, None)
+
+
+def test_statistics_of_nothing_are_broken() -> None:
+    reader = PacketReader(BytesIO(section() + interface() + block(STATISTICS, b"abcd")))
+    assert list(reader) == []
+    assert reader.truncated == "byte 48: statistics without an interface"
