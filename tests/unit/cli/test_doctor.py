@@ -1,6 +1,7 @@
 """The doctor's rounds: with an engine that only answers questions, and with none."""
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,8 @@ def engine(**changes: object) -> Any:
     return SimpleNamespace(
         info=lambda: {**INFO, **changes},
         version=lambda: {"Version": "28.0", "ApiVersion": "1.48", "Os": "linux"},
-        images=SimpleNamespace(list=lambda **_: [], get_registry_data=lambda _: None),
+        images=SimpleNamespace(get_registry_data=lambda _: None),
+        api=SimpleNamespace(images=list),
         close=lambda: None,
     )
 
@@ -69,7 +71,7 @@ def test_a_host_that_can_prove_everything_gets_status_0(told: Told) -> None:
     status, out, _ = told()
     states, names = zip(*(line.split()[:2] for line in out.splitlines()), strict=True)
     assert (status, set(states) <= {"ok", "warn"}) == (0, True)
-    assert " ".join(names) == "engine storage cgroups CPUs memory disk base netem congestion tcp_rmem steal"
+    assert " ".join(names) == "engine storage cgroups CPUs memory disk images base netem congestion tcp_rmem steal"
 
 
 def test_a_users_engine_may_use_the_controllers_that_are_delegated_to_its_user(
@@ -171,7 +173,7 @@ def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
 
     def cut_off(images: list[str]) -> Any:
         client = engine()
-        client.images.list = lambda: [SimpleNamespace(tags=images)]
+        client.api.images = lambda: [{"RepoTags": images, "Created": time.time()}, {"RepoTags": None, "Created": 0}]
         client.images.get_registry_data = refusing(requests.ConnectionError("no route"))
         return client
 
@@ -179,3 +181,25 @@ def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
     # Podman's names of what it has loaded.
     assert told(lambda: cut_off([f"localhost/{tags[0]}", *(f"docker.io/{tag}" for tag in tags[1:])]))[0] == 0
     assert told(lambda: cut_off(tags[1:]))[0] == 1
+
+
+def test_images_that_lack_security_updates_are_told(told: Told) -> None:
+    """As old as the oldest of those that a run uses; what else the engine has does not matter."""
+    tag = role_images()["client"].tag
+
+    def built(days: float, tags: list[str]) -> Any:
+        client = engine()
+        client.api.images = lambda: [
+            {"RepoTags": tags, "Created": time.time() - 86_400 * days},
+            {"RepoTags": ["debian:bookworm-slim"], "Created": time.time()},
+            {"RepoTags": ["postgres:9"], "Created": 0},
+        ]
+        return client
+
+    assert (
+        "warn    images              the oldest was built 31 days ago - they lack 31 days"
+        in told(lambda: built(31, [tag]))[1]
+    )
+    assert "ok      images              the oldest was built 29 days ago" in told(lambda: built(29, [tag]))[1]
+    assert "ok      images              the oldest was built 0 days ago" in told(lambda: built(31, ["other:1"]))[1]
+    assert "ok      images              none are built yet" in told()[1]
