@@ -15,7 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -139,22 +139,15 @@ def main(series: str, most: int, seed: int) -> int:
             cost = whole[command] = measured(Point(command=command, fault=Fault.LOST, at=0))
             sys.stdout.write(f"without a fault: {' '.join(command)}: {len(cost.calls)} calls, {_told(cost, of=cost)}\n")
             sys.stdout.flush()
-        # A run that waits for its turn on the engine asks more often: the fewest calls of any count.
-        calls = {command: len(cost.calls) for command, cost in whole.items()}
         costs, asked, unclean, lost_all = [], 0, 0, 0
         for number, drawn in enumerate(points(series, commands, most=most, seed=seed), start=1):
-            point = Point(
-                command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls[drawn.command])
-            )
-            cost = measured(point)
-            if cost.status == 0:
-                calls[point.command] = min(calls[point.command], len(cost.calls))
+            point, cost = hit(drawn, measured, calls=len(whole[drawn.command].calls))
             costs.append(cost)
             of = whole[point.command]
             asked += of.decided
             unclean += not cost.is_clean
             lost_all += of.decided > 1 and cost.decided < of.decided - 1
-            at = cost.calls[point.at - 1] if len(cost.calls) >= point.at else "not made"
+            at = cost.calls[point.at - 1]
             sys.stdout.write(
                 f"{number:3}: {point.fault} at {point.at} ({at}) of {point.command[0]}: {_told(cost, of=of)}\n"
             )
@@ -168,6 +161,16 @@ def main(series: str, most: int, seed: int) -> int:
         f"{lost_all} cost more than the scenario that they hit\n"
     )
     return int(decided < _MOST * asked or bool(unclean or lost_all))
+
+
+def hit(drawn: Drawn, measured: Callable[[Point], Cost], *, calls: int) -> tuple[Point, Cost]:
+    """Measure a point until its call is made: a run that waits for its turn on the engine asks more often than one."""
+    while True:
+        point = Point(command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls))
+        cost = measured(point)
+        if point.at <= len(cost.calls):
+            return point, cost
+        calls = len(cost.calls)
 
 
 def _told(cost: Cost, *, of: Cost) -> str:
