@@ -11,8 +11,10 @@ import re
 import resource
 import sys
 import tempfile
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -50,6 +52,9 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
         pid = os.fork()
         if not pid:
             _run(words, place)
+        if row.get("endless"):
+            pipe = place / row.get("file", "input.conf")
+            threading.Thread(target=_repeat, args=(_content(row), pipe), daemon=True).start()
         _, status, used = os.wait4(pid, 0)
         said = [(place / name).read_bytes().decode("utf-8", "replace") for name in ("stdout", "stderr")]
         found = list(_wrong_words(said[0], is_github="github" in words)) + list(_wrong_words(said[1]))
@@ -82,11 +87,21 @@ def _written(row: Mapping[str, Any], place: Path) -> list[str]:
     sound.parent.mkdir()
     sound.write_text(_SOUND, encoding="utf-8")
     content = _content(row)
-    (place / name).write_bytes(content)
+    if row.get("endless"):
+        os.mkfifo(place / name)
+    else:
+        (place / name).write_bytes(content)
     (place / "stdin").write_bytes(content if "-" in row["run"] else b"")
     for number in range(row.get("beside", 0)):
         (place / f"{number}.inc").write_text(row["each"].format(next=number + 1), encoding="utf-8")
     return [{"FILE": name, "NGINX": "nginx"}.get(word, word) for word in row["run"]]
+
+
+def _repeat(content: bytes, pipe: Path) -> None:
+    """Write a content to a pipe, again and again, until nobody reads it any more."""
+    with suppress(BrokenPipeError), pipe.open("wb", buffering=0) as file:
+        while True:
+            file.write(content)
 
 
 def _content(row: Mapping[str, Any]) -> bytes:

@@ -25,6 +25,6 @@ def test_hostile_inputs_do_no_harm() -> None:
 
 def test_outputs_are_nothing_but_text() -> None:
     """Escape sequences, markup, commands for GitHub, and marks that turn the direction, through every way out."""
-    made = outcome("escapes", "command", "hostile name", "nest", "include", "gzip")
+    made = outcome("escapes", "command", "hostile name", "nest", "include", "gzip", "endless")
     assert made["wrong"] == {}
     assert made["tried"] > 30
