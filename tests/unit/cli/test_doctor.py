@@ -203,3 +203,10 @@ def test_images_that_lack_security_updates_are_told(told: Told) -> None:
     assert "ok      images              the oldest was built 29 days ago" in told(lambda: built(29, [tag]))[1]
     assert "ok      images              the oldest was built 0 days ago" in told(lambda: built(31, ["other:1"]))[1]
     assert "ok      images              none are built yet" in told()[1]
+
+
+def test_a_rootless_engine_limits_nothing_with_cgroups_of_version_1(told: Told) -> None:
+    """As Podman 4.3 has it, which calls itself rootless by a word of its own, and says that it limits memory."""
+    status, out, _ = told(partial(engine, Rootless=True, CgroupVersion="1"))
+    assert status == 1
+    assert "missing cgroups             v1 - a rootless engine cannot pin or limit containers" in out
