@@ -42,24 +42,25 @@ def claim_text(cell: Cell) -> str:
 
 
 def threshold_notes(cells: Sequence[Cell]) -> list[str]:
-    """Return each threshold with its reason, once for all claims that share it, and what makes a claim exploratory.
+    """Return each threshold with the claims that share it, and what makes a claim exploratory.
 
-    The one that most claims share comes last, without their names.
+    The threshold of most claims comes last, without their names. ``./lab why`` has the reason of each.
     """
-    claims_of: dict[tuple[str, str], dict[str, None]] = {}
+    claims_of: dict[str, dict[str, None]] = {}
     exploratory: dict[str, dict[str, None]] = {}
     for cell in cells:
         if asked := limit(cell):
-            claims_of.setdefault((asked, cell.why), {})[f"`{cell.name}`"] = None
+            claims_of.setdefault(asked, {})[f"`{cell.name}`"] = None
         if cell.exploratory:
             exploratory.setdefault(cell.exploratory, {})[f"`{cell.name}`"] = None
-    notes = []
     by_size = sorted(claims_of.items(), key=lambda item: len(item[1]))
-    for (asked, why), claims in by_size:
-        is_last = claims is by_size[-1][1]
-        names = ("All others" if len(by_size) > 1 else "All") if is_last and len(claims) > 1 else ", ".join(claims)
-        notes.append(f"- {names}: {asked}{f'; {plain(why)}' if why else ''}.")
+    notes = [f"- {_sentence(asked)}: {', '.join(claims)}." for asked, claims in by_size[:-1]]
+    notes += [f"- {_sentence(asked)}: {'all others' if notes else 'all'}." for asked, _ in by_size[-1:]]
     return [*notes, *(f"- *Exploratory*, {', '.join(names)}: {plain(why)}." for why, names in exploratory.items())]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:

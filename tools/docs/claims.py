@@ -7,7 +7,7 @@ from tools.docs.cells import NOTHING, cells_of, claim_text, folded, plain, reaso
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import head, row
-from tuneproof.report.words import outcome
+from tuneproof.report.words import before_and_after, outcome
 from tuneproof.wording import as_numbers
 
 
@@ -79,8 +79,14 @@ def _span(versions: Sequence[str]) -> str:
 
 
 def _measured(cell: Cell) -> str:
-    """Return what was measured; a share of trials needs no name, since the claim's sentence says what they show."""
+    """Return what was measured; a share of trials needs no name, since the claim's sentence says what they show.
+
+    Nor do the names of two variants, where the figures of both are shown.
+    """
     if cell.effect is None:
         return NOTHING
-    shown = outcome(cell)
-    return shown if cell.effect.of is not None else f"{plain(cell.effect.name)}: {shown}"
+    if cell.effect.of is not None:
+        return outcome(cell)
+    name, _, variants = cell.effect.name.rpartition(", ")
+    is_said = name and before_and_after(cell) and " ÷ " in variants
+    return f"{plain(name if is_said else cell.effect.name)}: {outcome(cell)}"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.machine import machine_line
-from tuneproof.report.words import measured
+from tuneproof.report.words import limit, measured
 
 # A page names the scenarios whose verdicts it shows.
 _SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
@@ -26,7 +26,12 @@ def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
     for cell in results.cells:
         claim = cells.setdefault(
             f"{cell.scenario}/{cell.name}",
-            {"claim": cell.claim, "page": page_of.get(cell.scenario, ""), "versions": {}},
+            {
+                "claim": cell.claim,
+                "page": page_of.get(cell.scenario, ""),
+                "threshold": "; ".join(filter(None, (limit(cell), cell.why))),
+                "versions": {},
+            },
         )
         claim["versions"][cell.nginx] = {
             "verdict": cell.verdict,

@@ -66,9 +66,9 @@ def _known(row: Directive) -> str:
 def _of_claims(word: str) -> Iterator[str]:
     for key, cell in every_recorded().items():
         if word in {key, *key.split("/")}:
-            yield "\n".join(
-                [f"{key}: {cell['claim']}", *_verdicts(cell), *([f"  {cell['page']}"] if cell["page"] else [])]
-            )
+            threshold = f"threshold: {cell['threshold']}" if cell["threshold"] else ""
+            more = [f"  {line}" for line in (threshold, cell["page"]) if line]
+            yield "\n".join([f"{key}: {cell['claim']}", *_verdicts(cell), *more])
 
 
 def _verdicts(cell: Mapping[str, Any]) -> Iterator[str]:

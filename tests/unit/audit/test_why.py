@@ -22,6 +22,7 @@ def test_a_directive_that_no_row_is_about_has_its_rule() -> None:
 def test_a_claim_and_a_scenario_have_their_verdicts() -> None:
     alone = why("small_rmem_restores_loop")
     assert alone.startswith("reuseport_stall/small_rmem_restores_loop: ")
+    assert "\n  threshold: above 5×; an iteration that reads a fifth " in alone  # noqa: RUF001 - a multiplication sign
     assert alone in why("reuseport_stall")
 
 
