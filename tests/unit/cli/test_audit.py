@@ -162,10 +162,16 @@ def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
 def test_sarif_tells_what_is_new(lab: Lab, folder: Path) -> None:
     """Since a baseline, if there is one; and what nginx would refuse."""
     audited(lab, "--write-baseline", "known.json")
-    (folder / "my deploy/conf.d/other.conf").write_text("server { send_timeout 1; listn 81; }", encoding="utf-8")
+    known = {result["ruleId"] for result in sarif(lab)["results"]}
+    (folder / "my deploy/conf.d/other.conf").write_text(
+        "server { listen 81; send_timeout 1; sendfile on; sendfile on; }", encoding="utf-8"
+    )
     states = {result["ruleId"]: result["baselineState"] for result in sarif(lab, "--baseline", "known.json")["results"]}
-    assert {state for state in states.values() if state == "unchanged"}
-    assert states["request_limits/send_timeout_2_ends_steady_downloads"] == "new"
+    assert states == {
+        **dict.fromkeys(known, "unchanged"),
+        "request_limits/send_timeout_2_ends_steady_downloads": "new",
+        "nginx-refuses-it": "new",
+    }
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")

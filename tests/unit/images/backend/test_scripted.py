@@ -12,6 +12,7 @@ import pytest
 from images.backend.scripted.__main__ import Scripted
 from images.backend.scripted.player import Player
 from images.client.loadgen.streams import OpenStreams
+from tests.support.closed_ports import closed_port
 from tests.support.questions import question
 from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.exchanges import Arrived, Streams
@@ -179,10 +180,8 @@ def test_names_have_the_addresses_that_they_are_given() -> None:
 
 
 def test_a_stream_that_nobody_serves_is_an_error() -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        with pytest.raises(ConnectionRefusedError):
-            OpenStreams().open(nobody.getsockname(), Streams())
+    with closed_port() as port, pytest.raises(ConnectionRefusedError):
+        OpenStreams().open(("127.0.0.1", port), Streams())
 
 
 def test_what_the_other_side_has_not_got_is_told() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from images.client.loadgen import crowd, crowds
+from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S
 from tuneproof.lab.protocol.loadgen import StormSeen
 
@@ -49,9 +50,8 @@ def test_what_stood_before_the_end_counts_even_if_the_time_was_over() -> None:
 
 
 def test_refused_connections_are_counted_by_the_kernels_word() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    answer = storm(port, 5)
+    with closed_port() as port:
+        answer = storm(port, 5)
     assert (answer.connect_ms, answer.unfinished, answer.failed) == ((), 0, {"ECONNREFUSED": 5})
 
 

@@ -1,18 +1,23 @@
 """Connections to chosen workers, and bulk downloads on them."""
 
 import itertools
+import math
+import os
 import socket
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
 from images.client.loadgen import placement
 from images.client.loadgen.bulk import download
+from images.client.loadgen.crowds import unread_bytes
 from images.client.loadgen.http1 import exchange
 from images.client.loadgen.placement import PlacementError, place
+from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, placed
 
 
@@ -115,20 +120,39 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
 )
 def test_where_nobody_can_be_reached_the_search_ends_at_once(address: str, words: str) -> None:
     """A subject that died is not searched for as long as one that is slow; by the kernel's word."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(OSError, match=words):
+    with closed_port() as port, pytest.raises(OSError, match=words):
         place(address, port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
 
 
-def test_a_bulk_download_counts_what_arrives_in_the_window() -> None:
-    """Each connection has its own count; all of them run until the window ends, and are closed then."""
+@contextmanager
+def arrived(*counts: int) -> Iterator[list[socket.socket]]:
+    """Yield connections on each of which an answer has arrived, of so many bytes with its headers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as opened:
+        connections = []
+        for count in counts:
+            connections.append(opened.enter_context(socket.create_connection(listener.getsockname())))
+            there = opened.enter_context(listener.accept()[0])
+            there.sendall(b"HTTP/1.1 200 OK\r\n\r\n".ljust(count, b"x"))
+            while unread_bytes(connections[-1]) < count:
+                time.sleep(0.001)
+        yield connections
+
+
+@pytest.mark.parametrize(("start_s", "counted"), [(-math.inf, (20_000, 300)), (math.inf, (0, 0))])
+def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, counted: tuple[int, ...]) -> None:
+    """Each connection has its own count, also of what came just before the end; none before the start."""
+    over, told = os.pipe()
+    os.close(told)
+    with arrived(20_000, 300) as connections:
+        assert download(connections, start_s=start_s, told=over).window_bytes == counted
+    os.close(over)
+
+
+def test_bulk_downloads_run_until_the_window_ends_and_are_closed_then() -> None:
     with FakeNginx(Behaviour()) as server, placed(server, 2, 0) as found:
         start_s = time.monotonic() + 0.02
         samples = download(asked(found), start_s=start_s, end_s=start_s + 0.4)
         assert time.monotonic() >= start_s + 0.4
-        assert len(samples.window_bytes) == 2
-        assert all(count > 1 << 17 for count in samples.window_bytes)
         assert samples.ended_early == 0
         assert server.workers_asked_for("/bulk.bin") == [11, 11]
         server.wait_for_open(2)

@@ -1,12 +1,12 @@
 """Fast requests: what each of them records, and when they start."""
 
 import itertools
-import socket
 import time
 
 import pytest
 
 from images.client.loadgen.fast import FastClient
+from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S, SMALL, Behaviour, FakeNginx
 from tuneproof.lab.protocol.stall import FastRequest
 
@@ -50,9 +50,8 @@ def test_a_body_that_is_cut_short_is_incomplete() -> None:
 # The second address is refused by the kernel itself, before any packet: a broadcast address is no one's server.
 @pytest.mark.parametrize("address", ["127.0.0.1", "255.255.255.255"])
 def test_a_connection_that_is_refused_never_stood(address: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    record = one_request(address, port, timeout_s=HANG_S)
+    with closed_port() as port:
+        record = one_request(address, port, timeout_s=HANG_S)
     assert (record.connect_ms, record.first_byte_ms, record.complete) == (None, None, False)
     assert record.total_ms < HANG_S * 1e3, "the refusal was seen, not waited for"
 

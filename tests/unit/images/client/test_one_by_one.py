@@ -1,13 +1,13 @@
 """The article's protocol against a stand-in for nginx."""
 
 import itertools
-import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from images.client.loadgen import one_by_one
+from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
@@ -83,9 +83,8 @@ def test_a_download_that_is_no_200_is_an_error_that_shows_it() -> None:
 
 
 def test_where_nobody_listens_nothing_is_left_open() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(ConnectionRefusedError):
-        protocol(port)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    with closed_port() as port:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        with pytest.raises(ConnectionRefusedError):
+            protocol(port)
+        assert len(list(Path("/proc/self/fd").iterdir())) == before

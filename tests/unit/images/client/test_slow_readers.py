@@ -13,6 +13,7 @@ import pytest
 from images.client.loadgen import crowds
 from images.client.loadgen.crowd import Crowd
 from images.client.loadgen.crowds import SlowReaders
+from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
@@ -90,9 +91,8 @@ def test_a_reset_ends_a_reader() -> None:
 
 def test_readers_that_nobody_listens_to_are_counted() -> None:
     crowd = Crowd()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    answer = slow(port, crowd=crowd, told=Until(lambda: crowd.failed.total() == 2))
+    with closed_port() as port:
+        answer = slow(port, crowd=crowd, told=Until(lambda: crowd.failed.total() == 2))
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 

@@ -1,7 +1,6 @@
 """What strangers do around a service: only where they are told to, and without ending when nobody answers."""
 
 import asyncio
-import socket
 
 import pytest
 
@@ -52,34 +51,27 @@ def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database
     assert "tcp sport 5432" in street.firewall(side="sport")
 
 
-def test_a_service_that_hangs_up_is_no_conversation(unused_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_hangs_up_is_no_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(street._BANNER)
         writer.close()
 
     async def talk() -> None:
-        monkeypatch.setattr(street, "SSH_PORT", unused_port)
-        async with await asyncio.start_server(hang_up, "127.0.0.1", unused_port):
+        async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+            monkeypatch.setattr(street, "SSH_PORT", server.sockets[0].getsockname()[1])
             with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
                 await street._log_in("127.0.0.1")
 
     asyncio.run(asyncio.wait_for(talk(), 20))
 
 
-def test_services_of_the_machine_answer(monkeypatch: pytest.MonkeyPatch, unused_port: int) -> None:
+def test_services_of_the_machine_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def talk() -> None:
-        monkeypatch.setattr(street, "SSH_PORT", unused_port)
-        async with await asyncio.start_server(street._greet, "127.0.0.1", unused_port):
+        async with await asyncio.start_server(street._greet, "127.0.0.1", 0) as server:
+            monkeypatch.setattr(street, "SSH_PORT", server.sockets[0].getsockname()[1])
             await street._log_in("127.0.0.1")
-        monkeypatch.setattr(street, "DATABASE_PORT", unused_port)
-        async with await asyncio.start_server(street._query, "127.0.0.1", unused_port):
+        async with await asyncio.start_server(street._query, "127.0.0.1", 0) as server:
+            monkeypatch.setattr(street, "DATABASE_PORT", server.sockets[0].getsockname()[1])
             await street._look_up("127.0.0.1")
 
     asyncio.run(asyncio.wait_for(talk(), 20))
-
-
-@pytest.fixture
-def unused_port() -> int:
-    """A TCP port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])

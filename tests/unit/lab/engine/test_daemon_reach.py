@@ -17,6 +17,7 @@ import requests
 import urllib3
 from docker.errors import DockerException
 
+from tests.support.closed_ports import closed_port
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint, hang_up
 
@@ -56,13 +57,11 @@ def test_a_docker_host_that_does_not_answer_is_named_with_the_systems_reason(
 
 @pytest.mark.usefixtures("docker_config")
 def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same holds behind TCP: the port is one that was just free."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-    monkeypatch.setenv("DOCKER_HOST", address)
-    with pytest.raises(EngineUnavailableError, match="Connection refused") as caught:
-        connect()
-    assert address in caught.value.where
+    with closed_port() as port:
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{port}")
+        with pytest.raises(EngineUnavailableError, match="Connection refused") as caught:
+            connect()
+    assert f"tcp://127.0.0.1:{port}" in caught.value.where
 
 
 @pytest.mark.usefixtures("docker_config")

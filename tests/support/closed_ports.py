@@ -1,0 +1,16 @@
+"""A port that refuses connections for as long as a test needs it."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """Yield a TCP port of 127.0.0.1 that nobody listens on.
+
+    It is bound without listening: the kernel refuses connections, and gives the port to no other process meanwhile.
+    """
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
