@@ -18,8 +18,8 @@ from tests.support.capture_files import (
     section,
     simple,
 )
+from tests.support.proxied_segments import proxied
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
-from tests.unit.explain.parse.capture.test_held import proxied
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
 from tuneproof.explain.parse.capture.framing import Packet
 

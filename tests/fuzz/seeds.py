@@ -6,17 +6,17 @@ from typing import Final
 
 from tests.fuzz.captures import GZIPS, PCAPNGS, PCAPS
 from tests.fuzz.parsers import FILE_END
+from tests.support import canned_access_logs as of_logs
+from tests.support import canned_error_logs as of_errors
+from tests.support import canned_formats as of_guess
+from tests.support import canned_loops as of_loops
+from tests.support import canned_pidstat as of_pidstat
+from tests.support import canned_proc as of_proc
+from tests.support import canned_reports as of_loads
+from tests.support import canned_ss as of_ss
 from tests.support.canned_counters import NETSTAT, NETSTAT_S, NSTAT, NSTAT_JSON, OLD_SOFTNET, SNMP, SOFTNET
 from tests.support.configurations import CASES
 from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported
-from tests.unit.explain.parse import test_error_log as of_errors
-from tests.unit.explain.parse import test_event_loop as of_loops
-from tests.unit.explain.parse.access_log import test_access_log as of_logs
-from tests.unit.explain.parse.access_log import test_guess as of_guess
-from tests.unit.explain.parse.load_tools import test_reports as of_loads
-from tests.unit.explain.parse.processes import test_pidstat as of_pidstat
-from tests.unit.explain.parse.processes import test_proc as of_proc
-from tests.unit.explain.parse.sockets import test_ss_text as of_ss
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
 from tuneproof.lab.protocol.loadgen import Loadgen

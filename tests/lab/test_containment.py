@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
 from tests.support.configurations import whole
-from tests.unit.yours.own import written
+from tests.support.own_configurations import written
 from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.network.shaped_links import owner_name

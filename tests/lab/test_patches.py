@@ -13,10 +13,10 @@ import pytest
 
 from fixtures.engine import BuiltImages
 from tests.lab.asking import container, output
-from tests.lab.test_own_nginx import SURROUNDINGS
 from tests.support.configurations import CASES, Case
-from tests.unit.audit.test_patches import TEXTS
-from tests.unit.yours.own import written
+from tests.support.own_configurations import written
+from tests.support.patched_texts import TEXTS
+from tests.support.surroundings import SURROUNDINGS
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.patches import apply
 from tuneproof.conf.sources import open_source

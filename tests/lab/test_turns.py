@@ -3,33 +3,28 @@
 import re
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
 from images.netadmin.netadmin import recorder
+from tests.lab.turn_stages import PLAN, started, subject
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import MAINLINE
-from tuneproof.lab.topology.lab import Lab
 from tuneproof.proof.scenario import containers
-from tuneproof.proof.scenario.arms import Arm, Subject
-from tuneproof.proof.scenario.bench import Bench
-from tuneproof.proof.scenario.placement import CpuPlacement
+from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.preconditions import PreconditionError
-from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = pytest.mark.engine
 
 IDLE_WITHIN_S = 20.0
-PLAN = StallLoad(fast_rate_hz=10, settle_s=0.1, measure_s=0.5)
 # What a debug log says of each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
 # ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A call that would have had to wait has moved -1
 # bytes, but for sendfile, which has another line then; and what readv moved is told by its caller.
@@ -39,31 +34,6 @@ READ_CALL = re.compile(r"recv: fd:\d+ -?\d+ of |readv: \d+, last:")
 WRITE = re.compile(r"(?:writev: (-?\d+) of )|(?:sendfile: (-?\d+) of )|(?:send: fd:\d+ (-?\d+) of )")
 WRITE_CALL = re.compile(rf"{WRITE.pattern}|sendfile\(\) is not ready")
 PROCESS = re.compile(r"^\S+ \S+ \[debug\] (\d+)#", re.ASCII)
-
-
-@contextmanager
-def started(
-    placement: CpuPlacement, session: Session, images: BuiltImages, nginx: str, subject: Subject
-) -> Iterator[tuple[Bench, Stage]]:
-    arm = Arm(name="recorded", subject=subject, plan=PLAN)
-    scenario = Scenario(name="turns", arms=(arm,), claims=())
-    with Lab(session) as lab:
-        bench = Bench(
-            lab,
-            scenario=scenario,
-            arms=scenario.arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=placement,
-        )
-        bench.prepare()
-        yield bench, bench.stage(subject.name)
-
-
-def subject(*, records_turns: bool, error_log_level: str = "") -> Subject:
-    """An nginx before the usual backend."""
-    config = SubjectConfig(upstream="backend:8000", error_log_level=error_log_level)
-    return Subject(name="subject", config=config, records_turns=records_turns)
 
 
 def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER) -> dict[int, recorder.Record]:

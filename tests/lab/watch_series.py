@@ -16,8 +16,8 @@ from functools import partial
 from typing import Final
 
 from fixtures.engine import BuiltImages
-from tests.lab.test_turns import started
-from tests.lab.test_watch import (
+from tests.lab.turn_stages import started
+from tests.lab.watched_nginx import (
     CONFIG,
     FINE,
     bytes_agree,

@@ -150,6 +150,21 @@ def test_programs_in_containers_know_nothing_of_the_library_but_the_protocol() -
     assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
 
 
+def test_no_test_imports_another_test() -> None:
+    """What several of them need is in tests/support, or beside them in a module without tests."""
+    files = modules("tests")
+    tests = {name for name in files if name.rpartition(".")[2].startswith("test_")}
+    assert tests
+    wrong = [
+        f"{module} imports {name}"
+        for module, path in files.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for name in {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)} & tests
+    ]
+    assert wrong == []
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     knows = {module: {name for name in imported(path) if name in ALL} for module, path in ALL.items()}
     left = dict(knows)

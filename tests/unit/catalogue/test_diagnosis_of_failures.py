@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.proof.scenario.test_differential_diagnosis import RIGHT, WRONG, told
+from tests.support.canned_diagnoses import RIGHT, WRONG, told
 from tuneproof.catalogue.diagnosis_of_failures import DIAGNOSES, HEALTHY, SCENARIO
 from tuneproof.explain.diagnosis.findings import Cause
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.canned_loops import IDLE, SECOND
 from tests.support.command_line import Lab
-from tests.unit.explain.parse.test_event_loop import IDLE, SECOND
 from tuneproof.cli import watch
 from tuneproof.cli.output import CALLED_FROM
 from tuneproof.explain.parse.event_loop import LoopSecond, parse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.conf.read import main_of, server_of
+from tests.support.read_configurations import main_of, server_of
 from tuneproof.conf.effective import Origin, effective
 from tuneproof.conf.tree import Block
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.conf.read import server_of
+from tests.support.read_configurations import server_of
 from tuneproof.conf.locations import taken
 
 SERVER = server_of(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.conf.read import main_of
+from tests.support.read_configurations import main_of
 from tuneproof.conf.sockets import sockets_of
 
 

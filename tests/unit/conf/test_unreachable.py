@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.conf.read import server_of
+from tests.support.read_configurations import server_of
 from tuneproof.conf.unreachable import unreachable_in
 
 

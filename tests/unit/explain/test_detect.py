@@ -6,35 +6,10 @@ import time
 
 import pytest
 
+from tests.support.evidence_samples import SAMPLES
 from tuneproof.explain.detect import Kind, detect, packed_as
 
 SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
-SAMPLES = {
-    Kind.ERROR_LOG: "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed\n",
-    Kind.CAPTURE: "\x0a\x0d\x0d\x0a",
-    Kind.EVENT_LOOPS: '{"event_loop_recording": 1, "began": "2026-11-23T17:00:00+00:00"}\n',
-    Kind.NSTAT_JSON: '{"kernel":{"IpInReceives":1128,"TcpExtListenOverflows":3}}\n',
-    Kind.WRK2: (
-        "Running 10s test @ http://10.0.0.1/\n  2 threads and 10 connections\n"
-        "  Thread calibration: mean lat.: 1.2ms, rate sampling interval: 10ms\n"
-    ),
-    Kind.WRK: "Running 10s test @ http://10.0.0.1/\n  2 threads and 10 connections\n  Thread Stats   Avg\n",
-    Kind.H2LOAD: "starting benchmark...\nspawning thread #0: 10 total client(s). 100 total requests\n",
-    Kind.AB: "This is ApacheBench, Version 2.3 <$Revision: 1903618 $>\nBenchmarking 10.0.0.1 (be patient)\n",
-    Kind.PIDSTAT: (
-        "Linux 6.1.0 (host) \t11/20/2026 \t_x86_64_\t(2 CPU)\n\n"
-        "06:13:22 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n"
-        "06:13:27 PM    33        31    1.00    2.00    0.00    3.00    3.00     0  nginx\n"
-    ),
-    Kind.PROCESS_STATUS: "Name:\tnginx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t31\nPid:\t31\n",
-    Kind.PROC_NET: "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 0 12\n",
-    Kind.NETSTAT_S: "Ip:\n    Forwarding: 1\n    1128 total packets received\nTcp:\n    3 active connection openings\n",
-    Kind.NSTAT: "#kernel\nIpInReceives                    1128               0.0\n",
-    Kind.SOFTNET: f"{' '.join(['0000a1b2'] * 15)}\n{' '.join(['00000000'] * 15)}\n",
-    Kind.SS: "State    Recv-Q   Send-Q  Local Address:Port   Peer Address:Port  Process\nLISTEN 0 511 *:80 *:*\n",
-    Kind.NGINX_CONF: "# the front\nworker_processes 2;\nevents { worker_connections 1024; }\nhttp {\n}\n",
-    Kind.SCHEDSTAT: "2162830 103450 12\n",
-}
 ACCESS_LOG_LINE = (
     '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET /?a=1;b={2} HTTP/1.0" 200 612 "-" "{agent}" rt=0.001 uct="0.000"\n'
 )

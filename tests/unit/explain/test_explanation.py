@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.unit.explain.test_detect import SAMPLES
+from tests.support.evidence_samples import SAMPLES
 from tuneproof.errors import BadInputError
 from tuneproof.explain import opening as reading
 from tuneproof.explain.detect import Kind

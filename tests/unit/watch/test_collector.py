@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from tests.support.printed_maps import WORKER, histogram, printed
 from tuneproof.explain.parse.event_loop import LoopSecond
 from tuneproof.explain.parse.event_loop_summary import Reason, parts
 from tuneproof.watch.collector import Collector
 from tuneproof.watch.program import X86_64, Level
 from tuneproof.watch.workers import Doing, Worker
 
-WORKER = 4711
 START_NS = 5_000_000_000
 READV, OPENAT = 19, 257
 
@@ -34,10 +34,6 @@ def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
     )
 
 
-def printed(text: str) -> str:
-    return json.dumps({"type": "printf", "data": text})
-
-
 def mapped(name: str, **entries: object) -> str:
     """A map, its keys without the at sign."""
     return json.dumps(
@@ -49,11 +45,6 @@ def second(of: Collector, number: int, *lines: str) -> tuple[LoopSecond, ...]:
     for line in lines:
         assert of.feed(line) == ()
     return of.feed(printed(f"second {START_NS + number * 1_000_000_000}"))
-
-
-def histogram(**counts: int) -> str:
-    buckets = [{"min": 1 << int(name[1:]), "max": (2 << int(name[1:])) - 1, "count": n} for name, n in counts.items()]
-    return json.dumps({"type": "hist", "data": {"@took": {str(WORKER): buckets}}})
 
 
 def begun(**options: object) -> Collector:

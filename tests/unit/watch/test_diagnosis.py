@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.explain.parse.test_event_loop import IDLE, SECOND
+from tests.support.canned_loops import IDLE, SECOND
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond
 from tuneproof.explain.parse.event_loop_summary import WorkerLoop, summarise
 from tuneproof.watch.diagnosis import diagnosis, table

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.explain.parse.test_event_loop import SECOND
+from tests.support.canned_loops import SECOND
 from tuneproof.audit.auditing import audit
 from tuneproof.conf.facts import Facts
 from tuneproof.explain.parse.event_loop import LoopRecording

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from tests.unit.explain.parse.test_event_loop import IDLE, SECOND
+from tests.support.canned_loops import IDLE, SECOND
 from tuneproof.explain.parse.event_loop import to_line
 from tuneproof.watch.metrics import CONTENT_TYPE, Metrics, serve
 from tuneproof.watch.views import Lines, bars, live_table

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tests.unit.watch.test_collector import histogram, printed
+from tests.support.printed_maps import histogram, printed
 from tuneproof.errors import BadInputError
 from tuneproof.watch import watching
 from tuneproof.watch.levels import Levels

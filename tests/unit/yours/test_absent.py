@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.yours.own import http, opened, written
+from tests.support.own_configurations import http, opened, written
 from tuneproof.yours.absent import Absent, absent_of
 from tuneproof.yours.proposal import Wanted, propose
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.yours.own import http, opened
+from tests.support.own_configurations import http, opened
 from tuneproof.lab.load.counted import CountedObservation
 from tuneproof.report.results.cells import Remedy
 from tuneproof.yours import claims

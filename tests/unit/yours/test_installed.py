@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.yours.own import HEAD, http, opened
+from tests.support.own_configurations import HEAD, http, opened
 from tuneproof.audit.auditing import audit_source
 from tuneproof.conf.sources import open_source
 from tuneproof.errors import BadInputError

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.support.exchanged import answered
-from tests.unit.yours.own import http, opened
+from tests.support.own_configurations import http, opened
 from tuneproof.lab.protocol.exchanges import Connection
 from tuneproof.yours.looks import looks_of, seen_in, warnings_in
 from tuneproof.yours.routes import Route, probes_of, routes_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.yours.own import http, opened
+from tests.support.own_configurations import http, opened
 from tuneproof.yours.needs import CERTIFICATE, EMPTY, JAVASCRIPT, KEY, PARAMETERS, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.yours.own import HEAD, http, written
+from tests.support.own_configurations import HEAD, http, written
 from tuneproof.errors import BadInputError
 from tuneproof.yours.proposal import Proposal, Wanted, propose
 

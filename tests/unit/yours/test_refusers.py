@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.yours.own import http, opened
+from tests.support.own_configurations import http, opened
 from tuneproof.yours.refusers import refusers
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.yours.own import http, opened
+from tests.support.own_configurations import http, opened
 from tuneproof.errors import BadInputError
 from tuneproof.yours.routes import Route, Unreachable, probes_of, routes_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.yours.own import http, opened, written
+from tests.support.own_configurations import http, opened, written
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.patches import apply
 from tuneproof.conf.sources import open_source

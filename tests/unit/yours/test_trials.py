@@ -7,7 +7,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from tests.support.exchanged import answered
-from tests.unit.yours.own import http, opened
+from tests.support.own_configurations import http, opened
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.exchanges import Connection

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.unit.explain.parse.load_tools.test_reports import BANNER, OLD, WRK
+from tests.support.canned_reports import BANNER, OLD, WRK
 from tuneproof.explain.parse.counters import netstat_s, nstat, proc_net, softnet
 from tuneproof.explain.parse.load_tools import ab, h2load, wrk
 from tuneproof.explain.parse.problems import MalformedEvidenceError

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import pytest
 
+from tests.support.canned_diagnoses import CLAIM_OF, told
+from tests.support.canned_diagnoses import TABLE as DIAGNOSIS_TABLE
 from tests.support.canned_observations import Block, by_arm
 from tests.support.claim_effects import TABLE
 from tests.support.every_scenario import DIAGNOSIS, EVERY_SCENARIO, FAILURES, STREET
-from tests.unit.proof.scenario.test_differential_diagnosis import CLAIM_OF, told
-from tests.unit.proof.scenario.test_differential_diagnosis import TABLE as DIAGNOSIS_TABLE
 from tuneproof.catalogue import every_advice
 from tuneproof.catalogue.advice import RunConditions
 from tuneproof.lab.load.stall_load import StallLoad

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.explain.parse.test_event_loop import IDLE, SECOND, STALL, TEXT
+from tests.support.canned_loops import IDLE, SECOND, STALL, TEXT
 from tuneproof.explain.diagnosis.causes import event_loop_stall
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import CauseVerdict

@@ -4,40 +4,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.proxied_segments import BACKEND, NGINX, back, front, proxied
 from tests.support.segments import Conversation, end, get, ok
 from tuneproof.explain.parse.capture.decode import Segment
 from tuneproof.explain.parse.capture.flows import flows
 from tuneproof.explain.parse.capture.held import HeldMatcher
 from tuneproof.explain.parse.capture.records import Endpoint
-
-NGINX = "10.0.0.2"
-BACKEND = end("10.0.0.3", 8000)
-
-
-def front(number: int = 0, *, nginx: str = NGINX) -> Conversation:
-    talk = Conversation(client=end("10.0.0.1", 40_000 + number), server=end(nginx, 80))
-    talk.handshake(there_s=0.0001, back_s=0.0001)
-    return talk
-
-
-def back(number: int = 0, *, now_s: float = 0.0, nginx: str = NGINX) -> Conversation:
-    """Return nginx's connection to its backend, without handshake."""
-    return Conversation(client=end(nginx, 50_000 + number), server=BACKEND, now_s=now_s)
-
-
-def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:
-    """Return a request that nginx holds 20 ms, and 5 ms once connected; the backend takes 0.3 s, the way back 40 ms."""
-    inside, outside = front(number), back(number)
-    inside.now_s = 1.0
-    inside.send(inside.client, get(path), after_s=0.0)
-    outside.now_s = 1.020 if not kept else 0.5
-    outside.handshake(there_s=0.001, back_s=0.001)
-    outside.now_s = 1.028 if not kept else 1.020
-    outside.send(outside.client, get(path, version="1.0"), after_s=0.0)
-    outside.send(BACKEND, ok(), after_s=0.3)
-    inside.now_s = outside.now_s
-    inside.send(inside.server, ok(), after_s=0.040)
-    return inside.segments + outside.segments
 
 
 def exchange(talk: Conversation, request_s: float, response_s: float) -> list[Segment]:

@@ -1,0 +1,29 @@
+"""Configurations to patch."""
+
+from tests.support.configurations import CASES, HEAD, Case
+
+# More to change than the cases have at once: several in a line, CRLF, remarks, no newline at the end.
+DENSE = Case(
+    files={
+        "nginx.conf": f"{HEAD}http {{\n"
+        "    map $http_upgrade $up { # both\n        default upgrade;\n        '' close; # bad\n    }\n"
+        "    upstream one { server a:1; }   # one line\n"
+        "    upstream two {\n\tserver b:1;\n\tserver b:2; # last\n    }\n"
+        "    tcp_nodelay on;\n"
+        "    server {\n        listen 80 reuseport; listen 443 ssl;\n"
+        "        ssl_certificate a.pem; ssl_certificate_key a.key;\n"
+        "        proxy_set_header Host $host; # for all\n"
+        "        location / { proxy_pass http://one; }\n"
+        "        location /ws { proxy_pass http://two; proxy_set_header Connection $up; }\n"
+        "        location /a {\n            # before\n"
+        "            proxy_pass http://10.0.0.1:81/x; # behind\n        }\n"
+        "        location /b {\n            proxy_pass http://10.0.0.1:81;\n            proxy_buffers 64 1m;\n"
+        "            proxy_buffer_size 1m; proxy_busy_buffers_size 4m;\n        }\n"
+        "    }\n}"
+    }
+)
+TEXTS = {
+    **{name: case.files for name, case in CASES.items() if not case.problems},
+    "dense": DENSE.files,
+    "dense-crlf": {name: text.replace("\n", "\r\n") for name, text in DENSE.files.items()},
+}
