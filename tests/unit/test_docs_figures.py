@@ -201,6 +201,18 @@ def test_what_claims_share_is_said_once(tmp_path: Path) -> None:
     assert "| 1.9–1.18: **holds**, 1.22: **refuted** (expected: holds), 1.26: **holds** |" in table  # noqa: RUF001
 
 
+def test_an_interval_is_left_out_only_where_all_or_no_trials_and_a_majority_decide(tmp_path: Path) -> None:
+    effect = Effect(name="trials that pass", unit="share", value=1.0, ci_low=0.5, ci_high=1.0, count=5, of=5)
+    cells = [
+        a_cell("usual", effect=effect, threshold=0.5),
+        a_cell("most", effect=replace(effect, count=4), threshold=0.5),
+        a_cell("nearly_all", effect=effect, threshold=0.75),
+    ]
+    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "run", *cells), where="page")
+    shown = [line.split(" | ")[2].removesuffix(" |") for line in page.splitlines() if "`) | " in line]
+    assert shown == ["5 of 5", "4 of 5 [50–100 %]", "5 of 5 [50–100 %]"]  # noqa: RUF001 - an en dash
+
+
 def test_a_figure_is_what_two_arms_measured_or_in_how_many_trials_a_claim_was_true(tmp_path: Path) -> None:
     """Without a version, all versions must agree: the sentence around it speaks of all of them."""
     counted = Effect(name="right", unit="share", value=0.0, ci_low=0.0, ci_high=0.5, count=0, of=5)

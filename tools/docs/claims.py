@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Final
 
 from tools.docs.cells import NOTHING, cells_of, claim_text, folded, plain, reasons, threshold_notes, verdict
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.documents import Results
 from tuneproof.report.terminal.markdown import head, row
 from tuneproof.report.words import before_and_after, outcome
-from tuneproof.wording import as_numbers
+from tuneproof.wording import as_numbers, format_number
+
+MAJORITY: Final = 0.5
 
 
 def verdict_table(results: Results, wanted: str) -> str:
@@ -81,12 +84,15 @@ def _span(versions: Sequence[str]) -> str:
 def _measured(cell: Cell) -> str:
     """Return what was measured; a share of trials needs no name, since the claim's sentence says what they show.
 
-    Nor do the names of two variants, where the figures of both are shown.
+    Nor do the names of two variants, where the figures of both are shown. The interval of "5 of 5" is the same each
+    time (docs/verdicts.md has it): it is left out where a majority decides.
     """
-    if cell.effect is None:
+    effect = cell.effect
+    if effect is None:
         return NOTHING
-    if cell.effect.of is not None:
-        return outcome(cell)
-    name, _, variants = cell.effect.name.rpartition(", ")
+    if effect.of is not None:
+        is_majority = cell.threshold == MAJORITY and effect.count in (0, effect.of)
+        return f"{format_number(effect.count or 0)} of {format_number(effect.of)}" if is_majority else outcome(cell)
+    name, _, variants = effect.name.rpartition(", ")
     is_said = name and before_and_after(cell) and " ÷ " in variants
-    return f"{plain(name if is_said else cell.effect.name)}: {outcome(cell)}"
+    return f"{plain(name if is_said else effect.name)}: {outcome(cell)}"
