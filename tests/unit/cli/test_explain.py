@@ -108,10 +108,3 @@ def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: py
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv(CALLED_FROM, str(folder))
     assert main(["explain", "log"]) == 0
-
-
-def test_the_page_shows_what_explain_says(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
-    monkeypatch.chdir(CHECKOUT)
-    monkeypatch.setenv("COLUMNS", "90")
-    out = lab("explain", "tests/captures/path-loss.pcap.gz").out
-    assert f"```text\n{out}```\n" in (CHECKOUT / "docs" / "explain.md").read_text(encoding="utf-8")
