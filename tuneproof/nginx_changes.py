@@ -48,7 +48,7 @@ class Change:
     after: str = ""
     instead: str = ""  # what is to be written now
     meaning: str = ""  # what changes for whom, in a sentence
-    without_header: str = ""  # what changes besides, unless proxy_set_header says something of Connection
+    without_header: str = ""  # what else changes, unless proxy_set_header says something of Connection
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -262,7 +262,7 @@ def _moved(old: Directive, new: Directive) -> Change:
 
 
 def _block(row: Directive) -> str:
-    """Return the block that tells a directive from others of its name; empty for one of http, where it can be."""
+    """Return the block that distinguishes a directive from others of its name; empty for one of http, if possible."""
     if row.contexts <= {"upstream", "stream upstream"}:
         return "upstream"
     family = row.module.split("_")[1]

@@ -66,19 +66,19 @@ def mid_sentence(text: str) -> str:
 
 
 def each_once(words: Iterable[str]) -> str:
-    """Return what is told of several things in one sentence, each once: ``1.22, 1.26 and 1.30``."""
+    """Return what is said of several things in one sentence, each once: ``1.22, 1.26 and 1.30``."""
     told = list(dict.fromkeys(words))
     return " and ".join([", ".join(told[:-1]), *told[-1:]] if len(told) > 1 else told)
 
 
 def close_to(word: str, names: Iterable[str]) -> str:
-    """Return the names that are like a word, for whoever mistyped one: "did you mean …?"; empty for none."""
+    """Return the names that are like a word, for a user who mistyped one: "did you mean …?"; empty for none."""
     found = difflib.get_close_matches(word, list(names), n=3)
     return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 def without_escapes(text: str) -> str:
-    """Return text without the colours, titles and modes that a terminal was told to show."""
+    """Return text without the colours, titles and modes that a terminal would obey."""
     return _ESCAPES.sub("", text)
 
 

@@ -1,13 +1,15 @@
-"""What people read has one word per thing: README.md, docs/, the help of every command, sentences and reasons.
+"""What people read has one word per thing: README.md, docs/, help, claims' sentences and reasons, and the code's prose.
 
 The words that are no longer used are the left column of the table in docs/development.md; ``words_left.toml`` has what
 each page still uses of them, which can only become less.
 """
 
+import ast
 import contextlib
 import importlib
 import io
 import re
+import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -29,6 +31,11 @@ _TABLE: Final = re.compile(r"^\| not \| but \|\n\|---\|---\|\n((?:\|.*\n)+)", re
 _REMARK: Final = re.compile(r"\(.*?\)")
 # Neither code nor an address is prose, and a comment is not shown.
 _NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)", re.MULTILINE | re.DOTALL)
+# The words of results.json and of the options, which the code uses as well (docs/glossary.md). "whose" has no other
+# word in a definition.
+_OF_THE_CODE: Final = {"arm", "arms", "cell", "cells", "subject", "subjects", "unsupported", "twins", "whose"}
+# It is part of the images: a changed word would rebuild them.
+_IN_IMAGES: Final = CHECKOUT / "tuneproof" / "lab" / "protocol"
 # Their help is pytest's.
 _PYTESTS: Final = ("run", "test")
 
@@ -62,6 +69,16 @@ def texts() -> Iterator[tuple[str, str]]:
     yield "audit", "\n".join(concern.why for line in every_line() for concern in line.audit)
 
 
+def prose_of(source: bytes) -> str:
+    """Return the docstrings and the comments of a module."""
+    comments = [
+        token.string for token in tokenize.tokenize(io.BytesIO(source).readline) if token.type == tokenize.COMMENT
+    ]
+    strings = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+    documented = [node.value for node in strings if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return re.sub(r"(`+)[^`]*\1", " ", "\n".join([*comments, *documented]))
+
+
 def help_of(command: str) -> str:
     if command in _PYTESTS:
         return ""
@@ -92,6 +109,24 @@ def test_no_text_uses_a_word_that_was_given_up() -> None:
     words = old_words(STYLE.read_text(encoding="utf-8"))
     found = {name: used(text, words) for name, text in texts()}
     assert faults(found, tomllib.loads(LEFT.read_text(encoding="utf-8"))) == []
+
+
+def test_docstrings_and_comments_use_no_such_word_either() -> None:
+    words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
+    modules = [path for path in sorted((CHECKOUT / "tuneproof").rglob("*.py")) if _IN_IMAGES not in path.parents]
+    found = {str(path.relative_to(CHECKOUT)): used(prose_of(path.read_bytes()), words) for path in modules}
+    assert len(found) > 300
+    assert faults(found, {}) == []
+
+
+def test_the_prose_of_a_module_is_its_docstrings_and_comments() -> None:
+    source = b'"""One."""\nNAME = "two"  # three\n"""Four ``five``."""\n\n\ndef f():\n    "Six."\n    return 7\n'
+    assert used(prose_of(source), ["one", "two", "three", "four", "five", "six", "seven"]) == {
+        "one": 1,
+        "three": 1,
+        "four": 1,
+        "six": 1,
+    }
 
 
 def test_every_row_of_the_style_page_is_looked_for() -> None:

@@ -1,4 +1,4 @@
-"""From a configuration to everything that can be told about it."""
+"""From a configuration to everything that can be said about it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

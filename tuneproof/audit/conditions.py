@@ -113,7 +113,7 @@ def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a location, or who it passes requests on to, is named like what streams."""
+    """Tell whether a location, or its upstream, is named like what streams."""
     names = [*block.args, *(proxied.target.to for proxied in facts.proxied if proxied.target.block is block)]
     return _is_buffered(block, facts) and not _streams(at, block, facts) and bool(_STREAMS.search(" ".join(names)))
 
@@ -151,9 +151,9 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "peers that may be ejected": _ejected_peers,
     "keeps connections": _keeps_connections,  # an upstream block does, also by default
     "looked up once": _is_looked_up_once,
-    "streams": _streams,  # a location that passes requests on, buffered, and names text/event-stream
+    "streams": _streams,  # a proxied location, buffered, that names text/event-stream
     "may stream": _may_stream,
-    "may download": _may_download,  # a location that passes requests on, named like large files, beside others
+    "may download": _may_download,  # a proxied location, named like large files, beside others
     "several servers and workers": lambda _at, block, facts: len(_servers(block)) > 1 and facts.workers != 1,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""

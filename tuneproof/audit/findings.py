@@ -47,7 +47,7 @@ class Finding:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What stays the same when lines move: two of one identity are told apart by their number only."""
+        """What stays the same when lines move: only their number distinguishes two of one identity."""
         return self.rule, self.state or "", self.file, self.text
 
 
@@ -133,7 +133,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
     Args:
         audit: What was audited.
         found: What was found in it.
-        has_baseline: Whether what is new was told from what was known.
+        has_baseline: Whether new findings were separated from known ones.
         below: The folder that paths are relative to.
     """
     rules = list(dict.fromkeys(one.rule for one in found))

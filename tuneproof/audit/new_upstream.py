@@ -64,7 +64,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
 
 
 def _stands_alone(block: Block) -> bool:
-    """Tell a location in which nothing else passes requests on, and would inherit what is added for this one."""
+    """Tell a location in which nothing else is proxied, and would inherit what is added for this one."""
     return block.name == "location" and not any(True for _ in targets_of(block))
 
 
@@ -93,6 +93,6 @@ def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | N
 
 
 def _first_server_of(facts: Facts, host: str) -> Block | None:
-    """Return the first server that passes requests on to an address: the block in front of it serves all others."""
+    """Return the first server that proxies to an address: the block in front of it serves all others."""
     users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
     return next((server for user in users if (server := user.around("server")) is not None), None)

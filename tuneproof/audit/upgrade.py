@@ -146,7 +146,7 @@ def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:
             if "ssl" not in listen.args:
                 yield Replace(old=listen, text=f"listen {' '.join((*listen.args, 'ssl'))};")
     elif change.kind is Kind.DEPRECATED:
-        # The parameter is the socket's: whoever listens on it speaks HTTP/2 there.
+        # The parameter is the socket's: every server that listens on it speaks HTTP/2 there.
         sockets = {one.said.value for one in passed if one.change is change}
         yield Replace(old=said, text=f"listen {' '.join(arg for arg in said.args if arg != change.parameter)};")
         around = block.around("http")
@@ -158,7 +158,7 @@ def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:
 
 
 def _of_defaults(audit: Audit, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield what has another default; one that moved twice is told once.
+    """Yield what has another default; one that moved twice is reported once.
 
     ``newer``: what the newer version makes of the files.
     """
@@ -207,7 +207,7 @@ def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterato
 
 
 def _places_without(change: Change, audit: Audit, newer: Facts) -> Iterator[Statement | Block]:
-    """Yield where a default counts: what passes requests on, an upstream block, or the outermost block of servers."""
+    """Yield where a default counts: a proxied location, an upstream block, or the outermost block of servers."""
     if change.block == _IN_LOCATION:
         yield from (target.statement for target in _targets_without(change.directive, audit))
     elif change.block == _IN_UPSTREAM:

@@ -30,7 +30,7 @@ class Concern:
 
     @property
     def what(self) -> str:
-        """What the change is about, as it stands there."""
+        """What the change is about, as the file has it."""
         return f"{self.said.name} {self.change.parameter}".rstrip()
 
 

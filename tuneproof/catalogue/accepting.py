@@ -87,7 +87,7 @@ def _beside_busy(rig: Rig) -> Figures:
     """Let as many clients be in the middle of a download, and others come."""
     reading = Flow(
         connections=2 * SLOTS,
-        # Whoever has not asked yet is no busy client: nginx 1.18 closes some of them when slots run out.
+        # A client that has not sent a request yet is not busy: nginx 1.18 closes some of them when slots run out.
         at_once=1,
         path="/4000000.bin",
         read_bytes_per_s=4000,

@@ -29,7 +29,7 @@ class RunConditions:
     """What a scenario may depend on."""
 
     depth: str = QUICK  # or "full"
-    network: NetworkProfile = BARE  # what the links are like besides
+    network: NetworkProfile = BARE  # what else the links are like
     host: Callable[[], Snapshot] = lambda: _ORDINARY  # a new network namespace on the engine's host
     subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)  # of subjects with ``CpuShare.MANY``
 

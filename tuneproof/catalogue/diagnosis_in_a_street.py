@@ -1,7 +1,7 @@
 """The same causes on a machine that strangers can reach, and two more: refused connections, and clients that leave.
 
 Around each load there are scans, ssh, names, a metadata service, attempts by IPv6, and a database that loses packets:
-what a capture on a real machine holds besides the service in question.
+what a capture on a real machine holds beside the service in question.
 """
 
 from collections.abc import Mapping

@@ -170,7 +170,7 @@ def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> Tall
 
 
 def diagnosis_claim(name: str, arm_name: str, sentence: str, demand: Demand) -> Claim[RecordedObservation]:
-    """Return the claim that one cause is told by the files of its trials alone."""
+    """Return the claim that the files of its trials alone are enough to recognise one cause."""
     return Claim(
         name=name,
         sentence=sentence,

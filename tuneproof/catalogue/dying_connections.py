@@ -1,4 +1,4 @@
-"""Kept connections that the backend ends while a request is on its way: who sees a 502, and what spares them.
+"""Keepalive connections that the backend closes while a request is on its way: who sees a 502, and what spares them.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html, and proxy_next_upstream in
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html.
@@ -58,7 +58,7 @@ def _raced(location: str = "", *, server: str = "", reuse: str = REUSE) -> str:
 
 
 def _to_peer(version: str) -> str:
-    """Return one that passes requests on to a server of its own, which speaks HTTP/1.1 and HTTP/2."""
+    """Return one that proxies to a server of its own, which speaks HTTP/1.1 and HTTP/2."""
     peer = (
         f"server {{ listen {PEER_PORT}; http2 on; {LOG} "
         f"location / {{ proxy_pass http://{BACKENDS[0]}:{PORT}; proxy_buffering off; }} }}"

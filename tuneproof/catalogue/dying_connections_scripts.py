@@ -1,4 +1,4 @@
-"""What trials of kept connections that die do, and what they count."""
+"""What trials of dying keepalive connections do, and what they count."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -39,7 +39,7 @@ def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -
 
 
 def accepting(name: str, cpus: Sequence[int], *, reuseport: bool) -> Arm[HttpObservation]:
-    """Return the arm of workers that have a CPU each, under clients that connect anew for every request."""
+    """Return the arm with one CPU for each worker, under clients that connect again for every request."""
     config = SubjectConfig(
         worker_processes=len(cpus),
         workers_on=tuple(cpus),
@@ -51,8 +51,8 @@ def accepting(name: str, cpus: Sequence[int], *, reuseport: bool) -> Arm[HttpObs
 
 
 def serving(name: str, cpus: Sequence[int], *, workers: int) -> Arm[HttpObservation]:
-    """Return the arm of so many workers, under clients that keep their connections."""
-    # Each worker its own queue, so that connections, which last, are spread over all of them.
+    """Return the arm with this number of workers, under clients that keep their connections."""
+    # A queue for each worker spreads the long-lived connections over all of them.
     config = SubjectConfig(worker_processes=workers, backlog=4096, access_log=False)
     return arm(name, config, cpus=len(cpus), new_connections=False)
 

@@ -80,7 +80,7 @@ WHOLE: Final = Grid(
 class NetworkQuality:
     """The scenario over one network: its arms and claims."""
 
-    network: NetworkProfile  # what the links are like besides; a rate of it that is lower than an arm's stays
+    network: NetworkProfile  # what else the links are like; a rate of it that is lower than an arm's stays
     grid: Grid = WHOLE  # of which a quick run takes the corners
     upstream: str = "backend:8000"
 

@@ -1,14 +1,14 @@
-"""What decides each claim, as a fingerprint that stands in the repository since a date: nothing moves unseen.
+"""What decides each claim, as a fingerprint in the repository, with its date: no change goes unnoticed.
 
 ``registered.json`` has for every claim a hash of all declared data that affect how it is decided, at both depths, and
-since when it stands: variants and the containers beside them, backends, limits, loads, warm-up, scale, form, threshold,
-looks and control, with the constants that its functions use. What was measured before that date was measured for
-another claim.
+the date of its last change: variants and the containers beside them, backends, limits, loads, warm-up, scale, form,
+threshold, looks and control, with the constants that its functions use. What was measured before that date was measured
+for another claim.
 
-Code is no data: a local name may change, and nothing is decided otherwise. What code decides has a revision number,
-which is raised by hand in ``revisions.toml`` when it does something else, and moves the hash. So that nobody forgets,
+Code is not data: renaming a local variable changes no decision. What code decides has a revision number, which is
+raised by hand in ``revisions.toml`` when it does something else, and changes the hash. So that nobody forgets,
 each entry has a digest of the code as well. A test fails when a hash or a digest differs from its entry;
-``python -m tools.register`` enters what moved, and git has the history.
+``python -m tools.register`` enters what changed, and git has the history.
 """
 
 import ast
@@ -35,7 +35,7 @@ REVISIONS: Final = Path(__file__).with_name("revisions.toml")
 _DIGITS: Final = 16
 # Functions of these packages are a claim's own; how the lab and the inference work is not.
 _OWN: Final = ("tuneproof.catalogue",)
-# What a newer Python adds to every node, and what says nothing of what is computed.
+# What a newer Python adds to every node, and what does not affect the computation.
 _SAYS_NOTHING: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
 _CODE: Final = "code"  # stands for a function among data
 
@@ -92,13 +92,13 @@ def _hash(found: object) -> str:
 
 
 def _alone(arm: Arm[Any]) -> Arm[Any]:
-    """Return an arm without the configurations of others that share its container: a new arm moves no other claim."""
+    """Return an arm without the configurations of others that share its container: a new arm changes no other claim."""
     own = {name: text for name, text in arm.subject.configurations.items() if name in arm.plan.configurations}
     return replace(arm, subject=replace(arm.subject, configurations=own))
 
 
 def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
-    """Return what of a claim decides it."""
+    """Return the parts of a claim that decide it."""
     return [
         claim.arms,
         claim.form.value,
@@ -115,7 +115,7 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 def _around(scenario: Scenario[Any]) -> list[object]:
     """Return what is around the arms of a scenario: backends, companions, warm-up."""
-    # How many labs share its claims moves no result.
+    # How many labs share its claims changes no result.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
     return [value for name, value in given.items() if name not in ("name", "arms", "claims", "labs")]
 
@@ -243,7 +243,7 @@ def _trees(node: ast.AST, free: tuple[str, ...]) -> object:
 
 
 def _locals(node: ast.AST, free: tuple[str, ...]) -> dict[str, str]:
-    """Return names that say nothing for those that a definition gives itself, or closes over, by their appearance."""
+    """Return neutral names for those that a definition binds or closes over, numbered in order of appearance."""
     own = [
         item.arg if isinstance(item, ast.arg) else item.id if isinstance(item, ast.Name) else item.name
         for item in ast.walk(node)
@@ -268,5 +268,5 @@ def _tree(node: object, local: Mapping[str, str]) -> object:
 
 
 def _is_docstring(node: object) -> bool:
-    """Tell whether a statement is nothing but a text: what documents a function, a class or a field."""
+    """Tell whether a statement is only a string, which documents a function, a class or a field."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,6 +1,6 @@
 """Reloads, binary upgrades and stops: what of running and waiting connections they cost, and what helps.
 
-nginx's own account: https://nginx.org/en/docs/control.html. What its workers do when they are told to leave:
+nginx's own account: https://nginx.org/en/docs/control.html. What its workers do when they have to leave:
 ngx_worker_process_cycle() in src/os/unix/ngx_process_cycle.c.
 """
 

@@ -42,7 +42,7 @@ def reload_and_wait(rig: Rig) -> None:
 
 
 def upgrade(rig: Rig) -> None:
-    """Start the binary anew beside the old one, then let the old one's workers and its master go."""
+    """Start the binary again beside the old one, then let the old one's workers and its master go."""
     old = _workers(rig)
     rig.signal("USR2")
     rig.settle(2 * len(old))
@@ -139,7 +139,7 @@ def load(step: Step, *, keeps: bool) -> Script:
             step(rig)
         answers = list(answers_of(became[0]))
         lost = sum(not answer.complete for answer in answers)
-        # Whoever has no connection asks nothing.
+        # A client without a connection sends no request.
         lost += sum(bool(one.error) and not one.answers for one in became[0])
         new = sum(bool(answer.worker) and answer.worker not in old for answer in answers)
         rig.must(lost + new >= CLIENTS, "the load was over too early")
@@ -177,7 +177,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
 def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Script:
     """Return the script that opens a WebSocket before some of many reloads; it counts the workers after them.
 
-    waits: whether until all that were told to leave are gone.
+    waits: whether until all that had to leave are gone.
     """
 
     def script(rig: Rig) -> Figures:

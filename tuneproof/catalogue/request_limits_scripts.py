@@ -41,7 +41,7 @@ def page(rig: Rig) -> Figures:
 
 
 def half_headers(rig: Rig) -> Figures:
-    """Open connections that never finish their header; a request behind them tells when all have been accepted."""
+    """Open connections that never finish their header; a request behind them shows when all have been accepted."""
     held, _ = rig.flows(Flow(connections=CONNECTIONS, head_bytes=20, stays=True), Flow())
     return {"ended_share": sum(one.closed_by_server for one in held) / CONNECTIONS}
 

@@ -17,7 +17,7 @@ VALID_S: Final = 30
 
 
 def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
-    """Return the script that counts the calls of requests on one kept connection."""
+    """Return the script that counts the calls of requests on one keepalive connection."""
 
     def script(rig: Rig) -> Figures:
         # What nginx does for the first request alone is not counted.

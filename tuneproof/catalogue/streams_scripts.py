@@ -35,7 +35,7 @@ LINES: Final[Mapping[str, str]] = {
 }
 """The lines of the copied snippet, each alone in a location of its name: with HTTP/1.0 unless it says otherwise."""
 TRANSPORTS: Final[Mapping[str, int]] = {"plain": PORT, "tls": TLS_PORT, "http2": HTTP2_PORT}
-"""The ports over which clients come: HTTP/1.1, the same within TLS, and HTTP/2 within TLS."""
+"""The ports over which clients come: HTTP/1.1, the same over TLS, and HTTP/2 over TLS."""
 CLEAR: Final[Mapping[str, int]] = {**TRANSPORTS, "http2": CLEAR_HTTP2_PORT}
 """The same with HTTP/2 outside of TLS, which browsers do not speak."""
 ARRIVED: Final[Mapping[str, tuple[str, str]]] = {
@@ -43,7 +43,7 @@ ARRIVED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Figures of a delivery: the share of small events that have arrived, by line and transport."""
 OF_SIZE: Final[Mapping[str, int]] = {f"of_{size}_bytes": size for size in (SMALL_BYTES, 1000, 10_000)}
-"""Further ones: the share of events of other sizes, with HTTP/1.1 to the upstream and within TLS."""
+"""Further ones: the share of events of other sizes, with HTTP/1.1 to the upstream and over TLS."""
 # A stream on which nothing is sent.
 SILENT: Final = "silent"
 _GZIP: Final = {"Accept-Encoding": "gzip"}

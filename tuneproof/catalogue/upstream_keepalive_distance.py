@@ -1,6 +1,6 @@
 """Keepalive to a distant upstream: a round trip that nobody has to wait for.
 
-Over a link, what a kept connection saves is not work but the handshake's round trip (RFC 9293, section 3.5).
+Over a link, what a keepalive connection saves is not work but the handshake's round trip (RFC 9293, section 3.5).
 """
 
 from typing import Final

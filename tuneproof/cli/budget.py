@@ -1,4 +1,4 @@
-"""How long a command may think about files that strangers wrote."""
+"""A limit on the CPU time that a command may spend on files of strangers."""
 
 import signal
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ CPU_S: Final = 120.0
 
 @contextmanager
 def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
-    """End what is done within when it has taken its time.
+    """End the code inside when it has used up its time.
 
     Args:
         cpu_s: CPU time in seconds.

@@ -37,7 +37,7 @@ def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequenc
     """Give every engine the images that it lacks.
 
     One engine builds, so that all measure the same bytes, and only one of them needs a way to the packages: that which
-    lacks the fewest, else the next one. One that cannot take a copy is told about; its parts will say more.
+    lacks the fewest, else the next one. One that cannot take a copy is reported; its parts will say more.
 
     TuneproofError: None of the engines can build them: the last one's reason.
     """

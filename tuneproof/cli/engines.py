@@ -124,7 +124,7 @@ def _share_out(plan: Plan) -> "_Work":
             for done in working:
                 done.result()
         except KeyboardInterrupt:
-            # A terminal has told every part's own pytest as well; what they have measured by then is kept.
+            # A terminal sends Ctrl-C to every part's own pytest as well; what they have measured by then is kept.
             work.statuses.append(INTERRUPTED)
             for engine in plan.environments:
                 work.pile.give_back(engine)

@@ -44,7 +44,7 @@ WINDOW_S = 60.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Watch what is named.
+    """Watch the nginx that the arguments name.
 
     BadInputError: There is no such nginx, or several; or a file or an address cannot be used. CannotRunHereError: This
     host lacks what watching needs.

@@ -1,8 +1,8 @@
 """nginx's own directives: where each may stand, how many arguments it takes, what holds without it, and since when.
 
 ``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab asks nginx whether it is right. A
-row holds for as long as nothing of it changes. What a build leaves out, or only another system has, is in it all the
-same; what nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
+row holds for as long as nothing of it changes. What a build leaves out, or only another system has, is in it
+as well; what nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a configuration makes nginx do: its servers, upstreams, and the places that pass requests on."""
+"""What a configuration makes nginx do: its servers, upstreams, and proxied locations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Proxied:
-    """A place that passes requests on, and what that means."""
+    """A proxied location, and what that means."""
 
     target: Target
     reuse: Judgement  # whether connections to the upstream are used again
@@ -86,7 +86,7 @@ class Facts:
         return tuple((proxied, proxied.target.names()) for proxied in self.proxied)
 
     def passing_to(self, upstream: str) -> list[Proxied]:
-        """Return the places that pass requests on to an upstream block, or may: by its name, whatever its case."""
+        """Return the locations proxied to an upstream block, or possibly to it: by its name, whatever its case."""
         name, found = upstream.lower(), []
         for proxied, names in self._names:
             if name in names if names is not None else proxied.target.may_be(name):

@@ -16,14 +16,14 @@ _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE: Final = 4096
 _MOST_CONTROLS: Final = 0.05
-# What `script` and some pagers leave besides.
+# What else `script` and some pagers leave.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 
 def decode(raw: bytes) -> str:
-    """Return bytes as text; what is no UTF-8 is taken for Latin-1, since nginx itself does not mind.
+    """Return bytes as text; anything but UTF-8 is read as Latin-1, since nginx accepts any bytes.
 
-    ``raw``: The file. A byte order mark tells its encoding; UTF-16 is recognised without one, too.
+    ``raw``: The file. A byte order mark gives its encoding; UTF-16 is recognised without one, too.
     """
     for mark, encoding in _BOMS:
         if raw.startswith(mark):
@@ -40,7 +40,7 @@ def decode(raw: bytes) -> str:
 
 
 def is_binary(text: str) -> bool:
-    """Tell whether decoded bytes are no text: too much of their beginning is control characters."""
+    """Tell whether decoded bytes are not text, because too much of their beginning is control characters."""
     sample = text[:_SAMPLE]
     return len(_OF_NO_TEXT.findall(sample)) + sample.count("\0") // 2 > _MOST_CONTROLS * len(sample)
 

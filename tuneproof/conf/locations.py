@@ -53,7 +53,7 @@ class Location:
 
     @property
     def redirects(self) -> bool:
-        """Whether nginx answers its name without the last slash with a redirect to it: it passes requests on."""
+        """Whether nginx answers its name without the last slash with a redirect to it: it is proxied."""
         return self.name.endswith("/") and any(self.block.local(f"{kind}_pass") for kind in KINDS)
 
     def matches(self, path: str) -> bool:

@@ -28,7 +28,7 @@ class Used:
 
     @property
     def what(self) -> str:
-        """What needs it, as it stands there."""
+        """What needs it, as the file has it."""
         return _shown(self.said)
 
 

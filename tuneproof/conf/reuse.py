@@ -54,7 +54,7 @@ class Judgement:
 
 
 def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int, ...], *, is_whole: bool) -> Judgement:
-    """Judge one place that passes requests on; ``is_whole`` where all upstream blocks are known."""
+    """Judge one proxied location; ``is_whole`` where all upstream blocks are known."""
     if target.kind in {"uwsgi", "scgi"}:
         why = f"{target.kind} has no persistent connections: each request opens one and closes it"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.PROTOCOL,))

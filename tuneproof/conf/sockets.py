@@ -20,7 +20,7 @@ _IN_USE: Final = "bind() to {} failed (98: Address already in use)"
 
 @dataclass(frozen=True, kw_only=True)
 class Socket:
-    """An address and port that nginx tells from others, in the kernel or by the address of the connection."""
+    """An address and port that nginx distinguishes from others, in the kernel or by the address of the connection."""
 
     address: Address
     servers: tuple[Block, ...]  # those that listen there, in their order
@@ -32,7 +32,7 @@ class Socket:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters that count besides its protocols, such as "backlog=4096"."""
+        """The parameters that count apart from its protocols, such as "backlog=4096"."""
         return self.options.args[1:] if self.options is not None else ()
 
     @property

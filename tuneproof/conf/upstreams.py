@@ -1,4 +1,4 @@
-"""Upstream blocks, and the places that pass requests on to them."""
+"""Upstream blocks, and the locations that are proxied to them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from tuneproof.nginx_changes import since
 from tuneproof.wording import as_numbers
 
 KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
-"""Modules that pass requests on, each by a directive "<kind>_pass"."""
+"""Modules that proxy, each with a directive "<kind>_pass"."""
 KEPT_SINCE: Final = since("default", "keepalive")
 DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
 """From this version of nginx on HTTP/1.1 and ``keepalive 32 local`` are the default of every upstream{}."""
@@ -42,7 +42,7 @@ class Upstream:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A place that passes requests on."""
+    """A proxied location."""
 
     kind: str  # one of :data:`KINDS`
     block: Block  # the block that it stands in

@@ -37,7 +37,7 @@ class Concern:
     outside: str = ""  # a block that it does not concern, such as "upstream"
     until: str = ""  # the version that no longer has the problem
     where: str = ""
-    """What must be so besides: a setting in effect there or in a block inside, such as "sendfile on", as a regular
+    """What else must be so: a setting in effect there or in a block inside, such as "sendfile on", as a regular
     expression; or a name of tuneproof.audit.conditions."""
     unless: str = ""  # what must not be so, likewise
     patch: str | None = None
@@ -81,7 +81,7 @@ class Line:
     """Of an A/A control, which says that ``value`` is the same in two identical arms: the threshold nearest to 1 of all
     claims that it decides."""
     effect: str = ""  # a function of the module that returns the effect of a block
-    condition: str = ""  # one that tells whether a block meets what the claim takes for granted
+    condition: str = ""  # one that decides whether a block meets what the claim takes for granted
     condition_name: str = ""  # that in words
     moderator: str = ""  # one that says what decides on this host
     table: str = ""  # one that returns lines to be shown beside the verdict

@@ -10,7 +10,7 @@ class RunEndedError(LabError):
 
 
 class Stop:
-    """A request to end, for several threads: whoever measures checks it before a lab starts and before each trial."""
+    """A request to end, for several threads: the measuring one checks it before a lab starts and before each trial."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()

@@ -37,7 +37,7 @@ def format_effect(value: float, unit: str, interval: tuple[float, float] | None 
 def format_measured(effect: Effect) -> str:
     """Return a cell's effect with its interval; a counted share as so many of so many, if these are whole numbers.
 
-    Units that are not independent of each other enter as parts of one: their share is told alone.
+    Units that are not independent of each other enter as parts of one: their share is printed alone.
     """
     if effect.of is not None and effect.count is not None:
         low, high = (format_number(100 * end) for end in (effect.ci_low, effect.ci_high))

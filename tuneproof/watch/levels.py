@@ -8,8 +8,8 @@ from tuneproof.watch.program import Level
 
 MOST_CALLS_PER_S: Final = 50_000
 """Of one worker. To time a call takes about 0.5 us at 2.6 GHz, with what the kernel does around it: 2.5 % of a CPU."""
-# Of an iteration that serves a small file, besides reads and writes, which the kernel counts for a process: epoll_wait,
-# recvfrom twice, openat, fstat, setsockopt twice, close.
+# Of an iteration that serves a small file, apart from reads and writes, which the kernel counts for a process:
+# epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
 _OTHER_CALLS: Final = 8
 _CALM_PART: Final = 0.5
 _CALM_S: Final = 10

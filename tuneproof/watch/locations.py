@@ -59,7 +59,7 @@ def _parts(server: str, default_port: str) -> tuple[str, str]:
 
 
 def _folder(block: Block, version: tuple[int, ...]) -> str:
-    """Return how the paths of the files begin that a block serves; nothing begins so where that cannot be told."""
+    """Return how the paths of the files begin that a block serves; nothing begins so where that is unknown."""
     if alias := effective(block, "alias", version).value:
         return alias
     root = effective(block, "root", version)

@@ -27,7 +27,7 @@ CONNECTIONS: Final = 12
 RATE_HZ: Final = 20.0
 """Requests per second on each connection."""
 ROUND_S: Final = 4.5
-"""So long a connection lives, for 90 requests at most: nginx closes it after keepalive_requests, 100 before 1.19.10."""
+"""A connection lives so long, for 90 requests at most: nginx closes it after keepalive_requests, 100 before 1.19.10."""
 LATE_S: Final = 0.005
 """Beyond the usual round trip: as long as an iteration that `watch` lists from inside."""
 MOST_S: Final = 300.0
@@ -42,7 +42,7 @@ _REFUSED: Final = frozenset({429, 503})
 _STEP: Final = 1.5
 _LEAST_ANSWERS: Final = 2 * CONNECTIONS
 """In a round: a server without keepalive gives one on each, and chance alone separates them."""
-# Every connection alike: no healthy server answers half of all small requests late, on a noisy machine neither.
+# If all connections are alike: no healthy server answers half of all small requests late, not even on a noisy machine.
 _ALL_LATE: Final = 0.5
 _ROUNDS_SHARE: Final = 0.5
 
@@ -103,7 +103,7 @@ class _Target:
         try:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             host = parts.hostname or ""
-            # Once: a name that changes its address meanwhile must not spread the requests.
+            # Once: a name that changes its address must not spread the requests.
             family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         except (ValueError, OSError) as error:
             raise BadInputError(f"{url}: {error}", remedy="such as http://10.0.0.7/") from error
@@ -146,7 +146,7 @@ async def _keep(target: _Target, ends_s: float, found: Measured) -> list[float]:
         await _ask(reader, writer, target.request, took, ends_s, found)
     except (OSError, EOFError, asyncio.LimitOverrunError, TimeoutError) as error:
         found.failures[str(error) or "timed out"] += 1
-        # Who refuses at once is asked no more often than who answers.
+        # A server that refuses at once gets no more requests than one that answers.
         await asyncio.sleep(1 / RATE_HZ)
     finally:
         if writer is not None:

@@ -32,7 +32,7 @@ def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -
         figure.add_scatter(
             x=[each.at_s for each in iterations],
             y=[1000 * each.took_s for each in iterations],
-            # Plotly takes texts for HTML.
+            # Plotly renders texts as HTML.
             text=[escape(told_of(each)) for each in iterations],
             name=f"{worker}: {reason}",
             mode="markers",

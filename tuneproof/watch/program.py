@@ -26,7 +26,7 @@ _GAP_NS: Final = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """Numbers of system calls that a worker may spend its time in; others are told by number.
+    """Numbers of system calls that a worker may spend its time in; others are shown by number.
 
     From the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; the choice from
     nginx's src/os/unix, src/event and src/core, and what modules of Lua and Perl do.

@@ -238,7 +238,7 @@ class Watching:
                 self._note(f"{count(len(pids), f'worker {what}', f'workers {what}')}: {some(pids)}")
 
     def _keep_account(self) -> None:
-        """Take in what the second cost, where the kernel kept account of it; begin anew now and then."""
+        """Take in what the second cost, where the kernel kept account of it; begin again now and then."""
         self._seconds += 1
         if self._account is not None and (run := self._running) is not None:
             accounting, began_ns, before_ns = self._account

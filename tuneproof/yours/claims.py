@@ -28,7 +28,7 @@ _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
 # As for the claim of the catalogue that measures the bound.
 _BOUND_MARGIN: Final = 1.02
-# What nginx keeps of a connection and its request besides the buffers of the answer; and with TLS what OpenSSL keeps,
+# What nginx keeps of a connection and its request beside the buffers of the answer; and with TLS what OpenSSL keeps,
 # its records of 16 KiB in both directions and ssl_buffer_size among it.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10

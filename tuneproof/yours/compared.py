@@ -1,4 +1,4 @@
-"""What two versions of nginx did otherwise: only what every round shows, and no repetition on either of them."""
+"""How two versions of nginx differ: what every round shows, and repeated rounds of one version do not."""
 
 import math
 import statistics
@@ -13,9 +13,9 @@ from tuneproof.wording import format_number
 from tuneproof.yours.looks import FIGURES, HEADER, SEPARATOR, WARNS
 
 USUALLY: Final = 0.5
-"""Share of the rounds beyond which a difference is one."""
+"""Above this share of the rounds, a difference is reported."""
 _NONE: Final = "none"
-# A number that is compared as a ratio is at least this.
+# The smallest number that is compared as a ratio.
 _LEAST: Final = 1e-9
 
 
@@ -27,7 +27,7 @@ class Comparison:
     what: str
     before: str
     after: str
-    times: float  # how large a difference is: a ratio of numbers, infinite where requests are answered otherwise
+    times: float  # how large a difference is: a ratio of numbers, infinite if requests get another answer
     assessment: Assessment
     """Of the share of rounds in which the new version's figure is beyond all of the old one's."""
     figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians of the rounds, old and new
@@ -41,7 +41,7 @@ class Comparison:
 def compared(at: str, before: Sequence[Figures], after: Sequence[Figures]) -> list[Comparison]:
     """Compare what was seen in so many rounds.
 
-    What has another value in each round, such as a date, an id or an address, is no round's difference.
+    A value that changes in each round, such as a date, an id or an address, is not a difference.
     """
     seen = dict.fromkeys(name for figures in (*before, *after) for name in figures)
     names = [name for name in seen if name in FIGURES or SEPARATOR in name]
@@ -49,7 +49,7 @@ def compared(at: str, before: Sequence[Figures], after: Sequence[Figures]) -> li
     for name in names:
         groups.setdefault(name.partition(SEPARATOR)[0], []).append(name)
     found = [_one(at, what, group, before, after) for what, group in groups.items()]
-    # A header that only one of them sends need not be told by its value as well.
+    # A header that only one of them sends need not be reported by its value as well.
     names_of_headers = {
         part for one in found if one.what == HEADER for part in f"{one.before}; {one.after}".split("; ")
     }
@@ -87,7 +87,7 @@ def _one(at: str, what: str, names: Sequence[str], before: Sequence[Figures], af
 
 
 def _without_rare(figures: Figures) -> Figures:
-    """Return figures without texts that hardly any round has seen."""
+    """Return figures without texts that few rounds have seen."""
     return {name: value for name, value in figures.items() if value or name in FIGURES}
 
 
@@ -106,7 +106,7 @@ def _assessed(name: str, before: Sequence[float], after: Sequence[float]) -> Ass
 
 
 def told(found: Sequence[Comparison]) -> Iterator[str]:
-    """Yield the differences in words, the largest first; what is the same at several places once."""
+    """Yield the differences in words, the largest first; the same difference at several places once."""
     alike: dict[tuple[str, str, str], list[Comparison]] = {}
     for one in sorted((one for one in found if one.differs), key=lambda one: -one.times):
         alike.setdefault((one.what, one.before, one.after), []).append(one)

@@ -44,7 +44,7 @@ def grounds(
 ) -> Iterator[Grounds]:
     """Have an engine to oneself inside the context, with images of some versions of nginx.
 
-    packages: those of modules that each version's nginx gets besides.
+    packages: those of further modules that each version's nginx gets.
     trusts: whether the files may run where the lab's network has a way out.
 
     Raises TuneproofError: The engine refused, or went away.

@@ -1,4 +1,4 @@
-"""Where each file of a configuration stands in the container: as it does at home, as far as that can be told."""
+"""Where each file of a configuration is in the container: where it is at home, as far as that is known."""
 
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _as_included(name: str, pattern: str) -> str:
 
 
 def _around(fragments: Mapping[str, str]) -> str:
-    """Return a nginx.conf around fragments of http{} or server{}."""
+    """Return an nginx.conf around fragments of http{} or server{}."""
     lines = ["events {", "}", "http {", "include mime.types;"]
     for path, text in fragments.items():
         context = context_of(parse_file(path, text).statements)

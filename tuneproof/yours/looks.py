@@ -218,5 +218,5 @@ def connections(route: Route) -> trials.Script:
 
 
 def warnings_in(log: str) -> Figures:
-    """Return what nginx warned of at its start, from what its container has printed; of requests it tells by "*1"."""
+    """Return what nginx warned of at its start, from its container's output; warnings about requests have a "*1"."""
     return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in _WARNING.findall(log)), 1.0)

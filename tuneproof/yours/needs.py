@@ -1,4 +1,4 @@
-"""What nginx must find at its start, besides its configuration: directories, certificates, accounts, and so on."""
+"""What nginx must find at its start, apart from its configuration: directories, certificates, accounts, and so on."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
@@ -15,10 +15,10 @@ TICKET_KEY: Final = "ticket.key"
 PLACES: Final = "geoip2.mmdb"
 """A database that knows no address: :mod:`tuneproof.yours.no_places`."""
 JAVASCRIPT: Final = "module.js"
-"""A module of JavaScript without a function: what calls one answers with 500."""
+"""A JavaScript module without functions: a location that calls one answers with 500."""
 EMPTY: Final = ""
 
-# What is made in the place of the file that a directive names, by the names of the stand-in image's /etc/tuneproof.
+# What replaces the file that a directive names, by the names of the stand-in image's /etc/tuneproof.
 _MATERIALS: Final[Mapping[str, str]] = {
     **{f"{prefix}ssl_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_certificate_key": KEY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
@@ -50,7 +50,7 @@ class Needs:
     starts_in_background: Statement | None  # the ``daemon on`` in the files; None where it is not said
     stays_in_foreground: bool  # whether ``daemon off`` is said
     modules: tuple[str, ...]  # paths of the modules that are loaded, as written
-    prefix: str = ""  # folder that relative names of logs and caches are below; empty where there are none
+    prefix: str = ""  # folder for relative names of logs and caches; empty if there are none
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
@@ -104,5 +104,5 @@ def _folders(said: list[Statement], prefix: str) -> Iterator[str]:
         if one.name in _WRITTEN_FILES:
             yield posixpath.dirname(path)
         elif one.name in _WRITTEN_FOLDERS:
-            # nginx makes the last part, and gives it to its workers.
+            # nginx creates the last folder, and makes its workers the owner.
             yield posixpath.dirname(path.rstrip("/"))

@@ -1,4 +1,4 @@
-"""From a configuration to the scenario that proves what advice gains on it."""
+"""From a configuration to the scenario that measures what advice gains on it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ _MOST_ROUTES: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
-# A newer nginx, or a module, may know better; and what a copy lacks is made empty, and told.
+# A newer nginx, or a module, may know better; and what a copy lacks is made empty, and reported.
 _FOR_NGINX_TO_SAY: Final = ("unknown directive", "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a loop iteration",
@@ -96,22 +96,22 @@ class Wanted:
     version: str  # the version of nginx that it runs on
     choice: Choice | None = None  # of that version; None where it was asked for
     image: str = ""  # full name of an image with that nginx; empty for the project's own
-    image_option: str = "--nginx-image"  # by which the user names one
+    image_option: str = "--nginx-image"  # with which the user names one
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
-    location: str = ""  # path to prove; empty for one of each place that passes requests on
+    location: str = ""  # path to test; empty for one per proxied location
     host: str = ""  # server to prove; empty for all
     stream: bool = False  # whether to prove how streams are delivered there, and nothing else
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """What will be proven."""
+    """What will be tested."""
 
     scenario: Scenario[CountedObservation]
     chosen: tuple[str, ...]  # what was chosen for the user, in words
     around: tuple[str, ...]  # what is made or changed around the configuration
     left_out: tuple[str, ...]  # what is not tested of it, each with the reason
-    packages: tuple[str, ...] = ()  # of modules that the lab's nginx gets besides
+    packages: tuple[str, ...] = ()  # of further modules that the lab's nginx gets
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -120,9 +120,9 @@ class Proposal:
 
 
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
-    """Return what can be proven on a configuration.
+    """Return what can be tested on a configuration.
 
-    Raises BadInputError: It cannot be read, has mistakes, or has nothing that can be proven.
+    Raises BadInputError: It cannot be read, has mistakes, or has nothing that can be tested.
     """
     return _proposer(wanted, source or open_source(wanted.configuration)).proposal()
 
@@ -133,8 +133,8 @@ class Prepared:
 
     facts: Facts
     subject: Subject  # the nginx with it
-    standin: Backend  # for all that it passes requests on to
-    routes: tuple[Route, ...]  # one to each kind of place that passes requests on
+    standin: Backend  # for all of its upstreams
+    routes: tuple[Route, ...]  # one to each kind of proxied location
     told: tuple[str, ...]  # as of a Proposal
     packages: tuple[str, ...]  # likewise
 

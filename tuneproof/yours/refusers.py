@@ -17,7 +17,7 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
 }
 
 LIMITED: Final = frozenset({429, 503})
-"""Statuses by which nginx refuses requests above a limit: what else it does with them says nothing of the rest."""
+"""Statuses with which nginx refuses requests above a limit: what else it does with them says nothing of the rest."""
 
 
 def limits(block: Block) -> list[Statement]:

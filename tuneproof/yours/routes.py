@@ -1,4 +1,4 @@
-"""How a request gets to each place that passes requests on: which port, which host, which path."""
+"""How a request gets to each proxied location: which port, which host, which path."""
 
 import itertools
 import posixpath
@@ -58,7 +58,7 @@ class Probe:
     tls: bool  # whether that port speaks TLS
     host: str
     path: str
-    http2: bool = False  # whether it speaks HTTP/2 besides, within TLS
+    http2: bool = False  # whether it also speaks HTTP/2, over TLS
     proxy_protocol: bool = False  # whether nginx expects the PROXY protocol there
 
     @property
@@ -91,9 +91,9 @@ class Unreachable:
 
 
 def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route | Unreachable]:
-    """Return a route to each place that passes requests on, or why there is none; for one path or server name only.
+    """Return a route to each proxied location, or why there is none; for one path or server name only.
 
-    Raises BadInputError: Nothing passes requests on at the location, or there is no server of that name.
+    Raises BadInputError: The location is not proxied, or there is no server of that name.
     """
     found: list[Route | Unreachable] = []
     doors = _doors(facts)

@@ -1,4 +1,4 @@
-"""What is added to the user's files so that they start in the lab, all of it told: a script and a server block."""
+"""What is added to the user's files so that they start in the lab, all of it reported: a script and a server block."""
 
 import posixpath
 import shlex

@@ -46,7 +46,7 @@ STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429,
 
 
 def requests(route: Route) -> Script:
-    """Return the trial of some requests on kept connections, each answered by a stand-in.
+    """Return the trial of some requests on keepalive connections, each answered by a stand-in.
 
     Where a client's requests are limited, each comes from a client of its own, on a connection of its own.
     Counted are: ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, answers ``from_cache``
@@ -93,7 +93,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
         # Their memory holds nothing yet, but for what a first request leaves behind in each.
         rig.fresh_workers()
         warmed = rig.flow(flow_to(route, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=route.port)
-        # Whoever is refused reads nothing slowly: little memory would say nothing of the buffers.
+        # A refused client reads nothing slowly: little memory would say nothing of the buffers.
         refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
         rig.must(not refused, f"requests are answered by {', '.join(map(str, refused))}, and by no stand-in")
         before = _held_bytes(rig)

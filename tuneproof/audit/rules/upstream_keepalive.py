@@ -26,7 +26,7 @@ _PINNED: Final = (
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield how each place that passes requests on stands."""
+    """Yield whether each proxied location reuses connections."""
     for proxied in facts.proxied:
         reuse = proxied.reuse
         at = proxied.target.statement

@@ -62,7 +62,7 @@ class MessageFinding:
 
     @property
     def weight(self) -> float:
-        """By which they are ordered: how many requests they explain."""
+        """Their order: how many requests they explain."""
         if "emerg" in self.row.levels and self.row.area == "start":
             return float("inf")
         return self.number * (_OF_MANY if self.row.area in {"resources", "kernel"} and not self.row.statuses else 1)

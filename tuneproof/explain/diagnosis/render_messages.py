@@ -43,7 +43,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
 
 
 def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]:
-    """Yield the messages besides the leading one, each in a line; what is no problem is one line together."""
+    """Yield the messages after the leading one, each in a line; what is no problem is one line together."""
     rest = [each for each in messages.problems if each is not leading]
     common = [each for each in rest if not each.is_rare]
     for each in common[:MOST_OTHERS]:

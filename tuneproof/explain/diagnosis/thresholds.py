@@ -9,7 +9,7 @@ ENOUGH_HANDSHAKES: Final = 20
 """So many connections of which none was refused, or had its SYN sent again, contradict a cause: a queue that drops but
 a seventh would spare twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
-"""Of an error log, which may span years and tells no number of requests: three are no single event."""
+"""Of an error log, which may span years and has no number of requests: three are no single event."""
 TOUCHED_SHARE: Final = 0.01
 """At least one request in a hundred, by the exact lower limit: what somebody complains of."""
 SLOW_MEDIAN_S: Final = 0.1

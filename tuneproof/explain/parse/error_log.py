@@ -137,7 +137,7 @@ class Collector:
         """Count a line; return whether it is a message."""
         match = _LINE.match(line)
         if match is None:
-            # What begins with a request has none there: most lines are told apart for little.
+            # What begins with a request has none there: most lines are sorted out cheaply.
             beginning = line[:_BEGINNING]
             if "#" in beginning or "nginx: [" in beginning or line[:1] in "{\x1b":
                 line = unwrapped(line).lstrip(_LISTED)

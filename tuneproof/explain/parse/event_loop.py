@@ -63,7 +63,7 @@ class LoopSecond:
     at_s: float  # its end, since the recording's start
     lasted_s: float
     worker: int
-    name: str  # of the container, or of the binary: what tells one nginx from another
+    name: str  # of the container, or of the binary: what distinguishes one nginx from another
     iterations: int
     busy_s: float  # outside epoll_wait
     histogram: Mapping[int, int]  # number of iterations by the floor of the binary logarithm of their nanoseconds

@@ -14,7 +14,7 @@ _STAMP: Final = re.compile(
 _BLANKS: Final = re.compile(r"\s+")
 # kubectl's events: type, reason, age and source before the message.
 _EVENT: Final = re.compile(r"^(?:Warning|Normal) \S+ .{1,60}? \S+ ((?:Liveness|Readiness|Startup) probe failed: )")
-# What any of the rows has: most lines of other kinds are told apart by one search.
+# What any of the rows has: one search sorts out most lines of other kinds.
 _ANY_OF_THEM: Final = re.compile(
     r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
     r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"

@@ -1,6 +1,6 @@
-"""Lines as programs around nginx print them, without what these put in front: journald, Docker, Kubernetes, syslog.
+"""Lines of nginx without the prefixes that other programs add: journald, Docker, Kubernetes, syslog.
 
-A line comes back as nginx wrote it; one that nobody wrapped comes back as it is.
+A line is returned as nginx wrote it; one without a prefix is returned unchanged.
 """
 
 import json
@@ -20,7 +20,7 @@ _PREFIX: Final = re.compile(
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
     # kubectl logs --timestamps and docker logs -t; CRI's files
     rf"|{_ISO} (?:std(?:out|err) [FP] )?"
-    # what quotes, numbers or tabulates lines: a mail or a thread, cat -n and less -N, a provider's console
+    # quoted, numbered or tabulated lines: a mail or a thread, cat -n and less -N, a provider's console
     r"|(?:> ?|\d{1,9}[ \t:]+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \| (?:stdout|stderr) \| |[ \t]+))(?=[\[>\d]|nginx: )"
     # grep
     r"|[\w./-]{1,200}\.log(?:\.\d+)?(?:[:-]\d+)?[:-](?=\d{4}/|nginx: )"
@@ -59,7 +59,7 @@ def _of_json(line: str) -> str | None:
         inner = value.get(key)
         if isinstance(inner, str):
             return inner.rstrip("\r\n")
-        # journald writes bytes that are no text as numbers.
+        # journald writes bytes that are not text as numbers.
         if isinstance(inner, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in inner):  # noqa: PLR2004 - a byte
             return bytes(inner).decode(errors="replace").rstrip("\r\n")
     return None

@@ -3,7 +3,7 @@
 DOCKER_HOST, else the context that DOCKER_CONTEXT or else config.json names, else the default socket; and the context
 called "default" is DOCKER_HOST, else the default socket, whatever config.json says:
 https://docs.docker.com/engine/manage-resources/contexts/ and https://docs.docker.com/reference/cli/docker/
-#environment-variables. Whoever asks docker's library for a client names the address, so that it looks for none.
+#environment-variables. Callers who ask docker's library for a client name the address, so that it looks for none.
 """
 
 import json

@@ -104,6 +104,6 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
         yield Lease(client, container_id, patience=patience)
     finally:
         hang_up(connection)
-        # An engine that has gone away meanwhile is told of by those who need it; what is left goes with the session.
+        # Those who need an engine report that it has gone away; what is left goes with the session.
         with suppress(TuneproofError), engine_errors("giving the lease back"), suppress(NotFound):
             api.remove_container(container_id, force=True)

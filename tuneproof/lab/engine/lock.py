@@ -1,4 +1,4 @@
-"""An engine's lock: only one lab at a time measures on it, whoever started it, from whatever machine.
+"""An engine's lock: only one lab at a time measures on it, no matter who started it and on which machine.
 
 The lock is a container that is never started. The engine gives a container's name to one asker only, at once or not at
 all (which holds neither for networks, whose names may repeat, nor for volumes, which are made for every asker); and it
@@ -57,7 +57,7 @@ def locked(
     try:
         yield
     finally:
-        # An engine that has gone away meanwhile is told of by those who need it; what is left goes with the session.
+        # Those who need an engine report that it has gone away; what is left goes with the session.
         with suppress(TuneproofError):
             _remove(client, taken)
 

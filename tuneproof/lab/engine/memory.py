@@ -1,4 +1,4 @@
-"""The memory that a run takes: its containers' and its own, as the kernel tells it where the engine is on this machine.
+"""The memory that a run takes: its containers' and its own, as the kernel reports it if the engine is on this machine.
 
 Page cache of files aside: the kernel gives that up when somebody needs the memory.
 """

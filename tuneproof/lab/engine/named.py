@@ -35,7 +35,7 @@ class EngineFacts:
     """What decides whether engines can share a run out."""
 
     name: str  # What the user calls it
-    architecture: str  # As the engine tells it, such as "x86_64"
+    architecture: str  # As the engine reports it, such as "x86_64"
     cpus: int
     version: str
     node: Node = field(default_factory=Node)

@@ -25,7 +25,7 @@ class Node:
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Self:
-        """Build from what the engine tells of itself."""
+        """Build from what the engine reports about itself."""
         told = info.get("Swarm", {})
         return cls(
             id=told.get("NodeID", ""),
@@ -48,7 +48,7 @@ def manager_of(nodes: Mapping[str, Node]) -> str | None:
 def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
     """Return why engines cannot share an overlay network, in sentences; none if they can.
 
-    states: of the swarm's nodes by id, as the first manager of these engines tells them; empty without a manager.
+    states: of the swarm's nodes by id, as the first manager of these engines reports them; empty without a manager.
     """
     found = [
         f"Engine {name} is in no swarm (its state there: {node.state}{f', {node.fault}' if node.fault else ''})."

@@ -1,6 +1,6 @@
 """The clocks of programs on several machines, each mapped to that of the machine that asks them.
 
-A program that tells its time between a question and its answer told it at some moment between the two: halfway, give
+A program that reports its time between a question and its answer read it at some moment between the two: halfway, give
 or take half of what the way there and back took. Nothing else is known of another machine's clock, or assumed.
 """
 

@@ -25,7 +25,7 @@ class CountedObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRecord:
-    """What a trial counted, and what the client was asked and told."""
+    """What a trial counted, and what the client was asked and answered."""
 
     figures: Figures
     seen: tuple[Told, ...]
@@ -44,7 +44,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
     def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - the log is the trial's own
         """Start nginx, run the script, end nginx.
 
-        Raises VoidTrialError: the script waited in vain, or a precondition of what it counts failed.
+        Raises VoidTrialError: the script waited without success, or a precondition of what it counts failed.
         Raises LabError: nginx does not start, or a job failed.
         """
         rig = Rig(stage, configuration=self.configuration)

@@ -1,4 +1,4 @@
-"""What can be told of requests that are looked at one by one."""
+"""What can be said of requests that are looked at one by one."""
 
 from collections.abc import Iterable, Iterator
 

@@ -12,14 +12,14 @@ from tuneproof.lab.protocol.messages import call
 
 @dataclass(frozen=True, kw_only=True)
 class Exchanged:
-    """What became of both kinds' connections."""
+    """What happened to both kinds' connections."""
 
     flows: tuple[tuple[Connection, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DepartureObservation(Observation):
-    """What became of the clients."""
+    """What happened to the clients."""
 
     answered: int  # clients that stayed and got their answer
     left: int  # clients that left without

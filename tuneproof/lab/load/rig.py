@@ -43,7 +43,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What the client was asked, and told."""
+    """What the client was asked, and answered."""
 
     function: str
     asked: Mapping[str, Any]
@@ -56,7 +56,7 @@ class Rig:
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         self._stage = stage
         self._configuration = configuration
-        self.seen: list[Told] = []  # what the client told so far, for the evidence
+        self.seen: list[Told] = []  # what the client reported so far, for the evidence
         self.measured_s = 0.0  # how long the client worked for it
         self._streams_since_s: float | None = None
 
@@ -87,7 +87,7 @@ class Rig:
         return answered
 
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
-        """Run flows at once (default: to the subject's port); return what became of each one's connections.
+        """Run flows at once (default: to the subject's port); return what happened to each one's connections.
 
         Raises VoidTrialError: a client's time was over before it had its answer.
         """
@@ -101,7 +101,7 @@ class Rig:
 
     @contextmanager
     def standing(self, *flows: Flow, port: int = 0) -> Iterator[list[tuple[Connection, ...]]]:
-        """Run flows, of which some stay, until the end of the block; what became of them is in the list then.
+        """Run flows, of which some stay, until the end of the block; what happened to them is in the list then.
 
         The block begins when all connections that stay do so, and the other flows have come to their end.
         """
@@ -117,7 +117,7 @@ class Rig:
                 self.measured_s += time.monotonic() - began_s
 
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
-        """Run a flow; return what is read while it runs, and what became of its connections.
+        """Run a flow; return what is read while it runs, and what happened to its connections.
 
         ``read`` must not ask the client, whose answer comes with the flow's end.
         """

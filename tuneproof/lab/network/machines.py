@@ -42,7 +42,7 @@ class MachinePath:
 
     @classmethod
     def from_figures(cls, figures: LinkFigures, *, engine: str) -> Self:
-        """Build from what was measured; its ways one by one are not in it, since two clocks have told them."""
+        """Build from what was measured; its ways one by one are not in it, since two clocks have measured them."""
         lost = figures.egress.lost + figures.ingress.lost
         return cls(
             engine=engine,

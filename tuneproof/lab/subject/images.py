@@ -19,7 +19,7 @@ def role_images() -> dict[str, ImageSpec]:
 def subject_images(
     versions: Sequence[str], packages: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, ImageSpec]:
-    """Return the images of the subject, by nginx version; ``packages`` are those of modules that one needs besides.
+    """Return the images of the subject, by nginx version; ``packages`` are those of further modules that one needs.
 
     Mainline's binary is static and loads no module, so it gets none.
     """

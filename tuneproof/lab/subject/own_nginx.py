@@ -1,4 +1,4 @@
-"""An nginx with somebody's own configuration, and everything that its container must have besides."""
+"""An nginx with somebody's own configuration, and everything else that its container must have."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A subject whose nginx is started anew for every trial; its side of it: images/subject/supervise.sh."""
+"""An nginx container that starts nginx again for every trial; its side of it: images/subject/supervise.sh."""
 
 import base64
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A lab's network over several engines: its containers are told each other's addresses, and waited for.
+"""A lab's network over several engines: its containers get each other's addresses, and are waited for.
 
 Engines tell each other by gossip what is connected to an overlay network, which takes from a moment to some seconds: a
 name may not be known yet when a program looks it up once, as nginx does when it starts, nor where its packets go.

@@ -58,7 +58,7 @@ class Engine:
 
     @property
     def client_options(self) -> dict[str, Any]:
-        """What ``docker.from_env`` is told to reach it."""
+        """What ``docker.from_env`` needs to reach it."""
         environment = os.environ if self.environment is None else self.environment
         return {"timeout": _ANSWERS_WITHIN_S, "environment": resolved(environment)}
 
@@ -160,7 +160,7 @@ def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
 
 
 def _first_names(facts: Mapping[str, EngineFacts]) -> dict[str, str]:
-    """Return by name the first name of the same engine: two may lead to one, as its id in the swarm tells."""
+    """Return by name the first name of the same engine: two may lead to one, as its id in the swarm shows."""
     known: dict[str, str] = {}
     return {name: known.setdefault(fact.node.id or name, name) for name, fact in facts.items()}
 

@@ -1,6 +1,6 @@
 """Parts of a run that several engines take from one pile, each as soon as it has nothing to do.
 
-An engine that is lost gives its part back; whoever is free takes it up. One that is too noisy beside calmer ones can
+An engine that is lost gives its part back; a free engine takes it up. One that is too noisy beside calmer ones can
 step aside.
 """
 

@@ -122,7 +122,7 @@ class SideBySide:
         """
         self.stop.ask()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        # wait() would wait for ever for what was cancelled before a thread took it.
+        # wait() would wait forever for what was cancelled before a thread took it.
         threads: list[Future[Any]] = [*self._threads, *self._ahead]
         begun = [thread for thread in threads if not thread.cancelled()]
         while wait(begun, timeout=_REMOVED_EVERY_S).not_done:

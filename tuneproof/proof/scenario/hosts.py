@@ -12,7 +12,7 @@ from tuneproof.lab.protocol.observer import Snapshot
 
 
 def host_record(engine: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Any]:
-    """Return what results.json says of a host, from what its engine tells and a snapshot."""
+    """Return what results.json says of a host, from what its engine reports and a snapshot."""
     return {
         **engine,
         "cpu_model": snapshot.cpu_model,

@@ -2,7 +2,7 @@
 
 Before nginx 1.29.7 connections to upstreams are kept only where an upstream block says so (keepalive). A backend that
 closes one while a request is on its way leaves nginx with "upstream prematurely closed connection": it asks again only
-what is idempotent (ngx_http_upstream_test_next). A kept connection and a new one look alike in the logs.
+what is idempotent (ngx_http_upstream_test_next). A keepalive connection and a new one look alike in the logs.
 """
 
 from collections import Counter
@@ -53,7 +53,7 @@ def no_live_upstream(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
-    """Look for backends that close a kept connection while a request is on its way."""
+    """Look for backends that close a keepalive connection while a request is on its way."""
     case = Case(Cause.KEPT_CONNECTION_CLOSED)
     for where in captured_services(evidence, Leg.BACK, Leg.UNKNOWN):
         service = where.service

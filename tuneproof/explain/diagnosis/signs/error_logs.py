@@ -1,4 +1,4 @@
-"""What nginx's error log says more than once or twice: it may span years, and tells no number of requests."""
+"""What nginx's error log says more than once or twice: it may span years, and has no number of requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -110,7 +110,7 @@ class ShortBodies:
     """Counts GET requests that were answered 200 with fewer bytes than the URI's body has.
 
     The size of a complete body is the most frequent one of its URI, the larger one of equals, where at least half of
-    its 200s and at least two have it: the size of a page that is made anew each time says nothing. That guess fails
+    its 200s and at least two have it: the size of a page that is generated each time says nothing. That guess fails
     where most responses were cut short, as in the article's own log; give the size whenever the file is known. At most
     2000 URIs are judged, with 64 sizes each.
     """

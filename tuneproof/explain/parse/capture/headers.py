@@ -88,7 +88,7 @@ def network_layer(linktype: int, data: bytes) -> tuple[int, int]:
     """Return the EtherType of the network layer, and the index of its first byte.
 
     Raises:
-        OtherPacketError: The link type is unknown, or its header tells of no EtherType.
+        OtherPacketError: The link type is unknown, or its header has no EtherType.
         MalformedPacketError: An IP packet without link header is of no known version.
         CutPacketError: The packet ends inside its link header.
     """
