@@ -47,9 +47,20 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
         "server { location / { proxy_pass http://127.0.0.1; proxy_pass http://127.0.0.2; } }",
         '"proxy_pass" directive is duplicate',
     ),
+    "fastcgi-name-without-port": ("server { location / { fastcgi_pass php; } }", 'no port in upstream "php"'),
+    "grpc-without-port": (
+        "server { location / { grpc_pass grpc://127.0.0.1; } }",
+        'no port in upstream "127.0.0.1"',
+    ),
+    "uwsgi-ipv6-without-port": ("server { location / { uwsgi_pass [::1]; } }", 'no port in upstream "[::1]"'),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
 LOADED: Final[Mapping[str, str]] = {
+    "fastcgi-block-without-port": (
+        "upstream php { server 127.0.0.1:9000; } server { location / { fastcgi_pass PHP; } }"
+    ),
+    "fastcgi-socket": "server { location / { fastcgi_pass unix:/run/php.sock; } }",
+    "fastcgi-variable": "server { location / { fastcgi_pass $arg_a; } }",
     "exact-and-prefix": "server { location = /a { } location /a { } }",
     "regex-twice": "server { location ~ /a { } location ~ /a { } location ~* /a { } }",
     "name-twice": "server { location @a { } location @a { } }",

@@ -15,6 +15,7 @@ from tuneproof.conf.sources import Source
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import Target
+from tuneproof.conf.values import time_ms
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, changes_between
 from tuneproof.wording import each_once
@@ -250,6 +251,13 @@ def _sends_files(server: Block) -> bool:
     return server.is_on("sendfile") or any(location.is_on("sendfile") for location in server.all("location"))
 
 
+def _keeps_clients(server: Block) -> bool:
+    """Tell whether a client's connection may carry a second request: HTTP/2 does so also with keepalive_timeout 0."""
+    said = [block.setting("keepalive_timeout") for block in (server, *server.all("location"))]
+    is_http2 = server.is_on("http2") or server.listens_with("http2")
+    return is_http2 or any(one is None or time_ms(one.value) != 0 for one in said)
+
+
 def _place(at: Statement | Block) -> tuple[object, ...]:
     """Return what is the same in two audits of the same files."""
     return at.file, at.line, at.name, at.args
@@ -286,6 +294,8 @@ _OF_STREAMS: Final = frozenset({"ssl_protocols"})
 _NEEDED: Final[Mapping[str, Callable[[Block], bool]]] = {
     "ssl_protocols": lambda server: server.listens_with("ssl"),
     "sendfile_max_chunk": _sends_files,
+    "keepalive_requests": _keeps_clients,
+    "keepalive_time": _keeps_clients,
 }
 
 

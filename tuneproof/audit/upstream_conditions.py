@@ -118,6 +118,33 @@ def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -
     return not is_said and whole_number("".join(at.args[:1])) is not None
 
 
+def _targets_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
+    """Yield the blocks that pass requests on over HTTP, and for which a directive is in effect."""
+    for proxied in facts.proxied:
+        block = proxied.target.block
+        if proxied.target.kind == "proxy" and block.setting(at.name) is at and not block.may_say_more:
+            yield block
+
+
+def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether no response that a directive is for is buffered.
+
+    Source: ngx_http_upstream_send_response frees the cache entry of what it does not buffer.
+    """
+    said = [block.setting("proxy_buffering") for block in _targets_under(at, facts)]
+    return bool(said) and all(one is not None and one.value == "off" for one in said)
+
+
+def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether responses are cached somewhere although they set a cookie, and nothing keeps it from others."""
+    for block in _targets_under(at, facts):
+        cache = block.setting("proxy_cache")
+        hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect("proxy_hide_header"))
+        if cache is not None and cache.value != "off" and not hidden and not block.in_effect("proxy_no_cache"):
+            return True
+    return False
+
+
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     "no SNI": _lacks_sni,
     "SNI of the block": _sends_wrong_name,
@@ -125,5 +152,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "down for long": _down_for_long,
     "localhost": _is_localhost,
     "mixed resolvers": _mixed_resolvers,
+    "proxied without buffering": _is_unbuffered,
+    "cached with cookies": _caches_cookies,
     "no buffer_size": _buffers_without_first,
 }

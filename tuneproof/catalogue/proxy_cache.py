@@ -98,6 +98,7 @@ ARMS: Final = arms_of(
         _arm("expired-locked", _cached("proxy_cache_lock on;"), _stampede_on_expired),
         _arm("expired-updating", _cached("proxy_cache_use_stale updating;"), _stampede_on_expired),
         _arm("microcache", _cached("", valid="1s"), _visitors),
+        _arm("unbuffered-microcache", _cached("proxy_buffering off;", valid="1s"), _visitors),
         _arm("no-cache", written_config(f"location / {{ proxy_pass http://{BACKEND.upstream}; {LOG} }}"), _visitors),
     ]
 )

@@ -108,7 +108,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     problems = (
         *configuration.problems,
         *refusals(configuration, numbers),
-        *port_problems(targets, upstreams),
+        *port_problems(targets, upstreams, is_whole=configuration.is_whole),
         *refused,
     )
     servers = [block for block in main.all("server") if "http" in block.path]

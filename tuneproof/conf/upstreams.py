@@ -7,7 +7,7 @@ from typing import Final
 
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
-from tuneproof.conf.values import whole_number
+from tuneproof.conf.values import is_address, whole_number
 from tuneproof.conf.variables import pattern_of, possible_values
 from tuneproof.nginx_changes import since
 from tuneproof.wording import as_numbers
@@ -24,6 +24,8 @@ _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
 # Variables with the request's own path, which may follow a variable with the address.
+_HAS_DEFAULT_PORT: Final = frozenset({"proxy"})
+_NO_PORT: Final = re.compile(r"[\w.-]+|\[[^]$]+\]")
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 
 
@@ -111,13 +113,26 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
     return found
 
 
-def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream]) -> Iterator[Problem]:
-    """Yield each address that gives an upstream block a port, as nginx refuses it (ngx_http_upstream_add)."""
+def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Iterator[Problem]:
+    """Yield each address that gives an upstream block a port, or that lacks one, as nginx refuses it.
+
+    is_whole: no upstream block is elsewhere. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
+    """
     for target in targets:
         name, colon, port = target.host.rpartition(":")
+        message = ""
         if colon and port.isdecimal() and name.lower() in upstreams:
             message = f'upstream "{name}" may not have port {port}'
+        elif target.kind not in _HAS_DEFAULT_PORT and _lacks_port(target) and target.host.lower() not in upstreams:
+            is_certain = is_whole or is_address(target.host.strip("[]"))
+            message = f'no port in upstream "{target.host}"' if is_certain else ""
+        if message:
             yield Problem(file=target.statement.file, line=target.statement.line, message=message)
+
+
+def _lacks_port(target: Target) -> bool:
+    is_given = all(one.is_given for one in target.statement.filled)
+    return is_given and bool(_NO_PORT.fullmatch(target.host))
 
 
 def targets_of(main: Block) -> Iterator[Target]:

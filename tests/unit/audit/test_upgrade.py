@@ -84,6 +84,8 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
     [
         ("server {\n}", "keepalive_requests", 2, "1.19.10", "keepalive_requests 100;"),
         ("server {\n}", "keepalive_time", 2, "1.19.10", ""),
+        ("server {\nkeepalive_timeout 0; location /a { keepalive_timeout 9; }\n}", "keepalive_time", 2, "1.19.10", ""),
+        ("server {\nkeepalive_timeout 0; listen 80 http2;\n}", "keepalive_time", 2, "1.19.10", ""),
         ("server {\n}", "max_headers", 2, "1.29.8", ""),
         ("server {\nsendfile on;\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
         *(
@@ -122,10 +124,12 @@ def test_a_default_that_moved_is_told_where_it_counts(http: str, what: str, line
         ("upstream u { server a; } server { }", "keepalive"),
         (f"upstream u {{ server a; }} {TO_U}", "keepalive_requests"),
         ("keepalive_requests 9; server { }", "keepalive_requests"),
+        ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
+        ("server { keepalive_timeout 0s; }", "keepalive_time"),
     ],
 )
 def test_a_default_that_counts_for_nothing_here_is_not_told(http: str, what: str) -> None:
-    """No file is sent, no TLS is spoken, nothing is passed on."""
+    """No file is sent, no TLS is spoken, nothing is passed on, no connection is kept."""
     assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
 
 
